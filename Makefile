@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door: `make help` says what there is. Meson and Ninja do the work.
+
+PREFIX   ?= /usr/local
+SEED     ?= 1
+COMMANDS ?= 100000
+
+# The system's own meson and python, also where others come first on the path.
+export PATH := /usr/bin:$(PATH)
+
+SANITIZED := -Db_sanitize=address,undefined -Db_lto=false -Db_lundef=false -Dtests=enabled \
+             -Dc_args=-fno-sanitize-recover=all
+
+# $(call quietly,COMMAND): shows what it printed only if it fails.
+quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
+
+# $(call compile,DIRECTORY,OPTIONS): configures it the first time, then builds what has changed.
+define compile
+	@[ -e $(1)/build.ninja ] || { tools/install-packages --check build || exit 1; $(call quietly,meson setup $(1) $(2)); }
+	@$(call quietly,ninja -C $(1) build.ninja)
+	@$(if $(MAKE_TERMOUT),ninja -C $(1),$(call quietly,ninja -C $(1)))
+	@cd $(1) && ln -sf src/holdfast src/libholdfast.a src/libholdfast.so src/libholdfast.so.? .
+endef
+
+.DEFAULT_GOAL := build
+.PHONY: bench build clean docs format help install lint model run sanitized test with-tests
+
+build: ## build build/holdfast and libholdfast
+	$(call compile,build)
+
+run: ## install what building needs, build, and show it at work
+	@tools/install-packages build
+	@$(MAKE) --no-print-directory build
+	@build/holdfast demo
+
+test: ## install what the tests need and run them all, as released and under sanitizers
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory with-tests sanitized
+	@tools/run-tests build build-asan
+
+lint: ## install the linters and run them all
+	@tools/install-packages build test lint
+	@$(MAKE) --no-print-directory with-tests
+	@tools/lint build
+
+bench: ## measure
+	@tools/install-packages build bench
+	@$(MAKE) --no-print-directory build
+	@build/holdfast bench
+
+model: ## compare the rules with a model of them: make model SEED=7 COMMANDS=100000
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory build
+	@python3 tests/model/run.py --driver build/tests/model_driver --seed $(SEED) --commands $(COMMANDS)
+
+docs: build ## write docs/commands.md from the program's own help
+	@build/holdfast help --markdown >build/commands.md
+	@mv build/commands.md docs/commands.md
+
+format: ## lay out the sources as the linters want them
+	@tools/install-packages lint
+	@find $(wildcard include src tests examples bench) -name '*.[ch]' -exec clang-format-14 -i {} +
+	@tools/check-text --fix
+
+install: build ## install under PREFIX (/usr/local); DESTDIR is put in front
+	@$(call quietly,meson configure build -Dprefix=$(abspath $(PREFIX)))
+	@$(call quietly,env DESTDIR=$(abspath $(DESTDIR)) meson install -C build)
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	@echo "Installed under $(abspath $(DESTDIR))$(abspath $(PREFIX))"
+
+clean: ## remove all that was built
+	@rm -rf build build-asan
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The plain build with its tests, which `make build` leaves out where cmocka is not installed.
+with-tests:
+	@[ ! -e build/build.ninja ] || [ -e build/.with-tests ] || \
+		{ $(call quietly,meson configure build -Dtests=enabled); }
+	$(call compile,build,-Dtests=enabled)
+	@touch build/.with-tests
+
+sanitized:
+	$(call compile,build-asan,$(SANITIZED))

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * holdfast.h: hand out scarce things, never more than there are.
+ *
+ *     hf_handle *hf;
+ *     struct hf_seats_open_args open = {HF_TEXT("gala"), HF_TEXT("floor"), .capacity = 500};
+ *     struct hf_seats_reserve_args ask = {HF_TEXT("gala"), HF_TEXT("floor"), HF_TEXT("b-1"),
+ *                                         HF_TEXT("ann"), .quantity = 2, .max_per_user = 4};
+ *     struct hf_seats_reserve_reply got;
+ *
+ *     if (hf_open("embedded:", &hf) != HF_OK || hf_seats_open(hf, &open, NULL) != HF_OK ||
+ *         hf_seats_reserve(hf, &ask, &got) != HF_OK)
+ *         return fprintf(stderr, "%s\n", hf_last_message()), 1;
+ *     printf("%lld seats left\n", (long long)got.remaining);
+ *     hf_close(hf);
+ *
+ * Rules that hold for every call:
+ *
+ * - A call returns HF_OK or the code of what went wrong, and then has changed nothing.
+ *   hf_last_message() says it in words.
+ * - Arguments are borrowed for the length of the call; nothing you pass in is kept.
+ * - In an argument struct a zero optional member means "the default". Times are in milliseconds.
+ * - A reply struct is yours, filled in place, and may be NULL when you do not want it. Only the
+ *   two members marked "free with hf_free()" own memory.
+ * - A handle may be used by any number of threads at once.
+ */
+#ifndef HOLDFAST_H
+#define HOLDFAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HF_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define HF_API __attribute__((visibility("default")))
+#else
+#define HF_API
+#endif
+
+/* ---- bytes ---------------------------------------------------------------------------------- */
+
+/* Bytes that belong to somebody else; not NUL-terminated. */
+struct hf_bytes {
+    const char *data;
+    size_t size;
+};
+
+/* A string literal as hf_bytes, usable in initialisers. */
+/* clang-format off */
+#define HF_TEXT(literal) {"" literal, sizeof(literal) - 1}
+/* clang-format on */
+
+/* A C string as hf_bytes. NULL becomes empty. Borrows `text`. */
+static inline struct hf_bytes hf_text(const char *text)
+{
+    struct hf_bytes bytes = {text, text ? strlen(text) : 0};
+    return bytes;
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+/* The one list of errors: X(code, HTTP status, default text). Every front reads it.
+ * The first group refuses a well-formed command, the second is about the request or the server. */
+#define HF_ERROR_MAP(X)                                                                            \
+    X(INVALID_QUANTITY, 400, "the quantity is out of bounds")                                      \
+    X(INVALID_AMOUNT, 400, "the amount is out of bounds")                                          \
+    X(INVALID_TTL, 400, "the duration is out of bounds: 10 ms to 30 days")                         \
+    X(INVALID_ID, 400, "not an id: 1-128 bytes of UTF-8, no spaces, control characters, { or }")   \
+    X(INVALID_ARGUMENT, 400, "the argument is not one of those allowed")                           \
+    X(USER_LIMIT_EXCEEDED, 400, "the user would hold more than allowed")                           \
+    X(FORBIDDEN, 403, "not allowed for this user")                                                 \
+    X(ZONE_NOT_FOUND, 404, "no such zone")                                                         \
+    X(RESERVATION_NOT_FOUND, 404, "no such booking: never made, released or expired")              \
+    X(HOLD_NOT_FOUND, 404, "no such hold: never made, cancelled or expired")                       \
+    X(PRODUCT_NOT_FOUND, 404, "no such product: load it first")                                    \
+    X(NOT_IN_QUEUE, 404, "the user is not in the queue")                                           \
+    X(NOT_FOUND, 404, "not found")                                                                 \
+    X(TIMEOUT, 408, "waited and got nothing")                                                      \
+    X(INSUFFICIENT_STOCK, 409, "not enough seats left")                                            \
+    X(SOLD_OUT, 409, "sold out")                                                                   \
+    X(INVALID_STATE, 409, "not possible in the state it is in")                                    \
+    X(BOOKING_EXISTS, 409, "the booking id is in use with other arguments")                        \
+    X(CAPACITY_IN_USE, 409, "more than that is held or sold")                                      \
+    X(ALREADY_IN_QUEUE, 409, "the user is in the queue already")                                   \
+    X(IN_PROGRESS, 409, "being processed")                                                         \
+    X(LOCKED, 409, "somebody else holds the lock")                                                 \
+    X(NOT_OWNER, 409, "belongs to another user")                                                   \
+    X(PAYLOAD_TOO_LARGE, 413, "too large")                                                         \
+    X(KEY_REUSED, 422, "the key was used for another request")                                     \
+    X(QUOTA_EXCEEDED, 429, "over the quota")                                                       \
+    X(QUEUE_FULL, 429, "the queue is full")                                                        \
+    X(NO_SLOT, 429, "no slot free")                                                                \
+    X(RATE_LIMITED, 429, "too many requests")                                                      \
+    X(ERR, 400, "malformed request")                                                               \
+    X(UNAUTHORIZED, 401, "authentication needed")                                                  \
+    X(INTERNAL, 500, "internal error")                                                             \
+    X(IOERR, 503, "the data directory failed; the server stops")                                   \
+    X(READONLY, 503, "this server does not take writes")                                           \
+    X(LOADING, 503, "still loading the data directory")                                            \
+    X(BUSY, 503, "out of memory or too much to do; nothing was changed, try again later")          \
+    X(ENGINE_DOWN, 503, "the engine does not answer")                                              \
+    X(LEDGER_DOWN, 503, "the ledger does not answer")
+
+enum hf_error {
+    HF_OK = 0,
+#define HF_ERROR_ENUM(code, http, text) HF_##code,
+    HF_ERROR_MAP(HF_ERROR_ENUM)
+#undef HF_ERROR_ENUM
+        HF_ERROR_COUNT
+};
+
+/* "INSUFFICIENT_STOCK" for HF_INSUFFICIENT_STOCK, "OK" for HF_OK. Static; never NULL. */
+HF_API const char *hf_error_name(enum hf_error code);
+
+/* The HTTP status that goes with a code; 200 for HF_OK. */
+HF_API int hf_error_status(enum hf_error code);
+
+/* What the last call that failed on this thread had to say: what was wrong, with what value. Valid
+ * until the next call on this thread; never NULL. */
+HF_API const char *hf_last_message(void);
+
+/* ---- handles -------------------------------------------------------------------------------- */
+
+typedef struct hf_handle hf_handle;
+
+/* Opens an engine. URLs:
+ *     embedded:            in this process, in memory only
+ * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT or BUSY, and *handle is NULL. */
+HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
+
+/* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have
+ * returned. NULL is fine. */
+HF_API void hf_close(hf_handle *handle);
+
+/* "0.1.0" */
+HF_API const char *hf_version(void);
+
+/* Frees what a reply handed over ("free with hf_free()"). NULL is fine. */
+HF_API void hf_free(void *memory);
+
+/* What the engine is carrying, for monitoring. */
+struct hf_info {
+    uint64_t memory_bytes; /* allocated for the state */
+    uint64_t holds;        /* live bookings, quota holds, orders, slots, locks */
+    uint64_t waiting;      /* in line for slots and in waiting rooms */
+    uint64_t expired;      /* holds that fell due since the handle was opened */
+};
+HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
+
+/* Recomputes every total from the records and calls `report` (may be NULL) with one line for each
+ * thing that does not add up. The line is valid during the call only. *findings gets their number. */
+typedef void hf_audit_report(void *context, const char *finding);
+HF_API enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
+                              uint64_t *findings);
+
+/* ---- the generic call ----------------------------------------------------------------------- */
+
+typedef struct hf_reply hf_reply;
+
+/* What stands at one place of a reply. */
+enum hf_kind { HF_KIND_NIL, HF_KIND_INTEGER, HF_KIND_TEXT };
+
+/* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as on the
+ * wire: [1, …] on success, [0, CODE, message] on a refusal, one element where the command answers a
+ * bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL only after
+ * BUSY. Returns the same code as the typed call would. */
+HF_API enum hf_error hf_call(hf_handle *handle, size_t argc, const struct hf_bytes *argv,
+                             hf_reply **reply);
+
+/* How many elements the reply has. */
+HF_API size_t hf_reply_count(const hf_reply *reply);
+/* What element i is; HF_KIND_NIL past the end. */
+HF_API enum hf_kind hf_reply_kind(const hf_reply *reply, size_t i);
+/* Element i as a number; 0 if it is none. */
+HF_API int64_t hf_reply_integer(const hf_reply *reply, size_t i);
+/* Element i as bytes, NUL-terminated too; empty if it is no text. Lives as long as the reply. */
+HF_API struct hf_bytes hf_reply_text(const hf_reply *reply, size_t i);
+/* The whole reply as one line of JSON, NUL-terminated. Lives as long as the reply. */
+HF_API const char *hf_reply_json(hf_reply *reply);
+/* Frees the reply. NULL is fine. */
+HF_API void hf_reply_free(hf_reply *reply);
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+#define HF_ID_MAX 128                               /* bytes of an id */
+#define HF_ID_SIZE (HF_ID_MAX + 1)                  /* an id with its NUL */
+#define HF_INTEGER_MAX ((int64_t)9007199254740991)  /* 2^53 - 1 */
+#define HF_TTL_MIN_MS ((int64_t)10)                 /* shortest duration */
+#define HF_TTL_MAX_MS ((int64_t)30 * 24 * 3600000)  /* longest duration: 30 days */
+#define HF_CODE_SIZE 11                             /* a confirmation code with its NUL */
+#define HF_TOKEN_SIZE 33                            /* a queue token or pass with its NUL */
+#define HF_WORD_SIZE 16                             /* a state such as "CONFIRMED" with its NUL */
+
+/* ---- seats: holds with a deadline; scope: event ---------------------------------------------- */
+
+/* SEATS.OPEN: make a zone, or change its capacity. CAPACITY_IN_USE below what is held or sold. */
+struct hf_seats_open_args {
+    struct hf_bytes event, zone;
+    int64_t capacity;
+};
+struct hf_seats_open_reply {
+    int64_t available, capacity;
+};
+HF_API enum hf_error hf_seats_open(hf_handle *handle, const struct hf_seats_open_args *args,
+                                   struct hf_seats_open_reply *reply);
+
+/* SEATS.RESERVE: hold seats for a user until the deadline. ZONE_NOT_FOUND, INSUFFICIENT_STOCK,
+ * USER_LIMIT_EXCEEDED, BOOKING_EXISTS. Again with the same arguments: the same success. */
+struct hf_seats_reserve_args {
+    struct hf_bytes event, zone, booking, user;
+    int64_t quantity, max_per_user;
+    struct hf_bytes show; /* optional */
+    int64_t unit_price;   /* optional */
+    int64_t ttl_ms;       /* 0: 600 s */
+    bool lifetime;        /* confirmed seats go on counting against max_per_user */
+};
+struct hf_seats_reserve_reply {
+    int64_t remaining, user_reserved;
+};
+HF_API enum hf_error hf_seats_reserve(hf_handle *handle, const struct hf_seats_reserve_args *args,
+                                      struct hf_seats_reserve_reply *reply);
+
+/* SEATS.CONFIRM: paid for; the deadline goes. RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE. */
+struct hf_seats_confirm_args {
+    struct hf_bytes event, booking;
+    struct hf_bytes user;    /* optional: must be the owner */
+    struct hf_bytes payment; /* optional */
+};
+struct hf_seats_confirm_reply {
+    char status[HF_WORD_SIZE]; /* "CONFIRMED" */
+    char confirmation_code[HF_CODE_SIZE];
+};
+HF_API enum hf_error hf_seats_confirm(hf_handle *handle, const struct hf_seats_confirm_args *args,
+                                      struct hf_seats_confirm_reply *reply);
+
+/* SEATS.RELEASE: give the seats back now. RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE. */
+struct hf_seats_release_args {
+    struct hf_bytes event, booking;
+    struct hf_bytes user; /* optional: must be the owner */
+};
+struct hf_seats_release_reply {
+    char status[HF_WORD_SIZE]; /* "SUCCESS" */
+    int64_t available, user_reserved;
+};
+HF_API enum hf_error hf_seats_release(hf_handle *handle, const struct hf_seats_release_args *args,
+                                      struct hf_seats_release_reply *reply);
+
+/* SEATS.EXTEND: move the deadline to now + ttl, at most 12 first TTLs after the start. */
+struct hf_seats_extend_args {
+    struct hf_bytes event, booking;
+    int64_t ttl_ms;
+};
+struct hf_seats_extend_reply {
+    int64_t expires_at_ms;
+};
+HF_API enum hf_error hf_seats_extend(hf_handle *handle, const struct hf_seats_extend_args *args,
+                                     struct hf_seats_extend_reply *reply);
+
+/* SEATS.GET: one booking. RESERVATION_NOT_FOUND. The last three members are 0 or empty until
+ * the booking is confirmed. */
+struct hf_seats_get_args {
+    struct hf_bytes event, booking;
+};
+struct hf_seats_get_reply {
+    char booking_id[HF_ID_SIZE], user_id[HF_ID_SIZE], zone_id[HF_ID_SIZE], event_id[HF_ID_SIZE],
+        show_id[HF_ID_SIZE];
+    int64_t quantity, unit_price;
+    char status[HF_WORD_SIZE]; /* "reserved" or "confirmed" */
+    int64_t created_at, expires_at, confirmed_at;
+    char payment_id[HF_ID_SIZE];
+    char confirmation_code[HF_CODE_SIZE];
+};
+HF_API enum hf_error hf_seats_get(hf_handle *handle, const struct hf_seats_get_args *args,
+                                  struct hf_seats_get_reply *reply);
+
+/* SEATS.ZONE: the zone's totals; capacity = available + reserved + confirmed. ZONE_NOT_FOUND. */
+struct hf_seats_zone_args {
+    struct hf_bytes event, zone;
+};
+struct hf_seats_zone_reply {
+    int64_t capacity, available, reserved, confirmed;
+};
+HF_API enum hf_error hf_seats_zone(hf_handle *handle, const struct hf_seats_zone_args *args,
+                                   struct hf_seats_zone_reply *reply);
+
+/* SEATS.USER: what a user holds and has confirmed in an event. */
+struct hf_seats_user_args {
+    struct hf_bytes event, user;
+};
+struct hf_seats_user_reply {
+    int64_t held, confirmed;
+};
+HF_API enum hf_error hf_seats_user(hf_handle *handle, const struct hf_seats_user_args *args,
+                                   struct hf_seats_user_reply *reply);
+
+/* ---- quota: reserve and refund; scope: tenant ------------------------------------------------- */
+
+/* What most quota commands answer. */
+struct hf_quota_reply {
+    int64_t used, limit;
+};
+
+/* QUOTA.LIMIT: set a tenant's limit. */
+struct hf_quota_limit_args {
+    struct hf_bytes tenant;
+    int64_t limit;
+};
+HF_API enum hf_error hf_quota_limit(hf_handle *handle, const struct hf_quota_limit_args *args,
+                                    struct hf_quota_reply *reply);
+
+/* QUOTA.RESERVE: count an amount as used. QUOTA_EXCEEDED (the reply is filled then, too). With
+ * `hold` it returns by itself at the TTL unless committed. */
+struct hf_quota_reserve_args {
+    struct hf_bytes tenant;
+    int64_t amount;
+    struct hf_bytes hold; /* optional */
+    int64_t ttl_ms;       /* with hold; 0: 900 s */
+};
+HF_API enum hf_error hf_quota_reserve(hf_handle *handle, const struct hf_quota_reserve_args *args,
+                                      struct hf_quota_reply *reply);
+
+/* QUOTA.REFUND: give committed usage back, down to 0. */
+struct hf_quota_refund_args {
+    struct hf_bytes tenant;
+    int64_t amount;
+};
+struct hf_quota_refund_reply {
+    int64_t used;
+};
+HF_API enum hf_error hf_quota_refund(hf_handle *handle, const struct hf_quota_refund_args *args,
+                                     struct hf_quota_refund_reply *reply);
+
+/* QUOTA.COMMIT: a hold becomes usage. HOLD_NOT_FOUND. */
+struct hf_quota_commit_args {
+    struct hf_bytes tenant, hold;
+};
+HF_API enum hf_error hf_quota_commit(hf_handle *handle, const struct hf_quota_commit_args *args,
+                                     struct hf_quota_reply *reply);
+
+/* QUOTA.CANCEL: a hold is given back. HOLD_NOT_FOUND, INVALID_STATE once committed. */
+struct hf_quota_cancel_args {
+    struct hf_bytes tenant, hold;
+};
+HF_API enum hf_error hf_quota_cancel(hf_handle *handle, const struct hf_quota_cancel_args *args,
+                                     struct hf_quota_reply *reply);
+
+/* QUOTA.SYNC: what the database says is used; holds still open are added on top. */
+struct hf_quota_sync_args {
+    struct hf_bytes tenant;
+    int64_t actual;
+};
+HF_API enum hf_error hf_quota_sync(hf_handle *handle, const struct hf_quota_sync_args *args,
+                                   struct hf_quota_reply *reply);
+
+/* QUOTA.GET: a tenant's totals; used includes held. */
+struct hf_quota_get_args {
+    struct hf_bytes tenant;
+};
+struct hf_quota_get_reply {
+    int64_t used, limit, held;
+};
+HF_API enum hf_error hf_quota_get(hf_handle *handle, const struct hf_quota_get_args *args,
+                                  struct hf_quota_get_reply *reply);
+
+/* ---- semaphore: N slots, strict FIFO, heartbeats; scope: name --------------------------------- */
+
+/* SEM.ACQUIRE: take a slot. With wait_ms the calling thread waits in line up to that long. NO_SLOT
+ * without a wait, TIMEOUT when it ran out; either way no trace of the caller is left. */
+struct hf_sem_acquire_args {
+    struct hf_bytes name, id;
+    int64_t limit;
+    int64_t heartbeat_ms; /* 0: 180 s */
+    int64_t ttl_ms;       /* 0: 24 h */
+    int64_t wait_ms;      /* 0: do not wait */
+};
+struct hf_sem_acquire_reply {
+    int64_t in_use, fence;
+};
+HF_API enum hf_error hf_sem_acquire(hf_handle *handle, const struct hf_sem_acquire_args *args,
+                                    struct hf_sem_acquire_reply *reply);
+
+/* SEM.QUEUE: stand in line without waiting here; position counts from 1, 0 means a slot is held. */
+struct hf_sem_queue_args {
+    struct hf_bytes name, id;
+    int64_t heartbeat_ms, ttl_ms;
+};
+struct hf_sem_queue_reply {
+    int64_t position;
+};
+HF_API enum hf_error hf_sem_queue(hf_handle *handle, const struct hf_sem_queue_args *args,
+                                  struct hf_sem_queue_reply *reply);
+
+/* SEM.WAKE: hand free slots to the first in line. */
+struct hf_sem_wake_args {
+    struct hf_bytes name;
+    int64_t limit, heartbeat_ms, ttl_ms;
+};
+struct hf_sem_wake_reply {
+    int64_t granted;
+};
+HF_API enum hf_error hf_sem_wake(hf_handle *handle, const struct hf_sem_wake_args *args,
+                                 struct hf_sem_wake_reply *reply);
+
+/* SEM.CONFIRM: a client that was woken takes its slot into use. changed 0: the grant is stale. */
+struct hf_sem_confirm_args {
+    struct hf_bytes name, id;
+    int64_t limit, heartbeat_ms, ttl_ms;
+};
+struct hf_sem_confirm_reply {
+    int64_t changed, in_use;
+};
+HF_API enum hf_error hf_sem_confirm(hf_handle *handle, const struct hf_sem_confirm_args *args,
+                                    struct hf_sem_confirm_reply *reply);
+
+/* SEM.RELEASE: leave the slot or the line; a freed slot goes to the next in line at once. */
+struct hf_sem_release_args {
+    struct hf_bytes name, id;
+};
+struct hf_sem_release_reply {
+    int64_t released;
+};
+HF_API enum hf_error hf_sem_release(hf_handle *handle, const struct hf_sem_release_args *args,
+                                    struct hf_sem_release_reply *reply);
+
+/* SEM.PING: still alive. Both 0: the caller was taken for dead. */
+struct hf_sem_ping_args {
+    struct hf_bytes name, id;
+    int64_t heartbeat_ms, ttl_ms;
+};
+struct hf_sem_ping_reply {
+    int64_t changed_waiting, changed_slot;
+};
+HF_API enum hf_error hf_sem_ping(hf_handle *handle, const struct hf_sem_ping_args *args,
+                                 struct hf_sem_ping_reply *reply);
+
+/* SEM.CARD: slots in use. */
+struct hf_sem_card_args {
+    struct hf_bytes name;
+};
+struct hf_sem_card_reply {
+    int64_t in_use;
+};
+HF_API enum hf_error hf_sem_card(hf_handle *handle, const struct hf_sem_card_args *args,
+                                 struct hf_sem_card_reply *reply);
+
+/* SEM.STATS: slots in use, the limit last given, and how many wait. */
+struct hf_sem_stats_args {
+    struct hf_bytes name;
+};
+struct hf_sem_stats_reply {
+    int64_t in_use, max, waiting;
+};
+HF_API enum hf_error hf_sem_stats(hf_handle *handle, const struct hf_sem_stats_args *args,
+                                  struct hf_sem_stats_reply *reply);
+
+/* ---- lock: one holder, its own key to unlock; scope: resource --------------------------------- */
+
+/* LOCK.TRY: take the lock, or LOCKED. Without an id a random UUID is made. */
+struct hf_lock_try_args {
+    struct hf_bytes resource;
+    int64_t ttl_ms;
+    struct hf_bytes id; /* optional */
+};
+struct hf_lock_try_reply {
+    char lock_id[HF_ID_SIZE];
+    int64_t fence;
+};
+HF_API enum hf_error hf_lock_try(hf_handle *handle, const struct hf_lock_try_args *args,
+                                 struct hf_lock_try_reply *reply);
+
+/* LOCK.UNLOCK: unlocked is 0 if that id does not hold the lock. */
+struct hf_lock_unlock_args {
+    struct hf_bytes resource, lock_id;
+};
+struct hf_lock_unlock_reply {
+    int64_t unlocked;
+};
+HF_API enum hf_error hf_lock_unlock(hf_handle *handle, const struct hf_lock_unlock_args *args,
+                                    struct hf_lock_unlock_reply *reply);
+
+/* LOCK.EXTEND: the deadline becomes now + ttl; extended is 0 if that id does not hold the lock. */
+struct hf_lock_extend_args {
+    struct hf_bytes resource, lock_id;
+    int64_t ttl_ms;
+};
+struct hf_lock_extend_reply {
+    int64_t extended;
+};
+HF_API enum hf_error hf_lock_extend(hf_handle *handle, const struct hf_lock_extend_args *args,
+                                    struct hf_lock_extend_reply *reply);
+
+/* LOCK.GET: who holds it and for how long still. NOT_FOUND if nobody does. */
+struct hf_lock_get_args {
+    struct hf_bytes resource;
+};
+struct hf_lock_get_reply {
+    char lock_id[HF_ID_SIZE];
+    int64_t fence, ttl_ms;
+};
+HF_API enum hf_error hf_lock_get(hf_handle *handle, const struct hf_lock_get_args *args,
+                                 struct hf_lock_get_reply *reply);
+
+/* ---- stock: flash sale; scope: product --------------------------------------------------------- */
+
+/* STOCK.LOAD: set how much there is to sell. CAPACITY_IN_USE below what is taken or sold. */
+struct hf_stock_load_args {
+    struct hf_bytes product;
+    int64_t quantity;
+    int64_t shards;         /* 0: 1 */
+    int64_t watermark;      /* optional */
+    struct hf_bytes policy; /* "merge" (default) or "steal" */
+};
+struct hf_stock_load_reply {
+    int64_t available;
+};
+HF_API enum hf_error hf_stock_load(hf_handle *handle, const struct hf_stock_load_args *args,
+                                   struct hf_stock_load_reply *reply);
+
+/* STOCK.TAKE: hold some for an order until it is settled, given back, or due. SOLD_OUT. */
+struct hf_stock_take_args {
+    struct hf_bytes product, order, user;
+    int64_t quantity;
+    int64_t ttl_ms; /* 0: 900 s */
+};
+struct hf_stock_take_reply {
+    int64_t remaining;
+};
+HF_API enum hf_error hf_stock_take(hf_handle *handle, const struct hf_stock_take_args *args,
+                                   struct hf_stock_take_reply *reply);
+
+/* STOCK.SETTLE: sold for good. NOT_FOUND, PRODUCT_NOT_FOUND. */
+struct hf_stock_settle_args {
+    struct hf_bytes product, order;
+};
+struct hf_stock_settle_reply {
+    int64_t remaining;
+};
+HF_API enum hf_error hf_stock_settle(hf_handle *handle, const struct hf_stock_settle_args *args,
+                                     struct hf_stock_settle_reply *reply);
+
+/* STOCK.GIVE: taken back. NOT_FOUND, PRODUCT_NOT_FOUND, INVALID_STATE once settled. */
+struct hf_stock_give_args {
+    struct hf_bytes product, order;
+};
+struct hf_stock_give_reply {
+    int64_t remaining;
+};
+HF_API enum hf_error hf_stock_give(hf_handle *handle, const struct hf_stock_give_args *args,
+                                   struct hf_stock_give_reply *reply);
+
+/* STOCK.GET: the product's totals; loaded = available + taken + sold. PRODUCT_NOT_FOUND. */
+struct hf_stock_get_args {
+    struct hf_bytes product;
+};
+struct hf_stock_get_reply {
+    int64_t available, taken, sold, loaded, shards;
+    char mode[HF_WORD_SIZE];
+};
+HF_API enum hf_error hf_stock_get(hf_handle *handle, const struct hf_stock_get_args *args,
+                                  struct hf_stock_get_reply *reply);
+
+/* STOCK.ADJUST: move what is available by a difference. CAPACITY_IN_USE below zero. */
+struct hf_stock_adjust_args {
+    struct hf_bytes product;
+    int64_t delta;
+    struct hf_bytes reason;
+};
+struct hf_stock_adjust_reply {
+    int64_t available;
+};
+HF_API enum hf_error hf_stock_adjust(hf_handle *handle, const struct hf_stock_adjust_args *args,
+                                     struct hf_stock_adjust_reply *reply);
+
+/* ---- waiting room; scope: event ----------------------------------------------------------------- */
+
+/* ROOM.JOIN: stand in line. ALREADY_IN_QUEUE, QUEUE_FULL. */
+struct hf_room_join_args {
+    struct hf_bytes event, user;
+    int64_t max;    /* 0: no bound */
+    int64_t ttl_ms; /* 0: 1800 s */
+};
+struct hf_room_join_reply {
+    int64_t position, total;
+    char token[HF_TOKEN_SIZE];
+};
+HF_API enum hf_error hf_room_join(hf_handle *handle, const struct hf_room_join_args *args,
+                                  struct hf_room_join_reply *reply);
+
+/* ROOM.POSITION: where the user stands, from 1. NOT_IN_QUEUE. */
+struct hf_room_position_args {
+    struct hf_bytes event, user;
+};
+struct hf_room_position_reply {
+    int64_t position, total;
+};
+HF_API enum hf_error hf_room_position(hf_handle *handle, const struct hf_room_position_args *args,
+                                      struct hf_room_position_reply *reply);
+
+/* ROOM.LEAVE: out of the line; left is 0 if the user was not in it. */
+struct hf_room_leave_args {
+    struct hf_bytes event, user;
+};
+struct hf_room_leave_reply {
+    int64_t left;
+};
+HF_API enum hf_error hf_room_leave(hf_handle *handle, const struct hf_room_leave_args *args,
+                                   struct hf_room_leave_reply *reply);
+
+/* ROOM.ADMIT: the first `count` in line leave it and get a pass, in one step. */
+struct hf_room_admit_args {
+    struct hf_bytes event;
+    int64_t count;
+    int64_t pass_ms; /* 0: 600 s */
+};
+struct hf_room_admitted {
+    char user[HF_ID_SIZE];
+    char pass[HF_TOKEN_SIZE];
+};
+struct hf_room_admit_reply {
+    struct hf_room_admitted *admitted; /* oldest first; free with hf_free() */
+    size_t count;
+};
+HF_API enum hf_error hf_room_admit(hf_handle *handle, const struct hf_room_admit_args *args,
+                                   struct hf_room_admit_reply *reply);
+
+/* ROOM.CHECK: is this the user's pass, and still good? */
+struct hf_room_check_args {
+    struct hf_bytes event, user, pass;
+};
+struct hf_room_check_reply {
+    int64_t valid;
+};
+HF_API enum hf_error hf_room_check(hf_handle *handle, const struct hf_room_check_args *args,
+                                   struct hf_room_check_reply *reply);
+
+/* ---- idempotency; scope: key -------------------------------------------------------------------- */
+
+/* IDEM.BEGIN: may I do this? HF_OK with state "NEW" (go ahead) or "COMPLETED" (here is the answer),
+ * IN_PROGRESS with state "PROCESSING", KEY_REUSED. */
+struct hf_idem_begin_args {
+    struct hf_bytes key, fingerprint;
+    int64_t ttl_ms; /* 0: 60 s */
+};
+struct hf_idem_begin_reply {
+    char state[HF_WORD_SIZE];
+    char *response; /* NUL-terminated too, NULL unless COMPLETED; free with hf_free() */
+    size_t response_size;
+};
+HF_API enum hf_error hf_idem_begin(hf_handle *handle, const struct hf_idem_begin_args *args,
+                                   struct hf_idem_begin_reply *reply);
+
+/* IDEM.COMPLETE: this is the answer, for whoever asks again. */
+struct hf_idem_complete_args {
+    struct hf_bytes key, response;
+    int64_t ttl_ms; /* 0: 24 h */
+};
+struct hf_idem_complete_reply {
+    int64_t completed;
+};
+HF_API enum hf_error hf_idem_complete(hf_handle *handle, const struct hf_idem_complete_args *args,
+                                      struct hf_idem_complete_reply *reply);
+
+/* IDEM.ABORT: not done after all; the next BEGIN is new. */
+struct hf_idem_abort_args {
+    struct hf_bytes key;
+};
+struct hf_idem_abort_reply {
+    int64_t aborted;
+};
+HF_API enum hf_error hf_idem_abort(hf_handle *handle, const struct hf_idem_abort_args *args,
+                                   struct hf_idem_abort_reply *reply);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

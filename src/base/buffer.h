@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes that grow. A failed allocation is remembered (`failed`) and every later write is ignored, so
+ * that a writer checks once, at the end. */
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
+
+#include "base/memory.h"
+#include "holdfast.h"
+
+struct buffer {
+    struct memory *memory;
+    char *data;
+    size_t size;
+    size_t capacity;
+    bool failed;
+};
+
+void buffer_init(struct buffer *buffer, struct memory *memory);
+void buffer_free(struct buffer *buffer);
+void buffer_clear(struct buffer *buffer);
+
+/* Makes room for `size` more bytes, so that writing them cannot fail. */
+bool buffer_reserve(struct buffer *buffer, size_t size);
+
+void buffer_bytes(struct buffer *buffer, const void *data, size_t size);
+void buffer_text(struct buffer *buffer, const char *text);
+void buffer_byte(struct buffer *buffer, uint8_t byte);
+void buffer_decimal(struct buffer *buffer, int64_t number);
+void buffer_format(struct buffer *buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Integers for files: 7 bits a byte, low bits first, high bit set on all but the last. Signed ones
+ * are zigzag-coded. */
+void buffer_varint(struct buffer *buffer, uint64_t number);
+void buffer_signed(struct buffer *buffer, int64_t number);
+
+/* The same read back. A reader that runs past its end or meets a malformed number sets `failed` and
+ * answers zeros from then on. */
+struct reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool failed;
+};
+
+void reader_init(struct reader *reader, const void *data, size_t size);
+size_t reader_left(const struct reader *reader);
+uint8_t reader_byte(struct reader *reader);
+uint64_t reader_varint(struct reader *reader);
+int64_t reader_signed(struct reader *reader);
+/* A view of the next `size` bytes, NULL if there are fewer. */
+const uint8_t *reader_bytes(struct reader *reader, size_t size);
+
+/* `number` in decimal at `out`, which has room for 21 bytes; returns the length. No NUL. */
+size_t decimal_write(char *out, int64_t number);
+
+#endif

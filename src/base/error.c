@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the list of errors in holdfast.h says of a code. */
+#include "base/error.h"
+
+#include "base/check.h"
+
+struct error_row {
+    const char *name;
+    int status;
+    const char *text;
+};
+
+static const struct error_row rows[] = {
+    {"OK", 200, "ok"},
+#define ERROR_ROW(code, http, text) {#code, http, text},
+    HF_ERROR_MAP(ERROR_ROW)
+#undef ERROR_ROW
+};
+
+_Static_assert(sizeof rows / sizeof rows[0] == HF_ERROR_COUNT, "a row for each code");
+
+static const struct error_row *row(enum hf_error code)
+{
+    CHECK((int)code >= 0 && code < HF_ERROR_COUNT);
+    return &rows[code];
+}
+
+const char *hf_error_name(enum hf_error code)
+{
+    return row(code)->name;
+}
+
+int hf_error_status(enum hf_error code)
+{
+    return row(code)->status;
+}
+
+const char *error_text(enum hf_error code)
+{
+    return row(code)->text;
+}
+
+bool error_is_refusal(enum hf_error code)
+{
+    return code > HF_OK && code < HF_ERR;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of errors itself is HF_ERROR_MAP in holdfast.h, with hf_error_name() and
+ * hf_error_status(). */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "holdfast.h"
+
+/* The default text of a code. */
+const char *error_text(enum hf_error code);
+
+/* A refusal of a well-formed command, [0, CODE, message] on the wire; the others are errors of the
+ * request or the server, -CODE message. */
+bool error_is_refusal(enum hf_error code);
+
+#endif

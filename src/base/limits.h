@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every bound that callers cannot choose, in one place. Those callers must know stand in
+ * holdfast.h. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#include "holdfast.h"
+
+/* "No record": the index that is never handed out. */
+#define NONE UINT32_MAX
+
+/* Records of one kind; indexes are 32 bits wide and a table is never more than 3/4 full. */
+#define RECORDS_MAX (UINT32_C(1) << 31)
+
+/* Arguments of one command, keywords and values counted. */
+#define COMMAND_WORDS_MAX 32
+#define COMMAND_ARGS_MAX 12
+
+#define REASON_MAX 256
+#define RESPONSE_MAX ((size_t)1 << 20)
+#define MESSAGE_SIZE 320
+
+/* Seats. */
+#define SEATS_TTL_DEFAULT_MS ((int64_t)600 * 1000)
+#define SEATS_USER_GRACE_MS ((int64_t)60 * 1000)
+#define SEATS_EXTEND_FACTOR 12
+
+/* Other families' defaults. */
+#define QUOTA_TTL_DEFAULT_MS ((int64_t)900 * 1000)
+#define SEM_HEARTBEAT_DEFAULT_MS ((int64_t)180 * 1000)
+#define SEM_TTL_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
+#define STOCK_TTL_DEFAULT_MS ((int64_t)900 * 1000)
+#define STOCK_SHARDS_MAX 1024
+#define ROOM_TTL_DEFAULT_MS ((int64_t)1800 * 1000)
+#define ROOM_PASS_DEFAULT_MS ((int64_t)600 * 1000)
+#define ROOM_ADMIT_MAX 10000
+#define IDEM_PROCESSING_DEFAULT_MS ((int64_t)60 * 1000)
+#define IDEM_COMPLETED_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
+
+/* A closed hold (released, committed, settled…) is remembered this long, and at most this many of
+ * each kind, so that a retry finds its answer. */
+#define RETRY_WINDOW_MS ((int64_t)300 * 1000)
+#define RETRY_REMEMBERED_MAX 65536
+
+/* Feed events kept until somebody drains them; more are dropped and counted. */
+#define EVENTS_MAX 65536
+
+_Static_assert(SEATS_EXTEND_FACTOR * HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,
+               "a deadline must fit an integer of the protocol");
+_Static_assert(HF_TTL_MAX_MS < UINT32_MAX, "a TTL is kept in 32 bits");
+_Static_assert(HF_ID_MAX < 256, "the length of an id is kept in 8 bits");
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where memory comes from. Everything that grows is handed a `struct memory`, so that a test can
+ * fail any allocation, and so that we always know how much is in use. */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stddef.h>
+
+struct memory {
+    /* As realloc(): returns NULL and leaves the block alone if it cannot. A new_size of 0 frees and
+     * returns NULL. */
+    void *(*resize)(struct memory *memory, void *block, size_t old_size, size_t new_size);
+    size_t used; /* bytes handed out and not given back */
+};
+
+/* Memory from malloc(). */
+void memory_init(struct memory *memory);
+
+void *memory_get(struct memory *memory, size_t size);
+void *memory_resize(struct memory *memory, void *block, size_t old_size, size_t new_size);
+void memory_free(struct memory *memory, void *block, size_t size);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/slab.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+static size_t chunk_size(const struct slab *slab)
+{
+    return sizeof(struct slab_chunk) + (size_t)SLAB_CHUNK * slab->record_size;
+}
+
+void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
+{
+    CHECK(record_size >= sizeof(uint32_t) && record_size <= 4096 && record_size % 8 == 0);
+    *slab =
+        (struct slab){.memory = memory, .record_size = (uint32_t)record_size, .free = NONE};
+}
+
+void slab_free(struct slab *slab)
+{
+    for (uint32_t i = 0; i < slab->chunk_count; i++) {
+        memory_free(slab->memory, slab->chunks[i], chunk_size(slab));
+    }
+    memory_free(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*slab->chunks));
+    slab_init(slab, slab->memory, slab->record_size);
+}
+
+static bool add_chunk(struct slab *slab)
+{
+    if (slab->chunk_count == slab->chunk_capacity) {
+        uint32_t capacity = slab->chunk_capacity ? slab->chunk_capacity * 2 : 8;
+        struct slab_chunk **chunks =
+            memory_resize(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*chunks),
+                          capacity * sizeof(*chunks));
+        if (chunks == NULL) {
+            return false;
+        }
+        slab->chunks = chunks;
+        slab->chunk_capacity = capacity;
+    }
+    struct slab_chunk *chunk = memory_get(slab->memory, chunk_size(slab));
+    if (chunk == NULL) {
+        return false;
+    }
+    memset(chunk->used, 0, sizeof chunk->used);
+    slab->chunks[slab->chunk_count++] = chunk;
+    return true;
+}
+
+static uint64_t *used_word(const struct slab *slab, uint32_t index)
+{
+    return &slab->chunks[index >> SLAB_CHUNK_BITS]->used[(index & (SLAB_CHUNK - 1)) / 64];
+}
+
+static void mark_used(struct slab *slab, uint32_t index)
+{
+    memset(slab_at(slab, index), 0, slab->record_size);
+    *used_word(slab, index) |= UINT64_C(1) << (index % 64);
+    slab->count++;
+}
+
+bool slab_reserve(struct slab *slab, uint32_t count)
+{
+    if (count > RECORDS_MAX - slab->count) {
+        return false;
+    }
+    while (((uint64_t)slab->chunk_count << SLAB_CHUNK_BITS) - slab->count < count) {
+        if (!add_chunk(slab)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool slab_take_at(struct slab *slab, uint32_t index)
+{
+    if (index < slab->top || index >= RECORDS_MAX) {
+        return false;
+    }
+    while (index >> SLAB_CHUNK_BITS >= slab->chunk_count) {
+        if (!add_chunk(slab)) {
+            return false;
+        }
+    }
+    slab->top = index + 1;
+    mark_used(slab, index);
+    return true;
+}
+
+static void push_free(struct slab *slab, uint32_t index)
+{
+    memcpy(slab_at(slab, index), &slab->free, sizeof slab->free);
+    slab->free = index;
+}
+
+void slab_rebuild_free(struct slab *slab)
+{
+    slab->free = NONE;
+    for (uint32_t index = slab->top; index-- > 0;) {
+        if (!slab_has(slab, index)) {
+            push_free(slab, index);
+        }
+    }
+}
+
+uint32_t slab_take(struct slab *slab)
+{
+    uint32_t index = slab->free;
+
+    if (index != NONE) {
+        memcpy(&slab->free, slab_at(slab, index), sizeof slab->free);
+    } else {
+        if (slab->top == RECORDS_MAX ||
+            (slab->top >> SLAB_CHUNK_BITS == slab->chunk_count && !add_chunk(slab))) {
+            return NONE;
+        }
+        index = slab->top++;
+    }
+    mark_used(slab, index);
+    return index;
+}
+
+void slab_give(struct slab *slab, uint32_t index)
+{
+    CHECK(slab_has(slab, index));
+    push_free(slab, index);
+    *used_word(slab, index) &= ~(UINT64_C(1) << (index % 64));
+    slab->count--;
+}
+
+bool slab_has(const struct slab *slab, uint32_t index)
+{
+    return index < slab->top && (*used_word(slab, index) >> (index % 64) & 1);
+}
+
+uint32_t slab_next(const struct slab *slab, uint32_t index)
+{
+    while (index < slab->top) {
+        uint64_t rest = *used_word(slab, index) >> (index % 64);
+        if (rest != 0) {
+            return index + (uint32_t)__builtin_ctzll(rest);
+        }
+        index = (index / 64 + 1) * 64;
+    }
+    return NONE;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+/* The length of the UTF-8 sequence at `at`, and its code point; 0 if it is malformed. */
+static size_t decode(const uint8_t *at, size_t left, uint32_t *point)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+
+    if (size == 0 || size > left || at[0] > 0xf4) {
+        return 0;
+    }
+    *point = size == 1 ? at[0] : at[0] & (0xffU >> (size + 1));
+    for (size_t i = 1; i < size; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        *point = *point << 6 | (at[i] & 0x3fU);
+    }
+    bool surrogate = *point >= 0xd800 && *point < 0xe000;
+    return *point < smallest[size] || *point > 0x10ffff || surrogate ? 0 : size;
+}
+
+static bool is_space_or_control(uint32_t point)
+{
+    return point <= 0x20 || (point >= 0x7f && point <= 0xa0) || point == 0x1680 ||
+           (point >= 0x2000 && point <= 0x200a) || point == 0x2028 || point == 0x2029 ||
+           point == 0x202f || point == 0x205f || point == 0x3000;
+}
+
+#define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Are all eight bytes plain: ASCII, after space, before '{'? */
+static bool eight_plain(const uint8_t *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, 8);
+    if (word & EVERY(0x80)) {
+        return false;
+    }
+    uint64_t after_space = word + EVERY(0x80 - ' ' - 1);
+    uint64_t from_brace = word + EVERY(0x80 - '{');
+    return ((after_space & ~from_brace) & EVERY(0x80)) == EVERY(0x80);
+}
+
+bool text_is_id(struct hf_bytes text)
+{
+    const uint8_t *at = (const uint8_t *)text.data;
+    size_t left = text.size;
+
+    if (left < 1 || left > HF_ID_MAX) {
+        return false;
+    }
+    while (left > 0) {
+        uint32_t point;
+        if (left >= 8 && eight_plain(at)) {
+            at += 8;
+            left -= 8;
+            continue;
+        }
+        size_t size = decode(at, left, &point);
+        if (size == 0 || is_space_or_control(point) || point == '{' || point == '}') {
+            return false;
+        }
+        at += size;
+        left -= size;
+    }
+    return true;
+}
+
+bool text_is_utf8(struct hf_bytes text)
+{
+    uint32_t point;
+
+    for (size_t i = 0, size; i < text.size; i += size) {
+        size = decode((const uint8_t *)text.data + i, text.size - i, &point);
+        if (size == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool text_is_word(struct hf_bytes text, const char *upper)
+{
+    size_t i = 0;
+
+    for (; i < text.size && upper[i] != '\0'; i++) {
+        char c = text.data[i];
+        if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != upper[i]) {
+            return false;
+        }
+    }
+    return i == text.size && upper[i] == '\0';
+}
+
+bool text_equal(struct hf_bytes a, struct hf_bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* Digits at the start of `text`; returns how many bytes they take, with the sign. */
+static size_t read_integer(struct hf_bytes text, int64_t *number)
+{
+    bool negative = text.size > 0 && text.data[0] == '-';
+    size_t start = negative ? 1 : 0, i = start;
+    int64_t total = 0;
+
+    for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++) {
+        if (__builtin_mul_overflow(total, 10, &total) ||
+            __builtin_add_overflow(total, text.data[i] - '0', &total)) {
+            total = INT64_MAX;
+        }
+    }
+    *number = negative ? -total : total;
+    return i > start ? i : 0;
+}
+
+bool text_to_integer(struct hf_bytes text, int64_t *number)
+{
+    size_t used = read_integer(text, number);
+    return used > 0 && used == text.size;
+}
+
+bool text_to_duration(struct hf_bytes text, int64_t unit_ms, int64_t *duration_ms)
+{
+    static const struct {
+        struct hf_bytes name;
+        int64_t ms;
+    } units[] = {
+        {HF_TEXT("ms"), 1}, {HF_TEXT("s"), 1000}, {HF_TEXT("m"), 60000}, {HF_TEXT("h"), 3600000}};
+    int64_t number;
+    size_t used = read_integer(text, &number);
+
+    if (used == 0) {
+        return false;
+    }
+    struct hf_bytes rest = {text.data + used, text.size - used};
+    if (rest.size > 0) {
+        unit_ms = 0;
+        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+            if (text_equal(rest, units[i].name)) {
+                unit_ms = units[i].ms;
+            }
+        }
+        if (unit_ms == 0) {
+            return false;
+        }
+    }
+    if (__builtin_mul_overflow(number, unit_ms, duration_ms)) {
+        *duration_ms = number < 0 ? -INT64_MAX : INT64_MAX;
+    }
+    return true;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading what people type: ids, numbers, durations, keywords. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "holdfast.h"
+
+/* 1-128 bytes of valid UTF-8 without white space, control characters, { or }. */
+bool text_is_id(struct hf_bytes text);
+
+bool text_is_utf8(struct hf_bytes text);
+
+/* Is it the same word as `upper`, which is in upper case, whatever its own case? */
+bool text_is_word(struct hf_bytes text, const char *upper);
+
+bool text_equal(struct hf_bytes a, struct hf_bytes b);
+
+/* An optional '-' and digits. What does not fit in 64 bits becomes the nearest that does. False if
+ * it is not of that form. */
+bool text_to_integer(struct hf_bytes text, int64_t *number);
+
+/* An integer and an optional unit: ms, s, m, h. A bare number counts in `unit_ms`. As above for what
+ * does not fit or is of another form. */
+bool text_to_duration(struct hf_bytes text, int64_t unit_ms, int64_t *duration_ms);
+
+#endif

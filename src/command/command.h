@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The vocabulary. One row of the table (table.c) says all there is to say about a command: its name,
+ * its typed arguments, what it answers, its HTTP route, its script and keys. Every front, the
+ * journal, the help and the documentation are made from the row; none of them knows a command by
+ * name. */
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
+
+#include "base/limits.h"
+
+enum arg_type {
+    ARG_ID,       /* struct hf_bytes: rule 8 of the contract; INVALID_ID */
+    ARG_COUNT,    /* int64_t: INVALID_QUANTITY outside its bounds */
+    ARG_AMOUNT,   /* int64_t: INVALID_AMOUNT outside its bounds */
+    ARG_DURATION, /* int64_t ms: seconds, or with a unit; INVALID_TTL outside its bounds */
+    ARG_WAIT,     /* int64_t ms: as a duration, but a bare number is milliseconds */
+    ARG_CHOICE,   /* struct hf_bytes: one of a few words; INVALID_ARGUMENT */
+    ARG_TEXT,     /* struct hf_bytes: UTF-8 within bounds; INVALID_ARGUMENT, PAYLOAD_TOO_LARGE */
+    ARG_BLOB,     /* struct hf_bytes: any bytes up to a bound; PAYLOAD_TOO_LARGE */
+    ARG_FLAG,     /* bool: there or not */
+};
+
+struct arg_spec {
+    const char *name;    /* as documented: max_per_user */
+    const char *field;   /* in JSON: booking_id */
+    const char *keyword; /* NULL: positional and required */
+    const char *choices; /* ARG_CHOICE: "merge|steal", the first is the default */
+    enum arg_type type;
+    uint16_t offset;          /* in the argument struct */
+    int64_t min, max;         /* of the number, or of the size in bytes */
+    int64_t default_value;    /* of an optional number */
+    const char *needs;        /* the keyword without which this one makes no sense, or NULL */
+};
+
+/* What a reply looks like on the wire. */
+enum reply_shape {
+    REPLY_LEAD,   /* [1, a, b] */
+    REPLY_LIST,   /* [a, b] */
+    REPLY_NUMBER, /* a */
+    REPLY_FIELDS, /* [name, a, name, b]: a map where the protocol has maps */
+    REPLY_PAIRS,  /* [a, b, a, b, …] */
+};
+
+struct reply_field {
+    const char *name;
+    bool is_text;
+    uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
+};
+
+/* A key a script touches, with $argument where an argument goes. */
+struct key_spec {
+    const char *standalone;
+    const char *cluster;
+};
+
+#define COMMAND_KEYS_MAX 6
+
+enum command_flag {
+    COMMAND_WRITES = 1, /* may change the state, and so goes to the journal */
+    COMMAND_RANDOM = 2, /* wants entropy */
+    COMMAND_WAITS = 4,  /* may be answered later */
+};
+
+enum command_id {
+    SEATS_OPEN,
+    SEATS_RESERVE,
+    SEATS_CONFIRM,
+    SEATS_RELEASE,
+    SEATS_EXTEND,
+    SEATS_GET,
+    SEATS_ZONE,
+    SEATS_USER,
+    QUOTA_LIMIT,
+    QUOTA_RESERVE,
+    QUOTA_REFUND,
+    QUOTA_COMMIT,
+    QUOTA_CANCEL,
+    QUOTA_SYNC,
+    QUOTA_GET,
+    SEM_ACQUIRE,
+    SEM_QUEUE,
+    SEM_WAKE,
+    SEM_CONFIRM,
+    SEM_RELEASE,
+    SEM_PING,
+    SEM_CARD,
+    SEM_STATS,
+    LOCK_TRY,
+    LOCK_UNLOCK,
+    LOCK_EXTEND,
+    LOCK_GET,
+    STOCK_LOAD,
+    STOCK_TAKE,
+    STOCK_SETTLE,
+    STOCK_GIVE,
+    STOCK_GET,
+    STOCK_ADJUST,
+    ROOM_JOIN,
+    ROOM_POSITION,
+    ROOM_LEAVE,
+    ROOM_ADMIT,
+    ROOM_CHECK,
+    IDEM_BEGIN,
+    IDEM_COMPLETE,
+    IDEM_ABORT,
+    COMMAND_COUNT
+};
+
+struct command_spec {
+    const char *name; /* upper case */
+    const char *help; /* one line */
+    unsigned wire;  /* its number in files: never changed, never used again */
+    unsigned flags; /* enum command_flag */
+
+    const struct arg_spec *args;
+    size_t arg_count;
+    size_t required; /* the first so many are positional */
+    size_t args_size;
+
+    enum reply_shape shape;
+    const struct reply_field *fields;
+    size_t field_count;
+    size_t reply_size;
+    enum hf_error nil_code; /* the refusal that is nil on the wire; HF_OK if none */
+
+    const char *method, *route; /* NULL where HTTP has no route of its own for it */
+    const char *script;         /* Lua, without ".lua"; NULL where a plain read does */
+    const struct key_spec *keys[COMMAND_KEYS_MAX];
+};
+
+extern const struct command_spec command_table[COMMAND_COUNT];
+
+static inline enum command_id command_id(const struct command_spec *spec)
+{
+    return (enum command_id)(spec - command_table);
+}
+
+/* The row with this name, whatever its case; NULL if there is none. */
+const struct command_spec *command_find(struct hf_bytes name);
+
+/* The row with this number in files; NULL if there is none. */
+const struct command_spec *command_by_wire(uint64_t wire);
+
+#define COMMAND_ENTROPY 16
+
+union command_args {
+    struct hf_seats_open_args seats_open;
+    struct hf_seats_reserve_args seats_reserve;
+    struct hf_seats_confirm_args seats_confirm;
+    struct hf_seats_release_args seats_release;
+    struct hf_seats_extend_args seats_extend;
+    struct hf_seats_get_args seats_get;
+    struct hf_seats_zone_args seats_zone;
+    struct hf_seats_user_args seats_user;
+    struct hf_quota_limit_args quota_limit;
+    struct hf_quota_reserve_args quota_reserve;
+    struct hf_quota_refund_args quota_refund;
+    struct hf_quota_commit_args quota_commit;
+    struct hf_quota_cancel_args quota_cancel;
+    struct hf_quota_sync_args quota_sync;
+    struct hf_quota_get_args quota_get;
+    struct hf_sem_acquire_args sem_acquire;
+    struct hf_sem_queue_args sem_queue;
+    struct hf_sem_wake_args sem_wake;
+    struct hf_sem_confirm_args sem_confirm;
+    struct hf_sem_release_args sem_release;
+    struct hf_sem_ping_args sem_ping;
+    struct hf_sem_card_args sem_card;
+    struct hf_sem_stats_args sem_stats;
+    struct hf_lock_try_args lock_try;
+    struct hf_lock_unlock_args lock_unlock;
+    struct hf_lock_extend_args lock_extend;
+    struct hf_lock_get_args lock_get;
+    struct hf_stock_load_args stock_load;
+    struct hf_stock_take_args stock_take;
+    struct hf_stock_settle_args stock_settle;
+    struct hf_stock_give_args stock_give;
+    struct hf_stock_get_args stock_get;
+    struct hf_stock_adjust_args stock_adjust;
+    struct hf_room_join_args room_join;
+    struct hf_room_position_args room_position;
+    struct hf_room_leave_args room_leave;
+    struct hf_room_admit_args room_admit;
+    struct hf_room_check_args room_check;
+    struct hf_idem_begin_args idem_begin;
+    struct hf_idem_complete_args idem_complete;
+    struct hf_idem_abort_args idem_abort;
+};
+
+/* A command, checked and ready to be executed. Its texts are views of what it was decoded from. */
+struct command {
+    const struct command_spec *spec;
+    uint8_t entropy[COMMAND_ENTROPY]; /* random bytes for a COMMAND_RANDOM */
+    union command_args args;
+};
+
+/* What is wrong with a request. */
+struct problem {
+    enum hf_error code;
+    char message[MESSAGE_SIZE];
+};
+
+/* Says what is wrong and returns the code. A NULL problem is fine. */
+enum hf_error problem_set(struct problem *problem, enum hf_error code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* From words: {"SEATS.ZONE", "gala", "floor"}. */
+enum hf_error command_from_words(struct command *command, size_t count,
+                                 const struct hf_bytes *words, struct problem *problem);
+
+/* From named fields, as a JSON object or a form gives them. Numbers may come as text. */
+struct command_field {
+    struct hf_bytes name;
+    struct hf_bytes text; /* if data is not NULL, the value; otherwise `number` is */
+    int64_t number;
+};
+enum hf_error command_from_fields(struct command *command, const struct command_spec *spec,
+                                  size_t count, const struct command_field *fields,
+                                  struct problem *problem);
+
+/* From the argument struct of holdfast.h, where a zero optional member means the default. */
+enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
+                                  const void *args, struct problem *problem);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From words, named fields or a struct to a checked command, by the row's arguments. */
+#include "base/text.h"
+#include "command/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum hf_error problem_set(struct problem *problem, enum hf_error code, const char *format, ...)
+{
+    if (problem != NULL) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(problem->message, sizeof problem->message, format, args);
+        va_end(args);
+        problem->code = code;
+        /* Messages travel on a line of their own and inside JSON: nothing but plain characters. */
+        for (char *at = problem->message; *at != '\0'; at++) {
+            if (*at < ' ' || *at > '~') {
+                *at = '?';
+            }
+        }
+    }
+    return code;
+}
+
+/* At most this much of a bad value is repeated in a message. */
+#define SHOWN(bytes) (int)((bytes).size < 48 ? (bytes).size : 48), (bytes).data
+
+static void *member(struct command *command, const struct arg_spec *arg)
+{
+    return (char *)&command->args + arg->offset;
+}
+
+static bool is_number(const struct arg_spec *arg)
+{
+    return arg->type == ARG_COUNT || arg->type == ARG_AMOUNT || arg->type == ARG_DURATION ||
+           arg->type == ARG_WAIT;
+}
+
+/* "TTL" for a keyword argument, "quantity" for a positional one. */
+static const char *label(const struct arg_spec *arg)
+{
+    return arg->keyword ? arg->keyword : arg->name;
+}
+
+static enum hf_error check_number(const struct arg_spec *arg, int64_t number,
+                                  struct problem *problem)
+{
+    static const enum hf_error codes[] = {[ARG_COUNT] = HF_INVALID_QUANTITY,
+                                          [ARG_AMOUNT] = HF_INVALID_AMOUNT,
+                                          [ARG_DURATION] = HF_INVALID_TTL,
+                                          [ARG_WAIT] = HF_INVALID_TTL};
+    if (number >= arg->min && number <= arg->max) {
+        return HF_OK;
+    }
+    const char *unit = arg->type == ARG_DURATION || arg->type == ARG_WAIT ? " ms" : "";
+    return problem_set(problem, codes[arg->type], "%s is %lld%s: must be %lld to %lld%s", label(arg),
+                       (long long)number, unit, (long long)arg->min, (long long)arg->max, unit);
+}
+
+/* Is `text` one of "a|b|c"? */
+static bool is_choice(const char *choices, struct hf_bytes text)
+{
+    for (const char *at = choices; *at != '\0';) {
+        size_t size = strcspn(at, "|");
+        if (text_equal((struct hf_bytes){at, size}, text)) {
+            return true;
+        }
+        at += size + (at[size] == '|');
+    }
+    return false;
+}
+
+static enum hf_error check_text(const struct arg_spec *arg, struct hf_bytes text,
+                                struct problem *problem)
+{
+    if (arg->type == ARG_ID && !text_is_id(text)) {
+        return problem_set(problem, HF_INVALID_ID,
+                           "%s \"%.*s\" (%zu bytes) is not an id: 1-128 bytes of UTF-8, no spaces, "
+                           "control characters, { or }",
+                           label(arg), SHOWN(text), text.size);
+    }
+    if (arg->type == ARG_CHOICE && !is_choice(arg->choices, text)) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s \"%.*s\" is not one of %s", label(arg),
+                           SHOWN(text), arg->choices);
+    }
+    if ((arg->type == ARG_TEXT || arg->type == ARG_BLOB) && (int64_t)text.size > arg->max) {
+        return problem_set(problem, HF_PAYLOAD_TOO_LARGE, "%s is %zu bytes: at most %lld",
+                           label(arg), text.size, (long long)arg->max);
+    }
+    if (arg->type == ARG_TEXT && ((int64_t)text.size < arg->min || !text_is_utf8(text))) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s is empty or not UTF-8", label(arg));
+    }
+    return HF_OK;
+}
+
+static enum hf_error set_number(struct command *command, const struct arg_spec *arg, int64_t number,
+                                struct problem *problem)
+{
+    enum hf_error code = check_number(arg, number, problem);
+    if (code == HF_OK) {
+        *(int64_t *)member(command, arg) = number;
+    }
+    return code;
+}
+
+static enum hf_error set_text(struct command *command, const struct arg_spec *arg,
+                              struct hf_bytes text, struct problem *problem)
+{
+    if (is_number(arg)) {
+        int64_t number;
+        bool duration = arg->type == ARG_DURATION || arg->type == ARG_WAIT;
+        if (duration ? !text_to_duration(text, arg->type == ARG_WAIT ? 1 : 1000, &number)
+                     : !text_to_integer(text, &number)) {
+            return problem_set(problem, HF_ERR, "%s \"%.*s\" is not %s", label(arg), SHOWN(text),
+                               duration ? "a duration such as 30, 1500ms, 10m, 2h" : "a number");
+        }
+        return set_number(command, arg, number, problem);
+    }
+    enum hf_error code = check_text(arg, text, problem);
+    if (code == HF_OK) {
+        *(struct hf_bytes *)member(command, arg) = text;
+    }
+    return code;
+}
+
+static void set_default(struct command *command, const struct arg_spec *arg)
+{
+    if (is_number(arg)) {
+        *(int64_t *)member(command, arg) = arg->default_value;
+    } else if (arg->type == ARG_CHOICE) {
+        *(struct hf_bytes *)member(command, arg) =
+            (struct hf_bytes){arg->choices, strcspn(arg->choices, "|")};
+    }
+}
+
+static void begin(struct command *command, const struct command_spec *spec)
+{
+    command->spec = spec;
+    memset(command->entropy, 0, sizeof command->entropy);
+    memset(&command->args, 0, spec->args_size);
+}
+
+static size_t keyword_index(const struct command_spec *spec, struct hf_bytes word)
+{
+    size_t i = spec->required;
+
+    while (i < spec->arg_count && !text_is_word(word, spec->args[i].keyword)) {
+        i++;
+    }
+    return i;
+}
+
+/* Gives what was not given its default, and checks that companions are there. `given` has a bit for
+ * each argument. */
+static enum hf_error finish(struct command *command, unsigned given, struct problem *problem)
+{
+    const struct command_spec *spec = command->spec;
+
+    for (size_t i = spec->required; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        bool alone =
+            arg->needs != NULL && !(given & 1U << keyword_index(spec, hf_text(arg->needs)));
+        if (given & 1U << i && alone) {
+            return problem_set(problem, HF_INVALID_ARGUMENT, "%s makes no sense without %s",
+                               label(arg), arg->needs);
+        }
+        if (!(given & 1U << i) && !alone) {
+            set_default(command, arg);
+        }
+    }
+    return HF_OK;
+}
+
+enum hf_error command_from_words(struct command *command, size_t count,
+                                 const struct hf_bytes *words, struct problem *problem)
+{
+    const struct command_spec *spec = count > 0 ? command_find(words[0]) : NULL;
+    unsigned given = 0;
+    enum hf_error code = HF_OK;
+
+    if (spec == NULL) {
+        struct hf_bytes name = count > 0 ? words[0] : hf_text("");
+        return problem_set(problem, HF_ERR, "unknown command '%.*s'", SHOWN(name));
+    }
+    bool too_many = spec->required == spec->arg_count && count - 1 > spec->required;
+    if (count - 1 < spec->required || too_many || count > COMMAND_WORDS_MAX) {
+        return problem_set(problem, HF_ERR, "wrong number of arguments for %s: %zu given, %zu needed",
+                           spec->name, count - 1, spec->required);
+    }
+    begin(command, spec);
+    for (size_t i = 0; i < spec->required && code == HF_OK; i++) {
+        code = set_text(command, &spec->args[i], words[i + 1], problem);
+    }
+    for (size_t i = spec->required + 1; i < count && code == HF_OK; i++) {
+        size_t which = keyword_index(spec, words[i]);
+        if (which == spec->arg_count) {
+            return problem_set(problem, HF_ERR, "%s has no argument '%.*s'", spec->name,
+                               SHOWN(words[i]));
+        }
+        const struct arg_spec *arg = &spec->args[which];
+        if (given & 1U << which) {
+            return problem_set(problem, HF_ERR, "%s given twice", arg->keyword);
+        }
+        given |= 1U << which;
+        if (arg->type == ARG_FLAG) {
+            *(bool *)member(command, arg) = true;
+        } else if (++i == count) {
+            return problem_set(problem, HF_ERR, "%s needs a value", arg->keyword);
+        } else {
+            code = set_text(command, arg, words[i], problem);
+        }
+    }
+    return code != HF_OK ? code : finish(command, given, problem);
+}
+
+static enum hf_error set_field(struct command *command, const struct arg_spec *arg,
+                               const struct command_field *field, struct problem *problem)
+{
+    if (field->text.data != NULL) {
+        if (arg->type == ARG_FLAG) {
+            return problem_set(problem, HF_INVALID_ARGUMENT, "%s must be true or false",
+                               arg->field);
+        }
+        return set_text(command, arg, field->text, problem);
+    }
+    if (arg->type == ARG_FLAG) {
+        *(bool *)member(command, arg) = field->number != 0;
+        return HF_OK;
+    }
+    if (!is_number(arg)) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s must be a text", arg->field);
+    }
+    int64_t number = field->number;
+    if (arg->type == ARG_DURATION && __builtin_mul_overflow(number, 1000, &number)) {
+        number = INT64_MAX;
+    }
+    return set_number(command, arg, number, problem);
+}
+
+enum hf_error command_from_fields(struct command *command, const struct command_spec *spec,
+                                  size_t count, const struct command_field *fields,
+                                  struct problem *problem)
+{
+    unsigned given = 0;
+
+    begin(command, spec);
+    for (size_t i = 0; i < count; i++) {
+        size_t which = 0;
+        while (which < spec->arg_count &&
+               !text_equal(fields[i].name, hf_text(spec->args[which].field))) {
+            which++;
+        }
+        if (which == spec->arg_count || given & 1U << which) {
+            return problem_set(problem, HF_INVALID_ARGUMENT, "%s field \"%.*s\"",
+                               which == spec->arg_count ? "unknown" : "repeated",
+                               SHOWN(fields[i].name));
+        }
+        given |= 1U << which;
+        enum hf_error code = set_field(command, &spec->args[which], &fields[i], problem);
+        if (code != HF_OK) {
+            return code;
+        }
+    }
+    for (size_t i = 0; i < spec->required; i++) {
+        if (!(given & 1U << i)) {
+            return problem_set(problem, HF_INVALID_ARGUMENT, "field \"%s\" is missing",
+                               spec->args[i].field);
+        }
+    }
+    return finish(command, given, problem);
+}
+
+/* Checks a member as it stands in the struct; an optional one that is zero gets its default. */
+static enum hf_error check_member(struct command *command, const struct arg_spec *arg,
+                                  unsigned *given, unsigned bit, struct problem *problem)
+{
+    if (arg->type == ARG_FLAG) {
+        return HF_OK;
+    }
+    if (is_number(arg)) {
+        int64_t number = *(int64_t *)member(command, arg);
+        if (arg->keyword != NULL && number == 0) {
+            return HF_OK;
+        }
+        *given |= bit;
+        return check_number(arg, number, problem);
+    }
+    struct hf_bytes text = *(struct hf_bytes *)member(command, arg);
+    if (arg->keyword != NULL && text.size == 0) {
+        return HF_OK;
+    }
+    *given |= bit;
+    return check_text(arg, text, problem);
+}
+
+enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
+                                  const void *args, struct problem *problem)
+{
+    unsigned given = 0;
+
+    command->spec = spec;
+    memset(command->entropy, 0, sizeof command->entropy);
+    memcpy(&command->args, args, spec->args_size);
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        enum hf_error code = check_member(command, arg, &given, 1U << i, problem);
+        if (code != HF_OK) {
+            return code;
+        }
+        if (arg->type == ARG_FLAG) {
+            given |= 1U << i;
+        }
+    }
+    return finish(command, given, problem);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/reply.h"
+
+#include "base/check.h"
+#include "base/error.h"
+
+bool reply_init(struct reply *reply, struct memory *memory)
+{
+    *reply = (struct reply){.lead = 1};
+    buffer_init(&reply->text, memory);
+    return reply_reserve(reply, REPLY_VALUES, REPLY_TEXT);
+}
+
+void reply_free(struct reply *reply)
+{
+    memory_free(reply->text.memory, reply->values, reply->capacity * sizeof(*reply->values));
+    buffer_free(&reply->text);
+    reply->values = NULL;
+    reply->count = reply->capacity = 0;
+}
+
+void reply_clear(struct reply *reply)
+{
+    reply->code = HF_OK;
+    reply->waits = false;
+    reply->lead = 1;
+    reply->count = 0;
+    reply->why = NULL;
+    buffer_clear(&reply->text);
+}
+
+bool reply_reserve(struct reply *reply, size_t values, size_t text)
+{
+    size_t needed = reply->count + values;
+
+    if (needed > reply->capacity) {
+        size_t size = sizeof(*reply->values);
+        struct value *more = memory_resize(reply->text.memory, reply->values,
+                                           reply->capacity * size, needed * size);
+        if (more == NULL) {
+            return false;
+        }
+        reply->values = more;
+        reply->capacity = needed;
+    }
+    if (!buffer_reserve(&reply->text, text)) {
+        reply->text.failed = false; /* what it holds is whole */
+        return false;
+    }
+    return true;
+}
+
+static struct value *add(struct reply *reply)
+{
+    CHECK(reply->count < reply->capacity);
+    return &reply->values[reply->count++];
+}
+
+void reply_number(struct reply *reply, int64_t number)
+{
+    *add(reply) = (struct value){.kind = VALUE_NUMBER, .number = number};
+}
+
+void reply_text(struct reply *reply, const void *data, size_t size)
+{
+    size_t offset = reply->text.size;
+
+    CHECK(reply->text.capacity - offset >= size);
+    buffer_bytes(&reply->text, data, size);
+    *add(reply) = (struct value){.kind = VALUE_TEXT, .size = (uint32_t)size, .offset = offset};
+}
+
+void reply_word(struct reply *reply, const char *word)
+{
+    reply_text(reply, word, strlen(word));
+}
+
+void reply_refuse_with(struct reply *reply, enum hf_error code, const char *why, int64_t a,
+                       int64_t b, int64_t c)
+{
+    reply->code = code;
+    reply->why = why;
+    reply->why_numbers[0] = a;
+    reply->why_numbers[1] = b;
+    reply->why_numbers[2] = c;
+}
+
+void reply_refuse(struct reply *reply, enum hf_error code, const char *why)
+{
+    reply_refuse_with(reply, code, why, 0, 0, 0);
+}
+
+bool reply_copy(struct reply *to, const struct reply *from)
+{
+    reply_clear(to);
+    if (!reply_reserve(to, from->count, from->text.size)) {
+        return false;
+    }
+    to->code = from->code;
+    to->waits = from->waits;
+    to->ticket = from->ticket;
+    to->lead = from->lead;
+    to->why = from->why;
+    memcpy(to->why_numbers, from->why_numbers, sizeof to->why_numbers);
+    if (from->count > 0) {
+        memcpy(to->values, from->values, from->count * sizeof(*from->values));
+    }
+    to->count = from->count;
+    buffer_bytes(&to->text, from->text.data, from->text.size);
+    return true;
+}
+
+struct hf_bytes reply_bytes(const struct reply *reply, size_t i)
+{
+    CHECK(i < reply->count && reply->values[i].kind == VALUE_TEXT);
+    return (struct hf_bytes){reply->text.data + reply->values[i].offset, reply->values[i].size};
+}
+
+size_t reply_message(const struct reply *reply, char out[MESSAGE_SIZE])
+{
+    const char *why = reply->why ? reply->why : error_text(reply->code);
+    size_t size = 0, next = 0;
+
+    for (; *why != '\0' && size < MESSAGE_SIZE - 22; why++) {
+        if (*why == '#' && next < 3) {
+            size += decimal_write(out + size, reply->why_numbers[next++]);
+        } else {
+            out[size++] = *why;
+        }
+    }
+    out[size] = '\0';
+    return size;
+}

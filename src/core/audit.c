@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The proof that nothing was lost or handed out twice: every total is computed again from the
+ * records, every index and timer looked at, and what differs is named. */
+#include "base/check.h"
+#include "core/state.h"
+
+struct audit {
+    struct core *core;
+    hf_audit_report *report;
+    void *context;
+    uint64_t findings;
+    struct buffer line;
+};
+
+/* "zone floor of gala". */
+static void write_who(struct audit *audit, enum kind kind, const struct record *record)
+{
+    struct name name = record_name(record);
+    char text[HF_ID_MAX];
+
+    buffer_text(&audit->line, kinds[kind].name);
+    buffer_byte(&audit->line, ' ');
+    buffer_bytes(&audit->line, text, name_write(&name, text));
+    if (kinds[kind].parent != NO_KIND) {
+        name = record_name(core_at(audit->core, kinds[kind].parent, record->scope));
+        buffer_text(&audit->line, " of ");
+        buffer_bytes(&audit->line, text, name_write(&name, text));
+    }
+}
+
+/* One line of the report; `record` is NULL for what concerns a whole kind. */
+static void finding(struct audit *audit, enum kind kind, const struct record *record,
+                    const char *what, int64_t stands, int64_t computed)
+{
+    audit->findings++;
+    if (audit->report == NULL) {
+        return;
+    }
+    buffer_clear(&audit->line);
+    if (record != NULL) {
+        write_who(audit, kind, record);
+    } else {
+        buffer_format(&audit->line, "all of kind %s", kinds[kind].name);
+    }
+    buffer_format(&audit->line, ": %s is %lld, the records say %lld", what, (long long)stands,
+                  (long long)computed);
+    buffer_byte(&audit->line, 0);
+    audit->report(audit->context, audit->line.failed ? "out of memory" : audit->line.data);
+}
+
+static void expect(struct audit *audit, enum kind kind, uint32_t index, const char *what,
+                   int64_t stands, int64_t computed)
+{
+    if (stands != computed) {
+        finding(audit, kind, core_at(audit->core, kind, index), what, stands, computed);
+    }
+}
+
+static void expect_all(struct audit *audit, enum kind kind, const char *what, int64_t stands,
+                       int64_t computed)
+{
+    if (stands != computed) {
+        finding(audit, kind, NULL, what, stands, computed);
+    }
+}
+
+#define EACH(core, kind, i)                                                                        \
+    for (uint32_t i = slab_next(&(core)->stores[kind].slab, 0); i != NONE;                         \
+         i = slab_next(&(core)->stores[kind].slab, i + 1))
+
+/* ---- totals --------------------------------------------------------------------------------------- */
+
+/* What the records of a child kind add up to, for each record of the parent kind. */
+struct sums {
+    struct memory *memory;
+    size_t size;
+    int64_t (*of)[4];
+};
+
+static bool sums_init(struct sums *sums, const struct core *core, enum kind kind)
+{
+    *sums = (struct sums){.memory = core->memory,
+                          .size = ((size_t)core->stores[kind].slab.top + 1) * sizeof(*sums->of)};
+    sums->of = memory_get(core->memory, sums->size);
+    if (sums->of != NULL) {
+        memset(sums->of, 0, sums->size);
+    }
+    return sums->of != NULL;
+}
+
+static void sums_free(struct sums *sums)
+{
+    memory_free(sums->memory, sums->of, sums->size);
+}
+
+static void count_booking(const struct booking *booking, int64_t zone[4], int64_t user[4])
+{
+    unsigned state = booking->record.state;
+    bool lifetime = state == BOOKING_CONFIRMED && booking->record.flags & BOOKING_LIFETIME;
+
+    zone[0] += state == BOOKING_RESERVED ? booking->quantity : 0;
+    zone[1] += state == BOOKING_CONFIRMED ? booking->quantity : 0;
+    user[0] += state == BOOKING_RESERVED || state == BOOKING_LAPSED ? booking->quantity : 0;
+    user[1] += state == BOOKING_CONFIRMED ? booking->quantity : 0;
+    user[2] += lifetime ? booking->quantity : 0;
+    user[3]++;
+}
+
+static void check_seats(struct audit *audit, struct sums *zones, struct sums *users,
+                        struct sums *shows)
+{
+    struct core *core = audit->core;
+    int64_t lapsed = 0;
+
+    EACH (core, BOOKINGS, i) {
+        const struct booking *booking = core_at(core, BOOKINGS, i);
+        const struct zone *zone = core_at(core, ZONES, booking->zone);
+        const struct seat_user *user = core_at(core, SEAT_USERS, booking->user);
+        count_booking(booking, zones->of[booking->zone], users->of[booking->user]);
+        expect(audit, BOOKINGS, i, "event of its zone", zone->record.scope, booking->record.scope);
+        expect(audit, BOOKINGS, i, "event of its user", user->record.scope, booking->record.scope);
+        expect(audit, BOOKINGS, i, "confirmation", booking->sale != NONE,
+               booking->record.state == BOOKING_CONFIRMED);
+        if (booking->show != NONE) {
+            shows->of[booking->show][0]++;
+        }
+        lapsed += booking->record.state == BOOKING_LAPSED;
+    }
+    EACH (core, ZONES, i) {
+        const struct zone *zone = core_at(core, ZONES, i);
+        int64_t available = zone->capacity - zone->reserved - zone->confirmed;
+        expect(audit, ZONES, i, "reserved", zone->reserved, zones->of[i][0]);
+        expect(audit, ZONES, i, "confirmed", zone->confirmed, zones->of[i][1]);
+        expect(audit, ZONES, i, "oversold", available < 0 ? -available : 0, 0);
+    }
+    EACH (core, SEAT_USERS, i) {
+        const struct seat_user *user = core_at(core, SEAT_USERS, i);
+        expect(audit, SEAT_USERS, i, "held", user->held, users->of[i][0]);
+        expect(audit, SEAT_USERS, i, "confirmed", user->confirmed, users->of[i][1]);
+        expect(audit, SEAT_USERS, i, "lifetime", user->lifetime, users->of[i][2]);
+        expect(audit, SEAT_USERS, i, "bookings", user->bookings, users->of[i][3]);
+    }
+    EACH (core, SHOWS, i) {
+        const struct show *show = core_at(core, SHOWS, i);
+        expect(audit, SHOWS, i, "bookings", show->bookings, shows->of[i][0]);
+    }
+    expect_all(audit, BOOKINGS, "number in their grace", core->lapsed, lapsed);
+}
+
+static void check_quota(struct audit *audit, struct sums *tenants)
+{
+    struct core *core = audit->core;
+
+    EACH (core, QUOTA_HOLDS, i) {
+        const struct quota_hold *hold = core_at(core, QUOTA_HOLDS, i);
+        int64_t *tenant = tenants->of[hold->record.scope];
+        tenant[0] += hold->record.state == HOLD_OPEN ? hold->amount : 0;
+        tenant[1]++;
+    }
+    EACH (core, TENANTS, i) {
+        const struct tenant *tenant = core_at(core, TENANTS, i);
+        expect(audit, TENANTS, i, "held", tenant->held, tenants->of[i][0]);
+        expect(audit, TENANTS, i, "holds", tenant->holds, tenants->of[i][1]);
+        expect(audit, TENANTS, i, "used below 0", tenant->committed < 0, 0);
+    }
+}
+
+static void check_stock(struct audit *audit, struct sums *products)
+{
+    struct core *core = audit->core;
+
+    EACH (core, ORDERS, i) {
+        const struct order *order = core_at(core, ORDERS, i);
+        products->of[order->record.scope][0] +=
+            order->record.state == ORDER_TAKEN ? order->quantity : 0;
+    }
+    EACH (core, PRODUCTS, i) {
+        const struct product *product = core_at(core, PRODUCTS, i);
+        int64_t available =
+            product->loaded + product->adjusted - product->taken - product->sold;
+        expect(audit, PRODUCTS, i, "taken", product->taken, products->of[i][0]);
+        expect(audit, PRODUCTS, i, "oversold", available < 0 ? -available : 0, 0);
+    }
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------- */
+
+/* Everybody in a line stands where they think they do; `place` is at this offset in their record. */
+static void check_line(struct audit *audit, enum kind kind, uint32_t owner, const struct line *line,
+                       enum kind member_kind, size_t place_offset)
+{
+    uint32_t place = 0, index, count = 0;
+
+    while ((index = line_walk(line, &place)) != NONE) {
+        uint32_t own;
+        memcpy(&own, (char *)core_at(audit->core, member_kind, index) + place_offset, sizeof own);
+        count++;
+        expect(audit, member_kind, index, "place", own, place - 1);
+        expect(audit, member_kind, index, "position", line_position(line, place - 1), count);
+    }
+    expect(audit, kind, owner, "line", line->count, count);
+}
+
+static void check_semaphores(struct audit *audit, struct sums *semaphores)
+{
+    struct core *core = audit->core;
+    int64_t tickets = 0;
+
+    EACH (core, SEM_CLIENTS, i) {
+        const struct sem_client *client = core_at(core, SEM_CLIENTS, i);
+        semaphores->of[client->record.scope][client->record.state == CLIENT_HOLDING]++;
+        tickets += client->ticket != 0;
+        expect(audit, SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
+    }
+    EACH (core, SEMAPHORES, i) {
+        const struct semaphore *semaphore = core_at(core, SEMAPHORES, i);
+        expect(audit, SEMAPHORES, i, "in use", semaphore->in_use, semaphores->of[i][1]);
+        expect(audit, SEMAPHORES, i, "waiting", semaphore->line.count, semaphores->of[i][0]);
+        check_line(audit, SEMAPHORES, i, &semaphore->line, SEM_CLIENTS,
+                   offsetof(struct sem_client, place));
+    }
+    expect_all(audit, SEM_CLIENTS, "number of waiting calls", core->waiting_calls, tickets);
+}
+
+static void check_rooms(struct audit *audit, struct sums *rooms)
+{
+    struct core *core = audit->core;
+
+    EACH (core, ROOM_ENTRIES, i) {
+        rooms->of[((struct record *)core_at(core, ROOM_ENTRIES, i))->scope][0]++;
+    }
+    EACH (core, ROOM_PASSES, i) {
+        rooms->of[((struct record *)core_at(core, ROOM_PASSES, i))->scope][1]++;
+    }
+    EACH (core, ROOMS, i) {
+        const struct room *room = core_at(core, ROOMS, i);
+        expect(audit, ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
+        expect(audit, ROOMS, i, "passes", room->passes, rooms->of[i][1]);
+        check_line(audit, ROOMS, i, &room->line, ROOM_ENTRIES, offsetof(struct room_entry, place));
+    }
+}
+
+/* ---- indexes and timers --------------------------------------------------------------------------- */
+
+/* Which states of a kind have a deadline. */
+static bool wants_timer(enum kind kind, const struct record *record)
+{
+    return kinds[kind].due != NULL && !(record->marks & RECORD_CLOSED) &&
+           !(kind == BOOKINGS && record->state == BOOKING_CONFIRMED);
+}
+
+static void check_store(struct audit *audit, enum kind kind)
+{
+    const struct store *store = &audit->core->stores[kind];
+    int64_t armed = 0, shown = 0, closed = 0;
+
+    EACH (audit->core, kind, i) {
+        const struct record *record = store_at(store, i);
+        bool timed = record->timer.deadline_ms != 0 && !(record->marks & RECORD_CLOSED);
+        expect(audit, kind, i, "timer", timed, wants_timer(kind, record));
+        expect(audit, kind, i, "overdue", timed && record->timer.deadline_ms <= audit->core->now_ms,
+               0);
+        armed += timed;
+        closed += (record->marks & RECORD_CLOSED) != 0;
+        if (!(record->marks & RECORD_HIDDEN)) {
+            struct name name = record_name(record);
+            shown++;
+            expect(audit, kind, i, "found under its name",
+                   store_find(store, record->scope, &name) == i, 1);
+        }
+    }
+    expect_all(audit, kind, "number of timers", store->wheel.count, armed);
+    expect_all(audit, kind, "number of names in the index", store->table.count, shown);
+    expect_all(audit, kind, "number of closed records", store->closed_count, closed);
+}
+
+uint64_t core_audit(struct core *core, hf_audit_report *report, void *context)
+{
+    struct audit audit = {.core = core, .report = report, .context = context};
+    static const enum kind parents[] = {ZONES,      SEAT_USERS, SHOWS, TENANTS,
+                                        SEMAPHORES, PRODUCTS,   ROOMS};
+    struct sums sums[KIND_COUNT] = {{0}};
+    bool enough = true;
+
+    buffer_init(&audit.line, core->memory);
+    for (size_t i = 0; i < sizeof parents / sizeof parents[0] && enough; i++) {
+        enough = sums_init(&sums[parents[i]], core, parents[i]);
+    }
+    if (enough) {
+        check_seats(&audit, &sums[ZONES], &sums[SEAT_USERS], &sums[SHOWS]);
+        check_quota(&audit, &sums[TENANTS]);
+        check_stock(&audit, &sums[PRODUCTS]);
+        check_semaphores(&audit, &sums[SEMAPHORES]);
+        check_rooms(&audit, &sums[ROOMS]);
+        for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+            check_store(&audit, kind);
+        }
+    }
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        if (sums[kind].of != NULL) {
+            sums_free(&sums[kind]);
+        }
+    }
+    buffer_free(&audit.line);
+    return enough ? audit.findings : UINT64_MAX;
+}

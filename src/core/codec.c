@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/codec.h"
+
+#include "base/siphash.h"
+
+void codec_mix(struct codec *codec, const void *data, size_t size)
+{
+    uint8_t key[SIPHASH_KEY] = "holdfast digest";
+
+    memcpy(key, &codec->digest, sizeof codec->digest);
+    codec->digest = siphash(key, data, size);
+}
+
+void codec_number(struct codec *codec, int64_t *number, int64_t min, int64_t max)
+{
+    switch (codec->mode) {
+    case CODEC_WRITE:
+        buffer_signed(codec->out, *number);
+        break;
+    case CODEC_READ:
+        *number = reader_signed(&codec->reader);
+        codec->failed |= codec->reader.failed || *number < min || *number > max;
+        break;
+    case CODEC_DIGEST:
+        codec_mix(codec, number, sizeof *number);
+        break;
+    }
+}
+
+void codec_word(struct codec *codec, uint64_t *word)
+{
+    switch (codec->mode) {
+    case CODEC_WRITE:
+        buffer_varint(codec->out, *word);
+        break;
+    case CODEC_READ:
+        *word = reader_varint(&codec->reader);
+        codec->failed |= codec->reader.failed;
+        break;
+    case CODEC_DIGEST:
+        codec_mix(codec, word, sizeof *word);
+        break;
+    }
+}
+
+void codec_small(struct codec *codec, uint8_t *number, uint8_t max)
+{
+    int64_t wide = *number;
+
+    codec_number(codec, &wide, 0, max);
+    *number = codec->failed ? 0 : (uint8_t)wide;
+}
+
+void codec_bytes(struct codec *codec, void *bytes, size_t size)
+{
+    const uint8_t *stored;
+
+    switch (codec->mode) {
+    case CODEC_WRITE:
+        buffer_bytes(codec->out, bytes, size);
+        break;
+    case CODEC_READ:
+        stored = reader_bytes(&codec->reader, size);
+        codec->failed |= stored == NULL;
+        if (stored != NULL && size > 0) {
+            memcpy(bytes, stored, size);
+        }
+        break;
+    case CODEC_DIGEST:
+        codec_mix(codec, bytes, size);
+        break;
+    }
+}
+
+/* A name is its kind, then 16 bytes of a UUID, or its text; a far one with its length. */
+static void read_name(struct codec *codec, struct name *name)
+{
+    uint8_t kind = reader_byte(&codec->reader);
+    uint64_t size = kind == NAME_FAR ? reader_varint(&codec->reader)
+                                     : (kind == NAME_UUID ? NAME_PLACE : kind);
+
+    *name = (struct name){.words = {0, 0}};
+    if (kind > NAME_FAR || size > HF_ID_MAX || (kind == NAME_FAR && size <= NAME_PLACE)) {
+        codec->failed = true;
+        return;
+    }
+    const uint8_t *bytes = reader_bytes(&codec->reader, size);
+    if (bytes == NULL) {
+        codec->failed = true;
+        return;
+    }
+    struct name view = kind == NAME_UUID
+                           ? name_uuid(bytes)
+                           : name_view((struct hf_bytes){(const char *)bytes, size});
+    codec->failed |= view.kind != kind || !name_own(codec->core->memory, &view);
+    *name = codec->failed ? *name : view;
+}
+
+void codec_name(struct codec *codec, struct name *name)
+{
+    char text[HF_ID_MAX];
+
+    switch (codec->mode) {
+    case CODEC_WRITE:
+        buffer_byte(codec->out, name->kind);
+        if (name->kind == NAME_FAR) {
+            buffer_varint(codec->out, name->far.size);
+            buffer_bytes(codec->out, name->far.data, name->far.size);
+        } else {
+            buffer_bytes(codec->out, name->bytes,
+                         name->kind == NAME_UUID ? NAME_PLACE : name->kind);
+        }
+        break;
+    case CODEC_READ:
+        read_name(codec, name);
+        break;
+    case CODEC_DIGEST:
+        codec_mix(codec, text, name_write(name, text));
+        break;
+    }
+}
+
+void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool optional)
+{
+    int64_t number = *index == NONE ? -1 : (int64_t)*index;
+
+    if (codec->mode == CODEC_DIGEST) {
+        struct name name = {.words = {0, 0}};
+        if (*index != NONE) {
+            name = record_name(core_at(codec->core, kind, *index));
+        }
+        codec_name(codec, &name);
+        return;
+    }
+    codec_number(codec, &number, optional ? -1 : 0, RECORDS_MAX);
+    if (codec->mode == CODEC_READ) {
+        *index = number < 0 || codec->failed ? NONE : (uint32_t)number;
+        codec->failed |= *index == NONE ? !optional
+                                        : !slab_has(&codec->core->stores[kind].slab, *index);
+    }
+}
+
+/* ---- the fields of each kind ---------------------------------------------------------------------- */
+
+#define NUMBER(member) codec_number(codec, &(member), 0, HF_INTEGER_MAX)
+#define SIGNED(member) codec_number(codec, &(member), -HF_INTEGER_MAX, HF_INTEGER_MAX)
+
+static void zone_fields(struct codec *codec, struct zone *zone)
+{
+    NUMBER(zone->capacity);
+    NUMBER(zone->reserved);
+    NUMBER(zone->confirmed);
+}
+
+static void user_fields(struct codec *codec, struct seat_user *user)
+{
+    NUMBER(user->held);
+    NUMBER(user->confirmed);
+    NUMBER(user->lifetime);
+}
+
+static void sale_fields(struct codec *codec, struct booking *booking)
+{
+    if (codec->mode == CODEC_READ) {
+        booking->sale = slab_take(&codec->core->sales);
+        if (booking->sale == NONE) {
+            codec->failed = true;
+            return;
+        }
+    }
+    struct sale *sale = slab_at(&codec->core->sales, booking->sale);
+    NUMBER(sale->confirmed_ms);
+    codec_word(codec, &sale->code);
+    codec_name(codec, &sale->payment);
+}
+
+static void booking_fields(struct codec *codec, struct booking *booking)
+{
+    struct core *core = codec->core;
+    int64_t ttl_ms = booking->ttl_ms;
+
+    if (codec->mode == CODEC_READ) {
+        booking->show = booking->sale = NONE;
+    }
+    codec_reference(codec, SEAT_USERS, &booking->user, false);
+    codec_reference(codec, ZONES, &booking->zone, false);
+    codec_reference(codec, SHOWS, &booking->show, true);
+    codec_number(codec, &ttl_ms, HF_TTL_MIN_MS, HF_TTL_MAX_MS);
+    NUMBER(booking->quantity);
+    NUMBER(booking->unit_price);
+    NUMBER(booking->created_ms);
+    if (booking->record.state == BOOKING_CONFIRMED && !codec->failed) {
+        sale_fields(codec, booking);
+    }
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        booking->ttl_ms = (uint32_t)ttl_ms;
+        ((struct seat_user *)core_at(core, SEAT_USERS, booking->user))->bookings++;
+        if (booking->show != NONE) {
+            ((struct show *)core_at(core, SHOWS, booking->show))->bookings++;
+        }
+        core->lapsed += booking->record.state == BOOKING_LAPSED;
+    }
+}
+
+static void tenant_fields(struct codec *codec, struct tenant *tenant)
+{
+    NUMBER(tenant->limit);
+    NUMBER(tenant->committed);
+    NUMBER(tenant->held);
+}
+
+static void quota_hold_fields(struct codec *codec, struct quota_hold *hold)
+{
+    NUMBER(hold->amount);
+    NUMBER(hold->ttl_ms);
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        ((struct tenant *)core_at(codec->core, TENANTS, hold->record.scope))->holds++;
+    }
+}
+
+static void semaphore_fields(struct codec *codec, struct semaphore *semaphore)
+{
+    NUMBER(semaphore->max);
+}
+
+static void sem_client_fields(struct codec *codec, struct sem_client *client)
+{
+    NUMBER(client->heartbeat_ms);
+    NUMBER(client->ttl_ms);
+    NUMBER(client->granted_ms);
+    NUMBER(client->fence);
+    NUMBER(client->alive_until_ms);
+    codec_word(codec, &client->ticket);
+    NUMBER(client->wait_until_ms);
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        struct semaphore *semaphore = core_at(codec->core, SEMAPHORES, client->record.scope);
+        semaphore->in_use += client->record.state == CLIENT_HOLDING;
+        if (client->ticket != 0) {
+            codec->failed |= !core_reserve_wakeup(codec->core);
+            codec->core->waiting_calls++;
+        }
+    }
+}
+
+static void lock_fields(struct codec *codec, struct lock *lock)
+{
+    codec_name(codec, &lock->id);
+    NUMBER(lock->fence);
+}
+
+static void product_fields(struct codec *codec, struct product *product)
+{
+    NUMBER(product->loaded);
+    SIGNED(product->adjusted);
+    NUMBER(product->taken);
+    NUMBER(product->sold);
+    NUMBER(product->shards);
+    NUMBER(product->watermark);
+}
+
+static void order_fields(struct codec *codec, struct order *order)
+{
+    codec_name(codec, &order->user);
+    NUMBER(order->quantity);
+    NUMBER(order->ttl_ms);
+}
+
+static void room_pass_fields(struct codec *codec, struct room_pass *pass)
+{
+    codec_bytes(codec, pass->token, sizeof pass->token);
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        ((struct room *)core_at(codec->core, ROOMS, pass->record.scope))->passes++;
+    }
+}
+
+static void idem_fields(struct codec *codec, struct idem *idem)
+{
+    codec_name(codec, &idem->fingerprint);
+    codec_word(codec, &idem->response_size);
+    if (codec->mode == CODEC_READ && idem->response_size > 0) {
+        if (codec->failed || idem->response_size > reader_left(&codec->reader) ||
+            !(idem->response = memory_get(codec->core->memory, idem->response_size))) {
+            idem->response_size = 0;
+            codec->failed = true;
+            return;
+        }
+    }
+    codec_bytes(codec, idem->response, idem->response_size);
+}
+
+void codec_fields(struct codec *codec, enum kind kind, void *record)
+{
+    switch (kind) {
+    case ZONES:
+        zone_fields(codec, record);
+        break;
+    case SEAT_USERS:
+        user_fields(codec, record);
+        break;
+    case BOOKINGS:
+        booking_fields(codec, record);
+        break;
+    case TENANTS:
+        tenant_fields(codec, record);
+        break;
+    case QUOTA_HOLDS:
+        quota_hold_fields(codec, record);
+        break;
+    case SEMAPHORES:
+        semaphore_fields(codec, record);
+        break;
+    case SEM_CLIENTS:
+        sem_client_fields(codec, record);
+        break;
+    case LOCKS:
+        lock_fields(codec, record);
+        break;
+    case PRODUCTS:
+        product_fields(codec, record);
+        break;
+    case ORDERS:
+        order_fields(codec, record);
+        break;
+    case ROOM_ENTRIES:
+        codec_bytes(codec, ((struct room_entry *)record)->token, TOKEN_BYTES);
+        break;
+    case ROOM_PASSES:
+        room_pass_fields(codec, record);
+        break;
+    case IDEM_KEYS:
+        idem_fields(codec, record);
+        break;
+    case EVENTS:
+    case SHOWS:
+    case ROOMS:
+    case KIND_COUNT:
+        break;
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One description of a record's fields, walked in three ways: written to a snapshot, read back, or
+ * summed into a digest. */
+#ifndef CORE_CODEC_H
+#define CORE_CODEC_H
+
+#include "core/state.h"
+
+enum codec_mode { CODEC_WRITE, CODEC_READ, CODEC_DIGEST };
+
+struct codec {
+    enum codec_mode mode;
+    struct core *core;
+    struct buffer *out;   /* CODEC_WRITE */
+    struct reader reader; /* CODEC_READ */
+    bool failed;          /* CODEC_READ: damaged, or no memory */
+    uint64_t digest;      /* CODEC_DIGEST: of the record so far */
+};
+
+/* A number within bounds; out of them, the reading fails. */
+void codec_number(struct codec *codec, int64_t *number, int64_t min, int64_t max);
+void codec_word(struct codec *codec, uint64_t *word);
+void codec_small(struct codec *codec, uint8_t *number, uint8_t max);
+void codec_name(struct codec *codec, struct name *name);
+void codec_bytes(struct codec *codec, void *bytes, size_t size);
+
+/* The index of a record of `kind`, which was walked before; a digest takes in its name instead.
+ * NONE only if `optional`. */
+void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool optional);
+
+/* The fields of a record of a kind, those of struct record apart. */
+void codec_fields(struct codec *codec, enum kind kind, void *record);
+
+/* Adds bytes to the digest. */
+void codec_mix(struct codec *codec, const void *data, size_t size);
+
+#endif

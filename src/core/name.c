@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/name.h"
+
+#include "base/check.h"
+#include "base/uuid.h"
+
+#include <string.h>
+
+struct name name_view(struct hf_bytes text)
+{
+    struct name name = {.words = {0, 0}};
+
+    if (text.size <= NAME_PLACE) {
+        name.kind = (uint8_t)text.size;
+        if (text.size > 0) {
+            memcpy(name.bytes, text.data, text.size);
+        }
+    } else if (uuid_read(text.data, text.size, name.bytes)) {
+        name.kind = NAME_UUID;
+    } else {
+        name.kind = NAME_FAR;
+        name.far.data = text.data;
+        name.far.size = text.size;
+    }
+    return name;
+}
+
+struct name name_uuid(const uint8_t bytes[NAME_PLACE])
+{
+    struct name name = {.kind = NAME_UUID};
+
+    memcpy(name.bytes, bytes, NAME_PLACE);
+    return name;
+}
+
+bool name_own(struct memory *memory, struct name *name)
+{
+    if (name->kind != NAME_FAR) {
+        return true;
+    }
+    char *copy = memory_get(memory, name->far.size);
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, name->far.data, name->far.size);
+    name->far.data = copy;
+    return true;
+}
+
+void name_free(struct memory *memory, struct name *name)
+{
+    if (name->kind == NAME_FAR) {
+        memory_free(memory, (char *)(uintptr_t)name->far.data, name->far.size);
+    }
+    *name = (struct name){.words = {0, 0}};
+}
+
+bool name_same(const struct name *a, const struct name *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    if (a->kind == NAME_FAR) {
+        return a->far.size == b->far.size && memcmp(a->far.data, b->far.data, a->far.size) == 0;
+    }
+    return a->words[0] == b->words[0] && a->words[1] == b->words[1];
+}
+
+size_t name_write(const struct name *name, char out[HF_ID_MAX])
+{
+    if (name->kind == NAME_UUID) {
+        uuid_write(name->bytes, out);
+        return UUID_TEXT;
+    }
+    if (name->kind == NAME_FAR) {
+        CHECK(name->far.size <= HF_ID_MAX);
+        memcpy(out, name->far.data, name->far.size);
+        return name->far.size;
+    }
+    memcpy(out, name->bytes, NAME_PLACE);
+    return name->kind;
+}
+
+/* Both halves of the full product, folded: every input bit reaches every output bit. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint32_t name_hash(const uint64_t key[2], uint32_t scope, const struct name *name)
+{
+    uint64_t low = name->words[0], high = name->words[1];
+
+    if (name->kind == NAME_FAR) {
+        low = high = 0;
+        for (uint64_t i = 0; i < name->far.size; i += 16) {
+            uint64_t part[2] = {0, 0};
+            uint64_t left = name->far.size - i;
+            memcpy(part, name->far.data + i, left < 16 ? left : 16);
+            low = fold(low ^ part[0] ^ key[0], part[1] ^ key[1]);
+            high += low;
+        }
+    }
+    uint64_t mixed = fold(low ^ key[0], high ^ key[1]);
+    uint64_t tail = ((uint64_t)scope << 8 | name->kind) ^ key[0];
+    return (uint32_t)(fold(mixed ^ tail, key[1] | 1) >> 16);
+}

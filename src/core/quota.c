@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Quota: used = committed + held. A hold counts as used at once and returns at its TTL unless it is
+ * committed. */
+#include "core/state.h"
+
+static struct tenant *tenant_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, TENANTS, index);
+}
+
+static struct quota_hold *hold_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, QUOTA_HOLDS, index);
+}
+
+static int64_t used(const struct tenant *tenant)
+{
+    return tenant->committed + tenant->held;
+}
+
+static void answer(struct reply *reply, const struct tenant *tenant)
+{
+    reply_number(reply, used(tenant));
+    reply_number(reply, tenant->limit);
+}
+
+/* A tenant with nothing set and nothing used is as good as none. */
+static void drop_tenant(struct core *core, uint32_t index)
+{
+    const struct tenant *tenant = tenant_at(core, index);
+
+    if (tenant->limit == 0 && tenant->committed == 0 && tenant->holds == 0) {
+        core_forget(core, TENANTS, index);
+    }
+}
+
+CORE_COMMAND(quota_limit)
+{
+    const struct hf_quota_limit_args *a = &args->quota_limit;
+    uint32_t index = core_obtain(core, TENANTS, 0, a->tenant);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_busy(reply);
+        return;
+    }
+    tenant_at(core, index)->limit = a->limit;
+    answer(reply, tenant_at(core, index));
+    drop_tenant(core, index);
+}
+
+CORE_COMMAND(quota_sync)
+{
+    const struct hf_quota_sync_args *a = &args->quota_sync;
+    uint32_t index = core_obtain(core, TENANTS, 0, a->tenant);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_busy(reply);
+        return;
+    }
+    struct tenant *tenant = tenant_at(core, index);
+    if (a->actual > HF_INTEGER_MAX - tenant->held) {
+        reply_refuse_with(reply, HF_INVALID_AMOUNT, "actual # and # on hold are more than #",
+                          a->actual, tenant->held, HF_INTEGER_MAX);
+        return;
+    }
+    tenant->committed = a->actual;
+    answer(reply, tenant);
+    drop_tenant(core, index);
+}
+
+CORE_COMMAND(quota_get)
+{
+    uint32_t index = core_find(core, TENANTS, 0, args->quota_get.tenant);
+    (void)entropy;
+
+    const struct tenant none = {.limit = 0};
+    const struct tenant *tenant = index == NONE ? &none : tenant_at(core, index);
+    answer(reply, tenant);
+    reply_number(reply, tenant->held);
+}
+
+/* ---- reserve and refund --------------------------------------------------------------------------- */
+
+/* Is there a hold under this id that a RESERVE must answer to? It then has. */
+static bool answer_known(const struct core *core, const struct tenant *tenant, uint32_t known,
+                         const struct hf_quota_reserve_args *a, struct reply *reply)
+{
+    if (known == NONE || hold_at(core, known)->record.state == HOLD_CANCELLED) {
+        return false;
+    }
+    const struct quota_hold *hold = hold_at(core, known);
+    if (hold->amount == a->amount && hold->ttl_ms == a->ttl_ms) {
+        answer(reply, tenant);
+    } else {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "the hold exists with amount # and TTL # ms already", hold->amount,
+                          hold->ttl_ms, 0);
+    }
+    return true;
+}
+
+CORE_COMMAND(quota_reserve)
+{
+    const struct hf_quota_reserve_args *a = &args->quota_reserve;
+    uint32_t index = core_find(core, TENANTS, 0, a->tenant);
+    const struct tenant none = {.limit = 0};
+    const struct tenant *seen = index == NONE ? &none : tenant_at(core, index);
+    bool holds = a->hold.size > 0;
+    (void)entropy;
+
+    uint32_t known =
+        holds && index != NONE ? core_find(core, QUOTA_HOLDS, index, a->hold) : NONE;
+    if (answer_known(core, seen, known, a, reply)) {
+        return;
+    }
+    if (a->amount > seen->limit - used(seen)) {
+        reply_refuse_with(reply, HF_QUOTA_EXCEEDED, "# used of #, # requested", used(seen),
+                          seen->limit, a->amount);
+        reply->lead = -1;
+        answer(reply, seen);
+        return;
+    }
+    struct tenant *tenant = tenant_at(core, index); /* it has a limit, so it exists */
+    if (!holds) {
+        tenant->committed += a->amount;
+        answer(reply, tenant);
+        return;
+    }
+    struct name name = name_view(a->hold);
+    uint32_t added = store_add(&core->stores[QUOTA_HOLDS], index, &name);
+    if (added == NONE) {
+        reply_busy(reply);
+        return;
+    }
+    tenant->holds++;
+    if (known != NONE) {
+        core_forget(core, QUOTA_HOLDS, known);
+    }
+    hold_at(core, added)->amount = a->amount;
+    hold_at(core, added)->ttl_ms = a->ttl_ms;
+    tenant->held += a->amount;
+    core_arm(core, QUOTA_HOLDS, added, core->now_ms + a->ttl_ms);
+    answer(reply, tenant);
+}
+
+CORE_COMMAND(quota_refund)
+{
+    const struct hf_quota_refund_args *a = &args->quota_refund;
+    uint32_t index = core_find(core, TENANTS, 0, a->tenant);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_number(reply, 0);
+        return;
+    }
+    struct tenant *tenant = tenant_at(core, index);
+    tenant->committed -= a->amount < tenant->committed ? a->amount : tenant->committed;
+    reply_number(reply, used(tenant));
+    drop_tenant(core, index);
+}
+
+/* ---- the end of a hold ---------------------------------------------------------------------------- */
+
+/* COMMIT and CANCEL: an open hold goes to `state`; one that is there already stays. */
+static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_bytes hold_id,
+                     enum hold_state state, struct reply *reply)
+{
+    uint32_t index = core_find(core, TENANTS, 0, tenant_id);
+    uint32_t known = index == NONE ? NONE : core_find(core, QUOTA_HOLDS, index, hold_id);
+    struct quota_hold *hold = known == NONE ? NULL : hold_at(core, known);
+
+    if (hold == NULL || (hold->record.state == HOLD_CANCELLED && state == HOLD_COMMITTED)) {
+        reply_refuse(reply, HF_HOLD_NOT_FOUND, NULL);
+        return;
+    }
+    if (hold->record.state == HOLD_COMMITTED && state == HOLD_CANCELLED) {
+        reply_refuse(reply, HF_INVALID_STATE, "the hold is committed: refund it instead");
+        return;
+    }
+    struct tenant *tenant = tenant_at(core, index);
+    if (hold->record.state == HOLD_OPEN) {
+        store_disarm(&core->stores[QUOTA_HOLDS], known);
+        hold->record.state = (uint8_t)state;
+        tenant->held -= hold->amount;
+        tenant->committed += state == HOLD_COMMITTED ? hold->amount : 0;
+        core_close(core, QUOTA_HOLDS, known);
+    }
+    answer(reply, tenant);
+}
+
+CORE_COMMAND(quota_commit)
+{
+    (void)entropy;
+    end_hold(core, args->quota_commit.tenant, args->quota_commit.hold, HOLD_COMMITTED, reply);
+}
+
+CORE_COMMAND(quota_cancel)
+{
+    (void)entropy;
+    end_hold(core, args->quota_cancel.tenant, args->quota_cancel.hold, HOLD_CANCELLED, reply);
+}
+
+void quota_hold_due(struct core *core, uint32_t index)
+{
+    struct quota_hold *hold = hold_at(core, index);
+
+    core_emit(core, EVENT_QUOTA_HOLD_EXPIRED, TENANTS, &hold->record, hold->amount);
+    tenant_at(core, hold->record.scope)->held -= hold->amount;
+    core_forget(core, QUOTA_HOLDS, index);
+}
+
+void quota_hold_let_go(struct core *core, uint32_t index)
+{
+    uint32_t tenant = hold_at(core, index)->record.scope;
+
+    tenant_at(core, tenant)->holds--;
+    drop_tenant(core, tenant);
+}

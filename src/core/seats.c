@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Seats: a booking holds seats in one zone of an event for one user until a deadline, then is
+ * confirmed, released or expired. Always: capacity = available + reserved + confirmed. */
+#include "base/check.h"
+#include "core/state.h"
+
+static int64_t available(const struct zone *zone)
+{
+    return zone->capacity - zone->reserved - zone->confirmed;
+}
+
+/* What counts against max_per_user. */
+static int64_t user_count(const struct seat_user *user)
+{
+    return user->held + user->lifetime;
+}
+
+static struct zone *zone_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, ZONES, index);
+}
+
+static struct seat_user *user_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, SEAT_USERS, index);
+}
+
+static struct booking *booking_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, BOOKINGS, index);
+}
+
+static uint32_t find_zone(const struct core *core, uint32_t event, struct hf_bytes zone)
+{
+    return event == NONE ? NONE : core_find(core, ZONES, event, zone);
+}
+
+/* ---- zones ---------------------------------------------------------------------------------------- */
+
+static uint32_t obtain_zone(struct core *core, struct hf_bytes event_id, struct hf_bytes zone_id)
+{
+    uint32_t known = core_find(core, EVENTS, 0, event_id);
+    uint32_t event = known != NONE ? known : core_obtain(core, EVENTS, 0, event_id);
+    uint32_t zone = event != NONE ? core_obtain(core, ZONES, event, zone_id) : NONE;
+
+    if (zone == NONE && known == NONE && event != NONE) {
+        core_forget(core, EVENTS, event);
+    }
+    return zone;
+}
+
+CORE_COMMAND(seats_open)
+{
+    const struct hf_seats_open_args *a = &args->seats_open;
+    uint32_t index = obtain_zone(core, a->event, a->zone);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_busy(reply);
+        return;
+    }
+    struct zone *zone = zone_at(core, index);
+    if (a->capacity < zone->reserved + zone->confirmed) {
+        reply_refuse_with(reply, HF_CAPACITY_IN_USE,
+                          "capacity # is below the # seats reserved and # confirmed", a->capacity,
+                          zone->reserved, zone->confirmed);
+        return;
+    }
+    zone->capacity = a->capacity;
+    reply_number(reply, available(zone));
+    reply_number(reply, zone->capacity);
+}
+
+CORE_COMMAND(seats_zone)
+{
+    const struct hf_seats_zone_args *a = &args->seats_zone;
+    uint32_t index = find_zone(core, core_find(core, EVENTS, 0, a->event), a->zone);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_refuse(reply, HF_ZONE_NOT_FOUND, NULL);
+        return;
+    }
+    const struct zone *zone = zone_at(core, index);
+    reply_number(reply, zone->capacity);
+    reply_number(reply, available(zone));
+    reply_number(reply, zone->reserved);
+    reply_number(reply, zone->confirmed);
+}
+
+CORE_COMMAND(seats_user)
+{
+    const struct hf_seats_user_args *a = &args->seats_user;
+    uint32_t event = core_find(core, EVENTS, 0, a->event);
+    uint32_t index = event == NONE ? NONE : core_find(core, SEAT_USERS, event, a->user);
+    (void)entropy;
+
+    const struct seat_user *user = index == NONE ? NULL : user_at(core, index);
+    reply_number(reply, user ? user->held : 0);
+    reply_number(reply, user ? user->confirmed : 0);
+}
+
+/* ---- reserve -------------------------------------------------------------------------------------- */
+
+/* Same id, same arguments? What the booking did not record is not compared. */
+static bool same_booking(const struct core *core, const struct booking *booking,
+                         const struct hf_seats_reserve_args *a, uint32_t zone)
+{
+    struct name user = record_name(&user_at(core, booking->user)->record);
+    struct name show = {.words = {0, 0}};
+    struct name given_user = name_view(a->user), given_show = name_view(a->show);
+
+    if (booking->show != NONE) {
+        show = record_name(core_at(core, SHOWS, booking->show));
+    }
+    return booking->zone == zone && booking->quantity == a->quantity &&
+           booking->unit_price == a->unit_price && booking->ttl_ms == a->ttl_ms &&
+           !(booking->record.flags & BOOKING_LIFETIME) == !a->lifetime &&
+           name_same(&user, &given_user) && name_same(&show, &given_show);
+}
+
+static void drop_user(struct core *core, uint32_t index)
+{
+    if (user_at(core, index)->bookings == 0) {
+        core_forget(core, SEAT_USERS, index);
+    }
+}
+
+static void drop_show(struct core *core, uint32_t index)
+{
+    struct show *show = core_at(core, SHOWS, index);
+
+    if (show->bookings == 0) {
+        core_forget(core, SHOWS, index);
+    }
+}
+
+/* The records a new booking needs; nothing is left behind when memory runs out. */
+static struct booking *add_booking(struct core *core, uint32_t event,
+                                   const struct hf_seats_reserve_args *a, uint32_t *index)
+{
+    struct name name = name_view(a->booking);
+    uint32_t user = core_obtain(core, SEAT_USERS, event, a->user);
+    uint32_t show = NONE;
+
+    if (user == NONE) {
+        return NULL;
+    }
+    if (a->show.size > 0 && (show = core_obtain(core, SHOWS, event, a->show)) == NONE) {
+        drop_user(core, user);
+        return NULL;
+    }
+    *index = store_add(&core->stores[BOOKINGS], event, &name);
+    if (*index == NONE) {
+        drop_user(core, user);
+        if (show != NONE) {
+            drop_show(core, show);
+        }
+        return NULL;
+    }
+    struct booking *booking = booking_at(core, *index);
+    booking->user = user;
+    booking->show = show;
+    booking->sale = NONE;
+    user_at(core, user)->bookings++;
+    if (show != NONE) {
+        ((struct show *)core_at(core, SHOWS, show))->bookings++;
+    }
+    return booking;
+}
+
+static void answer_reserved(struct reply *reply, const struct zone *zone,
+                            const struct seat_user *user)
+{
+    reply_number(reply, available(zone));
+    reply_number(reply, user_count(user));
+}
+
+CORE_COMMAND(seats_reserve)
+{
+    const struct hf_seats_reserve_args *a = &args->seats_reserve;
+    uint32_t event = core_find(core, EVENTS, 0, a->event);
+    uint32_t zone_index = find_zone(core, event, a->zone);
+    (void)entropy;
+
+    if (zone_index == NONE) {
+        reply_refuse(reply, HF_ZONE_NOT_FOUND, "no such zone: open it first");
+        return;
+    }
+    struct zone *zone = zone_at(core, zone_index);
+    uint32_t known = core_find(core, BOOKINGS, event, a->booking);
+    if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
+        struct booking *booking = booking_at(core, known);
+        if (same_booking(core, booking, a, zone_index)) {
+            answer_reserved(reply, zone, user_at(core, booking->user));
+        } else {
+            reply_refuse(reply, HF_BOOKING_EXISTS, NULL);
+        }
+        return;
+    }
+    if (a->quantity > available(zone)) {
+        reply_refuse_with(reply, HF_INSUFFICIENT_STOCK, "# seats available, # requested",
+                          available(zone), a->quantity, 0);
+        return;
+    }
+    uint32_t user_index = core_find(core, SEAT_USERS, event, a->user);
+    int64_t count = user_index == NONE ? 0 : user_count(user_at(core, user_index));
+    if (a->quantity > a->max_per_user - count) {
+        reply_refuse_with(reply, HF_USER_LIMIT_EXCEEDED,
+                          "the user has # seats, # requested, at most # allowed", count,
+                          a->quantity, a->max_per_user);
+        return;
+    }
+
+    uint32_t index;
+    struct booking *booking = add_booking(core, event, a, &index);
+    if (booking == NULL) {
+        reply_busy(reply);
+        return;
+    }
+    if (known != NONE) {
+        core_forget(core, BOOKINGS, known);
+    }
+    booking->zone = zone_index;
+    booking->quantity = a->quantity;
+    booking->unit_price = a->unit_price;
+    booking->ttl_ms = (uint32_t)a->ttl_ms;
+    booking->created_ms = core->now_ms;
+    booking->record.flags = a->lifetime ? BOOKING_LIFETIME : 0;
+    zone->reserved += a->quantity;
+    struct seat_user *user = user_at(core, booking->user);
+    user->held += a->quantity;
+    core_arm(core, BOOKINGS, index, core->now_ms + a->ttl_ms);
+    answer_reserved(reply, zone, user);
+}
+
+/* ---- after the reserve ---------------------------------------------------------------------------- */
+
+/* The booking a command is about, or NULL and a refusal. Released ones are found only on request. */
+static struct booking *find_booking(struct core *core, struct hf_bytes event_id,
+                                    struct hf_bytes booking_id, bool released, uint32_t *index,
+                                    struct reply *reply)
+{
+    uint32_t event = core_find(core, EVENTS, 0, event_id);
+    struct booking *booking = NULL;
+
+    *index = event == NONE ? NONE : core_find(core, BOOKINGS, event, booking_id);
+    if (*index != NONE) {
+        booking = booking_at(core, *index);
+    }
+    if (booking == NULL || (booking->record.state == BOOKING_RELEASED && !released)) {
+        reply_refuse(reply, HF_RESERVATION_NOT_FOUND, NULL);
+        return NULL;
+    }
+    return booking;
+}
+
+/* With USER given, another user's booking is refused. */
+static bool is_owner(const struct core *core, const struct booking *booking, struct hf_bytes given,
+                     struct reply *reply)
+{
+    struct name user = record_name(&user_at(core, booking->user)->record);
+    struct name name = name_view(given);
+
+    if (given.size > 0 && !name_same(&user, &name)) {
+        reply_refuse(reply, HF_NOT_OWNER, "the booking belongs to another user");
+        return false;
+    }
+    return true;
+}
+
+/* Ten digits of Crockford's base 32. */
+static void reply_code(struct reply *reply, uint64_t code)
+{
+    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    char text[HF_CODE_SIZE - 1];
+
+    for (size_t i = 0; i < sizeof text; i++) {
+        text[i] = digits[code >> (5 * i) & 31];
+    }
+    reply_text(reply, text, sizeof text);
+}
+
+static void answer_confirmed(const struct core *core, const struct booking *booking,
+                             struct reply *reply)
+{
+    const struct sale *sale = slab_at(&core->sales, booking->sale);
+
+    reply_word(reply, "CONFIRMED");
+    reply_code(reply, sale->code);
+}
+
+static struct sale *add_sale(struct core *core, struct booking *booking, struct hf_bytes payment)
+{
+    struct name name = name_view(payment);
+
+    if (!name_own(core->memory, &name)) {
+        return NULL;
+    }
+    booking->sale = slab_take(&core->sales);
+    if (booking->sale == NONE) {
+        name_free(core->memory, &name);
+        return NULL;
+    }
+    struct sale *sale = slab_at(&core->sales, booking->sale);
+    sale->payment = name;
+    return sale;
+}
+
+CORE_COMMAND(seats_confirm)
+{
+    const struct hf_seats_confirm_args *a = &args->seats_confirm;
+    uint32_t index;
+    struct booking *booking = find_booking(core, a->event, a->booking, false, &index, reply);
+
+    if (booking == NULL || !is_owner(core, booking, a->user, reply)) {
+        return;
+    }
+    if (booking->record.state == BOOKING_CONFIRMED) {
+        struct name payment = name_view(a->payment);
+        const struct sale *sale = slab_at(&core->sales, booking->sale);
+        if (name_same(&sale->payment, &payment)) {
+            answer_confirmed(core, booking, reply);
+        } else {
+            reply_refuse(reply, HF_INVALID_STATE, "confirmed already, with another payment");
+        }
+        return;
+    }
+    struct sale *sale = add_sale(core, booking, a->payment);
+    if (sale == NULL) {
+        reply_busy(reply);
+        return;
+    }
+    memcpy(&sale->code, entropy, sizeof sale->code);
+    sale->code &= (UINT64_C(1) << 50) - 1;
+    sale->confirmed_ms = core->now_ms;
+
+    struct zone *zone = zone_at(core, booking->zone);
+    struct seat_user *user = user_at(core, booking->user);
+    store_disarm(&core->stores[BOOKINGS], index);
+    booking->record.state = BOOKING_CONFIRMED;
+    zone->reserved -= booking->quantity;
+    zone->confirmed += booking->quantity;
+    user->held -= booking->quantity;
+    user->confirmed += booking->quantity;
+    user->lifetime += booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
+    answer_confirmed(core, booking, reply);
+}
+
+CORE_COMMAND(seats_release)
+{
+    const struct hf_seats_release_args *a = &args->seats_release;
+    uint32_t index;
+    struct booking *booking = find_booking(core, a->event, a->booking, true, &index, reply);
+    (void)entropy;
+
+    if (booking == NULL || !is_owner(core, booking, a->user, reply)) {
+        return;
+    }
+    if (booking->record.state == BOOKING_CONFIRMED) {
+        reply_refuse(reply, HF_INVALID_STATE, "the booking is confirmed");
+        return;
+    }
+    struct zone *zone = zone_at(core, booking->zone);
+    struct seat_user *user = user_at(core, booking->user);
+    if (booking->record.state == BOOKING_RESERVED) {
+        store_disarm(&core->stores[BOOKINGS], index);
+        booking->record.state = BOOKING_RELEASED;
+        zone->reserved -= booking->quantity;
+        user->held -= booking->quantity;
+        core_close(core, BOOKINGS, index);
+    }
+    reply_word(reply, "SUCCESS");
+    reply_number(reply, available(zone));
+    reply_number(reply, user_count(user));
+}
+
+CORE_COMMAND(seats_extend)
+{
+    const struct hf_seats_extend_args *a = &args->seats_extend;
+    uint32_t index;
+    struct booking *booking = find_booking(core, a->event, a->booking, false, &index, reply);
+    (void)entropy;
+
+    if (booking == NULL) {
+        return;
+    }
+    if (booking->record.state == BOOKING_CONFIRMED) {
+        reply_refuse(reply, HF_INVALID_STATE, "the booking is confirmed and has no deadline");
+        return;
+    }
+    int64_t latest = booking->created_ms + SEATS_EXTEND_FACTOR * (int64_t)booking->ttl_ms;
+    int64_t wanted = core->now_ms + a->ttl_ms;
+    int64_t deadline = wanted < latest ? wanted : latest;
+    if (deadline > booking->record.timer.deadline_ms) {
+        core_arm(core, BOOKINGS, index, deadline);
+    }
+    reply_number(reply, booking->record.timer.deadline_ms);
+}
+
+CORE_COMMAND(seats_get)
+{
+    const struct hf_seats_get_args *a = &args->seats_get;
+    uint32_t index;
+    const struct booking *booking = find_booking(core, a->event, a->booking, false, &index, reply);
+    (void)entropy;
+
+    if (booking == NULL) {
+        return;
+    }
+    struct name name = record_name(&booking->record);
+    struct name user = record_name(&user_at(core, booking->user)->record);
+    struct name zone = record_name(&zone_at(core, booking->zone)->record);
+    reply_name(reply, &name);
+    reply_name(reply, &user);
+    reply_name(reply, &zone);
+    reply_text(reply, a->event.data, a->event.size);
+    if (booking->show == NONE) {
+        reply_word(reply, "");
+    } else {
+        struct name show = record_name(core_at(core, SHOWS, booking->show));
+        reply_name(reply, &show);
+    }
+    reply_number(reply, booking->quantity);
+    reply_number(reply, booking->unit_price);
+    bool confirmed = booking->record.state == BOOKING_CONFIRMED;
+    reply_word(reply, confirmed ? "confirmed" : "reserved");
+    reply_number(reply, booking->created_ms);
+    reply_number(reply, booking->record.timer.deadline_ms);
+    if (confirmed) {
+        const struct sale *sale = slab_at(&core->sales, booking->sale);
+        reply_number(reply, sale->confirmed_ms);
+        reply_name(reply, &sale->payment);
+        reply_code(reply, sale->code);
+    }
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------------ */
+
+/* The deadline gives the seats back; the user's count keeps them for the grace. */
+void booking_due(struct core *core, uint32_t index)
+{
+    struct booking *booking = booking_at(core, index);
+
+    if (booking->record.state == BOOKING_LAPSED) {
+        core->lapsed--;
+        user_at(core, booking->user)->held -= booking->quantity;
+        core_forget(core, BOOKINGS, index);
+        return;
+    }
+    CHECK(booking->record.state == BOOKING_RESERVED);
+    core_emit(core, EVENT_BOOKING_EXPIRED, EVENTS, &booking->record, booking->quantity);
+    zone_at(core, booking->zone)->reserved -= booking->quantity;
+    booking->record.state = BOOKING_LAPSED;
+    core->lapsed++;
+    store_hide(&core->stores[BOOKINGS], index);
+    core_arm(core, BOOKINGS, index, core->now_ms + SEATS_USER_GRACE_MS);
+}
+
+void booking_let_go(struct core *core, uint32_t index)
+{
+    struct booking *booking = booking_at(core, index);
+
+    user_at(core, booking->user)->bookings--;
+    drop_user(core, booking->user);
+    if (booking->show != NONE) {
+        ((struct show *)core_at(core, SHOWS, booking->show))->bookings--;
+        drop_show(core, booking->show);
+    }
+    if (booking->sale != NONE) {
+        name_free(core->memory, &((struct sale *)slab_at(&core->sales, booking->sale))->payment);
+        slab_give(&core->sales, booking->sale);
+    }
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the state is made of. Only the files of core/ see this. */
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
+
+#include "core/core.h"
+#include "core/line.h"
+#include "core/store.h"
+
+/* Kinds of records. A record's scope is a record of its parent kind, which comes before it. */
+enum kind {
+    EVENTS,
+    ZONES,
+    SEAT_USERS,
+    SHOWS,
+    BOOKINGS,
+    TENANTS,
+    QUOTA_HOLDS,
+    SEMAPHORES,
+    SEM_CLIENTS,
+    LOCKS,
+    PRODUCTS,
+    ORDERS,
+    ROOMS,
+    ROOM_ENTRIES,
+    ROOM_PASSES,
+    IDEM_KEYS,
+    KIND_COUNT,
+    NO_KIND = KIND_COUNT
+};
+
+/* ---- seats ---------------------------------------------------------------------------------------- */
+
+struct seat_event {
+    struct record record;
+};
+
+struct zone {
+    struct record record;
+    int64_t capacity, reserved, confirmed; /* available is the rest */
+};
+
+struct seat_user {
+    struct record record;
+    int64_t held;      /* reserved, or expired less than the grace ago */
+    int64_t confirmed; /* all confirmed seats */
+    int64_t lifetime;  /* those of them that go on counting against the limit */
+    uint32_t bookings; /* records that name this user */
+    uint32_t spare;
+};
+
+struct show {
+    struct record record;
+    uint32_t bookings; /* records that name this show */
+    uint32_t spare;
+};
+
+/*                    reserve
+ *                       |
+ *      confirm          v           deadline
+ *   CONFIRMED <----- RESERVED -----------------> LAPSED   (hidden; only the user's count is left)
+ *                       |                           |
+ *                       | release                   | grace over
+ *                       v       retry window over   v
+ *                   RELEASED -------------------> gone
+ */
+enum booking_state { BOOKING_RESERVED, BOOKING_CONFIRMED, BOOKING_RELEASED, BOOKING_LAPSED };
+enum booking_flag { BOOKING_LIFETIME = 1 };
+
+struct booking {
+    struct record record;
+    uint32_t user, zone;
+    uint32_t show;   /* or NONE */
+    uint32_t sale;   /* in core->sales once confirmed, or NONE */
+    uint32_t ttl_ms; /* the first one */
+    uint32_t spare;
+    int64_t quantity, unit_price, created_ms;
+};
+
+_Static_assert(sizeof(struct booking) == 88, "with its index entry a hold stays under 128 bytes");
+
+struct sale {
+    int64_t confirmed_ms;
+    uint64_t code;       /* ten base-32 digits */
+    struct name payment; /* empty if none was given */
+};
+
+/* ---- quota ---------------------------------------------------------------------------------------- */
+
+struct tenant {
+    struct record record;
+    int64_t limit, committed, held;
+    uint32_t holds; /* records that name this tenant */
+    uint32_t spare;
+};
+
+enum hold_state { HOLD_OPEN, HOLD_COMMITTED, HOLD_CANCELLED };
+
+struct quota_hold {
+    struct record record;
+    int64_t amount, ttl_ms;
+};
+
+/* ---- semaphore ------------------------------------------------------------------------------------ */
+
+struct semaphore {
+    struct record record;
+    int64_t max;
+    uint32_t in_use;
+    uint32_t next_touched; /* list of those that may have slots to hand on, while time advances */
+    bool touched;
+    struct line line;
+};
+
+enum client_state { CLIENT_WAITING, CLIENT_HOLDING };
+
+struct sem_client {
+    struct record record;
+    int64_t heartbeat_ms, ttl_ms;
+    int64_t granted_ms, fence; /* of a holder */
+    int64_t alive_until_ms;    /* unless it pings; of a holder, or a waiter without a ticket */
+    uint64_t ticket;           /* of the call that waits, or 0 */
+    int64_t wait_until_ms;     /* of that call */
+    uint32_t place;            /* in line */
+    uint32_t spare;
+};
+
+/* ---- lock ----------------------------------------------------------------------------------------- */
+
+struct lock {
+    struct record record; /* named by the resource */
+    struct name id;
+    int64_t fence;
+};
+
+/* ---- stock ---------------------------------------------------------------------------------------- */
+
+struct product {
+    struct record record;
+    int64_t loaded;   /* by the last LOAD */
+    int64_t adjusted; /* by all ADJUSTs */
+    int64_t taken, sold;
+    int64_t shards, watermark;
+};
+enum product_flag { PRODUCT_STEAL = 1 };
+
+enum order_state { ORDER_TAKEN, ORDER_SETTLED, ORDER_GIVEN };
+
+struct order {
+    struct record record;
+    struct name user;
+    int64_t quantity, ttl_ms;
+};
+
+/* ---- waiting room --------------------------------------------------------------------------------- */
+
+#define TOKEN_BYTES 16
+
+struct room {
+    struct record record;
+    struct line line;
+    uint32_t passes; /* records that name this room, entries apart */
+    uint32_t spare;
+};
+
+struct room_entry {
+    struct record record; /* named by the user */
+    uint8_t token[TOKEN_BYTES];
+    uint32_t place;
+    uint32_t spare;
+};
+
+struct room_pass {
+    struct record record; /* named by the user */
+    uint8_t token[TOKEN_BYTES];
+};
+
+/* ---- idempotency ---------------------------------------------------------------------------------- */
+
+enum idem_state { IDEM_PROCESSING, IDEM_COMPLETED };
+
+struct idem {
+    struct record record;
+    struct name fingerprint;
+    char *response;
+    uint64_t response_size;
+};
+
+/* ---- all of it ------------------------------------------------------------------------------------ */
+
+struct core {
+    struct memory *memory;
+    uint64_t hash_key[2];
+    int64_t now_ms;      /* never runs backwards */
+    int64_t next_due_ms; /* nothing falls due before */
+    int64_t fence;       /* the last one given */
+    uint64_t ticket;     /* the last one given */
+    uint64_t expired;    /* holds that fell due, for the figures */
+
+    struct store stores[KIND_COUNT];
+    struct slab sales;
+    uint32_t lapsed; /* bookings that only count against their user still */
+
+    uint32_t touched;       /* first semaphore of the list, or NONE */
+    uint32_t waiting_calls; /* tickets not yet answered */
+    struct wakeup *wakeups; /* room for all of waiting_calls at any time */
+    size_t wakeup_count, wakeup_capacity;
+
+    bool collect_events;
+    struct event *events; /* a ring of EVENTS_MAX, allocated when wanted */
+    size_t event_first, event_count;
+    uint64_t events_dropped;
+};
+
+/* ---- what the files of core/ share ---------------------------------------------------------------- */
+
+/* The record of a kind. */
+static inline void *core_at(const struct core *core, enum kind kind, uint32_t index)
+{
+    return store_at(&core->stores[kind], index);
+}
+
+static inline uint32_t core_find(const struct core *core, enum kind kind, uint32_t scope,
+                                 struct hf_bytes id)
+{
+    struct name name = name_view(id);
+    return store_find(&core->stores[kind], scope, &name);
+}
+
+/* The record under (scope, id), made if it is not there; NONE when there is no memory. */
+uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id);
+
+/* Sets a record's deadline, in place of the one it has. */
+void core_arm(struct core *core, enum kind kind, uint32_t index, int64_t deadline_ms);
+
+/* Closes a hold, whose timer is disarmed: it is remembered for the retry window. */
+void core_close(struct core *core, enum kind kind, uint32_t index);
+
+/* Removes a record of a kind, with all it owns. */
+void core_forget(struct core *core, enum kind kind, uint32_t index);
+
+void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
+               const struct record *record, int64_t quantity);
+
+void reply_name(struct reply *reply, const struct name *name);
+void reply_hex(struct reply *reply, const uint8_t token[TOKEN_BYTES]);
+void reply_busy(struct reply *reply);
+
+/* Makes room for one more waiting call's wakeup. */
+bool core_reserve_wakeup(struct core *core);
+void core_wake(struct core *core, uint64_t ticket, struct wakeup wakeup);
+
+/* One function a command: seats_reserve(core, args, reply)… */
+#define CORE_COMMAND(function)                                                                     \
+    void function(struct core *core, const union command_args *args, const uint8_t *entropy,       \
+                  struct reply *reply)
+
+CORE_COMMAND(seats_open);
+CORE_COMMAND(seats_reserve);
+CORE_COMMAND(seats_confirm);
+CORE_COMMAND(seats_release);
+CORE_COMMAND(seats_extend);
+CORE_COMMAND(seats_get);
+CORE_COMMAND(seats_zone);
+CORE_COMMAND(seats_user);
+CORE_COMMAND(quota_limit);
+CORE_COMMAND(quota_reserve);
+CORE_COMMAND(quota_refund);
+CORE_COMMAND(quota_commit);
+CORE_COMMAND(quota_cancel);
+CORE_COMMAND(quota_sync);
+CORE_COMMAND(quota_get);
+CORE_COMMAND(sem_acquire);
+CORE_COMMAND(sem_queue);
+CORE_COMMAND(sem_wake);
+CORE_COMMAND(sem_confirm);
+CORE_COMMAND(sem_release);
+CORE_COMMAND(sem_ping);
+CORE_COMMAND(sem_card);
+CORE_COMMAND(sem_stats);
+CORE_COMMAND(lock_try);
+CORE_COMMAND(lock_unlock);
+CORE_COMMAND(lock_extend);
+CORE_COMMAND(lock_get);
+CORE_COMMAND(stock_load);
+CORE_COMMAND(stock_take);
+CORE_COMMAND(stock_settle);
+CORE_COMMAND(stock_give);
+CORE_COMMAND(stock_get);
+CORE_COMMAND(stock_adjust);
+CORE_COMMAND(room_join);
+CORE_COMMAND(room_position);
+CORE_COMMAND(room_leave);
+CORE_COMMAND(room_admit);
+CORE_COMMAND(room_check);
+CORE_COMMAND(idem_begin);
+CORE_COMMAND(idem_complete);
+CORE_COMMAND(idem_abort);
+
+/* A record fell due: called with its timer disarmed and core->now_ms at its deadline. */
+typedef void core_record_function(struct core *core, uint32_t index);
+core_record_function booking_due, quota_hold_due, sem_client_due, lock_due, order_due,
+    room_entry_due, room_pass_due, idem_due;
+
+/* A record is about to be removed: lets go of what it owns and of whom it names. */
+core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go,
+    order_let_go, room_let_go, room_pass_let_go, idem_let_go;
+
+/* Slots that became free while time advanced go to the next in line. */
+void sem_settle(struct core *core);
+
+void sem_client_moved(void *core, uint32_t index, uint32_t place);
+void room_entry_moved(void *core, uint32_t index, uint32_t place);
+
+/* What a kind is. */
+struct kind_spec {
+    const char *name;
+    size_t record_size;
+    enum kind parent;
+    bool holds;                   /* those with a deadline are live holds */
+    core_record_function *due;    /* NULL: never has a deadline */
+    core_record_function *let_go; /* NULL: owns nothing but its name */
+};
+extern const struct kind_spec kinds[KIND_COUNT];
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stock: a product is taken for an order, then settled, given back, or due. Always:
+ * loaded + adjusted = available + taken + sold. Here the shards of a product are one counter. */
+#include "core/state.h"
+
+static struct product *product_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, PRODUCTS, index);
+}
+
+static struct order *order_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, ORDERS, index);
+}
+
+static int64_t total(const struct product *product)
+{
+    return product->loaded + product->adjusted;
+}
+
+static int64_t available(const struct product *product)
+{
+    return total(product) - product->taken - product->sold;
+}
+
+static uint32_t find_product(const struct core *core, struct hf_bytes id, struct reply *reply)
+{
+    uint32_t index = core_find(core, PRODUCTS, 0, id);
+
+    if (index == NONE) {
+        reply_refuse(reply, HF_PRODUCT_NOT_FOUND, NULL);
+    }
+    return index;
+}
+
+/* Can the total become `wanted`? */
+static bool total_allowed(const struct product *product, int64_t wanted, struct reply *reply)
+{
+    if (wanted > HF_INTEGER_MAX) {
+        reply_refuse_with(reply, HF_INVALID_QUANTITY, "that would make # in all: at most #", wanted,
+                          HF_INTEGER_MAX, 0);
+        return false;
+    }
+    if (wanted < product->taken + product->sold) {
+        reply_refuse_with(reply, HF_CAPACITY_IN_USE,
+                          "that would leave # in all, with # taken and # sold", wanted,
+                          product->taken, product->sold);
+        return false;
+    }
+    return true;
+}
+
+CORE_COMMAND(stock_load)
+{
+    const struct hf_stock_load_args *a = &args->stock_load;
+    uint32_t index = core_obtain(core, PRODUCTS, 0, a->product);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_busy(reply);
+        return;
+    }
+    struct product *product = product_at(core, index);
+    if (!total_allowed(product, a->quantity + product->adjusted, reply)) {
+        return;
+    }
+    product->loaded = a->quantity;
+    product->shards = a->shards;
+    product->watermark = a->watermark;
+    product->record.flags = a->policy.data[0] == 's' ? PRODUCT_STEAL : 0;
+    reply_number(reply, available(product));
+}
+
+CORE_COMMAND(stock_adjust)
+{
+    const struct hf_stock_adjust_args *a = &args->stock_adjust;
+    uint32_t index = find_product(core, a->product, reply);
+    (void)entropy;
+
+    if (index == NONE) {
+        return;
+    }
+    struct product *product = product_at(core, index);
+    if (!total_allowed(product, total(product) + a->delta, reply)) {
+        return;
+    }
+    product->adjusted += a->delta;
+    reply_number(reply, available(product));
+}
+
+CORE_COMMAND(stock_get)
+{
+    uint32_t index = find_product(core, args->stock_get.product, reply);
+    (void)entropy;
+
+    if (index == NONE) {
+        return;
+    }
+    const struct product *product = product_at(core, index);
+    reply_number(reply, available(product));
+    reply_number(reply, product->taken);
+    reply_number(reply, product->sold);
+    reply_number(reply, total(product));
+    reply_number(reply, product->shards);
+    reply_word(reply, "single");
+}
+
+/* ---- orders --------------------------------------------------------------------------------------- */
+
+/* Is there an order under this id that a TAKE must answer to? It then has. */
+static bool answer_known(const struct core *core, const struct product *product, uint32_t known,
+                         const struct hf_stock_take_args *a, struct reply *reply)
+{
+    if (known == NONE || order_at(core, known)->record.state == ORDER_GIVEN) {
+        return false;
+    }
+    const struct order *order = order_at(core, known);
+    struct name user = name_view(a->user);
+    if (order->quantity == a->quantity && order->ttl_ms == a->ttl_ms &&
+        name_same(&order->user, &user)) {
+        reply_number(reply, available(product));
+    } else {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "the order exists already, for # with TTL # ms or for another user",
+                          order->quantity, order->ttl_ms, 0);
+    }
+    return true;
+}
+
+static uint32_t add_order(struct core *core, uint32_t product, const struct hf_stock_take_args *a)
+{
+    struct name name = name_view(a->order), user = name_view(a->user);
+
+    if (!name_own(core->memory, &user)) {
+        return NONE;
+    }
+    uint32_t index = store_add(&core->stores[ORDERS], product, &name);
+    if (index == NONE) {
+        name_free(core->memory, &user);
+        return NONE;
+    }
+    struct order *order = order_at(core, index);
+    order->user = user;
+    order->quantity = a->quantity;
+    order->ttl_ms = a->ttl_ms;
+    return index;
+}
+
+CORE_COMMAND(stock_take)
+{
+    const struct hf_stock_take_args *a = &args->stock_take;
+    uint32_t index = find_product(core, a->product, reply);
+    (void)entropy;
+
+    if (index == NONE) {
+        return;
+    }
+    struct product *product = product_at(core, index);
+    uint32_t known = core_find(core, ORDERS, index, a->order);
+    if (answer_known(core, product, known, a, reply)) {
+        return;
+    }
+    if (a->quantity > available(product)) {
+        reply_refuse_with(reply, HF_SOLD_OUT, "# left, # requested", available(product),
+                          a->quantity, 0);
+        return;
+    }
+    uint32_t added = add_order(core, index, a);
+    if (added == NONE) {
+        reply_busy(reply);
+        return;
+    }
+    if (known != NONE) {
+        core_forget(core, ORDERS, known);
+    }
+    product->taken += a->quantity;
+    core_arm(core, ORDERS, added, core->now_ms + a->ttl_ms);
+    reply_number(reply, available(product));
+}
+
+/* SETTLE and GIVE: an order that is taken goes to `state`; one that is there already stays. */
+static void end_order(struct core *core, struct hf_bytes product_id, struct hf_bytes order_id,
+                      enum order_state state, struct reply *reply)
+{
+    uint32_t index = find_product(core, product_id, reply);
+    if (index == NONE) {
+        return;
+    }
+    uint32_t known = core_find(core, ORDERS, index, order_id);
+    struct order *order = known == NONE ? NULL : order_at(core, known);
+    if (order == NULL || (order->record.state == ORDER_GIVEN && state == ORDER_SETTLED)) {
+        reply_refuse(reply, HF_NOT_FOUND, "no such order: never taken, given back or expired");
+        return;
+    }
+    if (order->record.state == ORDER_SETTLED && state == ORDER_GIVEN) {
+        reply_refuse(reply, HF_INVALID_STATE, "the order is settled");
+        return;
+    }
+    struct product *product = product_at(core, index);
+    if (order->record.state == ORDER_TAKEN) {
+        store_disarm(&core->stores[ORDERS], known);
+        order->record.state = (uint8_t)state;
+        product->taken -= order->quantity;
+        product->sold += state == ORDER_SETTLED ? order->quantity : 0;
+        core_close(core, ORDERS, known);
+    }
+    reply_number(reply, available(product));
+}
+
+CORE_COMMAND(stock_settle)
+{
+    (void)entropy;
+    end_order(core, args->stock_settle.product, args->stock_settle.order, ORDER_SETTLED, reply);
+}
+
+CORE_COMMAND(stock_give)
+{
+    (void)entropy;
+    end_order(core, args->stock_give.product, args->stock_give.order, ORDER_GIVEN, reply);
+}
+
+void order_due(struct core *core, uint32_t index)
+{
+    struct order *order = order_at(core, index);
+
+    core_emit(core, EVENT_ORDER_EXPIRED, PRODUCTS, &order->record, order->quantity);
+    product_at(core, order->record.scope)->taken -= order->quantity;
+    core_forget(core, ORDERS, index);
+}
+
+void order_let_go(struct core *core, uint32_t index)
+{
+    name_free(core->memory, &order_at(core, index)->user);
+}

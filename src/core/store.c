@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/store.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+void store_init(struct store *store, struct memory *memory, const uint64_t *hash_key,
+                size_t record_size)
+{
+    *store = (struct store){.memory = memory, .hash_key = hash_key, .closed = NONE};
+    slab_init(&store->slab, memory, record_size);
+    table_init(&store->table, memory);
+    wheel_init(&store->wheel, &store->slab, offsetof(struct record, timer));
+}
+
+struct name record_name(const struct record *record)
+{
+    return (struct name){.words = {record->name_words[0], record->name_words[1]},
+                         .kind = record->name_kind};
+}
+
+static void set_name(struct record *record, const struct name *name)
+{
+    record->name_words[0] = name->words[0];
+    record->name_words[1] = name->words[1];
+    record->name_kind = name->kind;
+}
+
+static void free_name(struct store *store, struct record *record)
+{
+    struct name name = record_name(record);
+
+    name_free(store->memory, &name);
+    set_name(record, &name);
+}
+
+void store_free(struct store *store)
+{
+    for (uint32_t i = slab_next(&store->slab, 0); i != NONE; i = slab_next(&store->slab, i + 1)) {
+        free_name(store, store_at(store, i));
+    }
+    slab_free(&store->slab);
+    table_free(&store->table);
+}
+
+uint32_t store_find(const struct store *store, uint32_t scope, const struct name *name)
+{
+    const struct table *table = &store->table;
+    uint32_t hash = name_hash(store->hash_key, scope, name);
+
+    for (uint32_t at = table_first(table, hash); at != NONE; at = table_next(table, hash, at)) {
+        uint32_t index = table_index(table, at);
+        const struct record *record = store_at(store, index);
+        struct name other = record_name(record);
+        if (record->scope == scope && name_same(name, &other)) {
+            return index;
+        }
+    }
+    return NONE;
+}
+
+static uint32_t hash_of(const struct store *store, const struct record *record)
+{
+    struct name name = record_name(record);
+    return name_hash(store->hash_key, record->scope, &name);
+}
+
+bool store_link(struct store *store, uint32_t index)
+{
+    return table_add(&store->table, hash_of(store, store_at(store, index)), index);
+}
+
+uint32_t store_adopt(struct store *store, uint32_t scope, const struct name *owned)
+{
+    uint32_t index = slab_take(&store->slab);
+
+    if (index == NONE) {
+        return NONE;
+    }
+    struct record *record = store_at(store, index);
+    record->scope = scope;
+    set_name(record, owned);
+    if (!store_link(store, index)) {
+        slab_give(&store->slab, index);
+        return NONE;
+    }
+    return index;
+}
+
+uint32_t store_add(struct store *store, uint32_t scope, const struct name *name)
+{
+    struct name owned = *name;
+
+    if (!name_own(store->memory, &owned)) {
+        return NONE;
+    }
+    uint32_t index = store_adopt(store, scope, &owned);
+    if (index == NONE) {
+        name_free(store->memory, &owned);
+    }
+    return index;
+}
+
+bool store_reserve(struct store *store, uint32_t count)
+{
+    return slab_reserve(&store->slab, count) && table_reserve(&store->table, count);
+}
+
+static void unlink_name(struct store *store, uint32_t index)
+{
+    struct record *record = store_at(store, index);
+
+    if (!(record->marks & RECORD_HIDDEN)) {
+        table_remove(&store->table, hash_of(store, record), index);
+        record->marks |= RECORD_HIDDEN;
+    }
+}
+
+void store_hide(struct store *store, uint32_t index)
+{
+    unlink_name(store, index);
+    free_name(store, store_at(store, index));
+}
+
+struct name store_take_name(struct store *store, uint32_t index)
+{
+    struct record *record = store_at(store, index);
+    struct name name = record_name(record);
+
+    unlink_name(store, index);
+    set_name(record, &(struct name){.words = {0, 0}});
+    store_remove(store, index);
+    return name;
+}
+
+void store_remove(struct store *store, uint32_t index)
+{
+    struct record *record = store_at(store, index);
+
+    if (record->marks & RECORD_CLOSED) {
+        store_unclose(store, index);
+    } else {
+        store_disarm(store, index);
+    }
+    store_hide(store, index);
+    slab_give(&store->slab, index);
+}
+
+void store_arm(struct store *store, uint32_t index, int64_t deadline_ms)
+{
+    store_disarm(store, index);
+    wheel_add(&store->wheel, index, deadline_ms);
+}
+
+void store_disarm(struct store *store, uint32_t index)
+{
+    if (((struct record *)store_at(store, index))->timer.deadline_ms != 0) {
+        wheel_remove(&store->wheel, index);
+    }
+}
+
+/* The closed ones use the links of the timer for their list, and its deadline for the time at which
+ * they are forgotten. */
+void store_close(struct store *store, uint32_t index, int64_t until_ms)
+{
+    struct record *record = store_at(store, index);
+
+    CHECK(record->timer.deadline_ms == 0);
+    record->marks |= RECORD_CLOSED;
+    record->timer.deadline_ms = until_ms;
+    timer_chain_append(&store->slab, offsetof(struct record, timer), &store->closed, index);
+    store->closed_count++;
+}
+
+void store_unclose(struct store *store, uint32_t index)
+{
+    struct record *record = store_at(store, index);
+
+    CHECK(record->marks & RECORD_CLOSED);
+    timer_chain_remove(&store->slab, offsetof(struct record, timer), &store->closed, index);
+    record->marks &= (uint8_t)~RECORD_CLOSED;
+    record->timer.deadline_ms = 0;
+    store->closed_count--;
+}
+
+int64_t store_next(const struct store *store)
+{
+    int64_t next = wheel_next(&store->wheel);
+
+    if (store->closed != NONE) {
+        const struct record *oldest = store_at(store, store->closed);
+        next = oldest->timer.deadline_ms < next ? oldest->timer.deadline_ms : next;
+    }
+    return next;
+}
+
+bool store_restore_at(struct store *store, uint32_t index)
+{
+    return slab_take_at(&store->slab, index);
+}
+
+void store_restore_end(struct store *store)
+{
+    slab_rebuild_free(&store->slab);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All records of one kind: found by (scope, name), with a deadline each, and with a memory of those
+ * that were closed. Every record of the core begins with a `struct record`. */
+#ifndef CORE_STORE_H
+#define CORE_STORE_H
+
+#include "base/table.h"
+#include "base/wheel.h"
+#include "core/name.h"
+
+enum record_mark {
+    RECORD_HIDDEN = 1, /* no longer found by its name, which is gone */
+    RECORD_CLOSED = 2, /* remembered for retries only; its timer says until when */
+};
+
+struct record {
+    uint64_t name_words[2]; /* its name, without the kind */
+    uint32_t scope;         /* index of the record it belongs to, in its parent's store; or 0 */
+    uint8_t name_kind;
+    uint8_t state;  /* as the family defines; 0 for kinds that have none */
+    uint8_t flags;  /* as the family defines */
+    uint8_t marks;  /* enum record_mark */
+    struct timer timer;
+};
+
+_Static_assert(sizeof(struct record) == 40, "five words");
+
+struct store {
+    struct memory *memory;
+    const uint64_t *hash_key;
+    struct slab slab;
+    struct table table;
+    struct wheel wheel;
+    uint32_t closed; /* first of those closed, oldest first; or NONE */
+    uint32_t closed_count;
+};
+
+void store_init(struct store *store, struct memory *memory, const uint64_t *hash_key,
+                size_t record_size);
+/* Frees the names too. What else the records own is the family's to free before. */
+void store_free(struct store *store);
+
+static inline void *store_at(const struct store *store, uint32_t index)
+{
+    return slab_at(&store->slab, index);
+}
+
+struct name record_name(const struct record *record);
+
+uint32_t store_find(const struct store *store, uint32_t scope, const struct name *name);
+
+/* A new record under a copy of the name; NONE when there is no memory. */
+uint32_t store_add(struct store *store, uint32_t scope, const struct name *name);
+
+/* Room for `count` more records, so that store_adopt() cannot fail. */
+bool store_reserve(struct store *store, uint32_t count);
+/* As store_add(), taking over a name that is owned already. */
+uint32_t store_adopt(struct store *store, uint32_t scope, const struct name *owned);
+
+/* The record is no longer found by its name, which is freed. */
+void store_hide(struct store *store, uint32_t index);
+
+/* Removes the record, its name and its timer, whichever it still has. */
+void store_remove(struct store *store, uint32_t index);
+
+/* Its name handed over to the caller, the record removed. */
+struct name store_take_name(struct store *store, uint32_t index);
+
+void store_arm(struct store *store, uint32_t index, int64_t deadline_ms);
+void store_disarm(struct store *store, uint32_t index);
+
+/* Puts a record without a timer at the end of the closed ones, to be forgotten at `until_ms`. */
+void store_close(struct store *store, uint32_t index, int64_t until_ms);
+void store_unclose(struct store *store, uint32_t index);
+
+/* Nothing falls due before this time. */
+int64_t store_next(const struct store *store);
+
+/* Puts a record back at its old index, for restoring a snapshot: a zeroed record in the slab only.
+ * False when the index is taken or there is no memory. */
+bool store_restore_at(struct store *store, uint32_t index);
+/* After the last store_restore_at(): the indexes that were left out are free. */
+void store_restore_end(struct store *store);
+/* Makes a restored record, whose name is filled in, findable. */
+bool store_link(struct store *store, uint32_t index);
+
+#endif

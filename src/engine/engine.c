@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+static const struct engine_type *const types[] = {&engine_embedded};
+
+enum hf_error engine_open(const char *url, struct engine **engine, struct problem *problem)
+{
+    *engine = NULL;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        size_t size = strlen(types[i]->scheme);
+        if (strncmp(url, types[i]->scheme, size) == 0) {
+            return types[i]->open(url + size, engine, problem);
+        }
+    }
+    return problem_set(problem, HF_INVALID_ARGUMENT, "unknown engine \"%.60s\": try embedded:", url);
+}
+
+void engine_close(struct engine *engine)
+{
+    if (engine != NULL) {
+        engine->type->close(engine);
+    }
+}
+
+void engine_submit(struct engine *engine, struct command *command, engine_done *done, void *context)
+{
+    engine->type->submit(engine, command, done, context);
+}
+
+void engine_turn(struct engine *engine)
+{
+    engine->type->turn(engine);
+}
+
+int64_t engine_idle_ms(struct engine *engine)
+{
+    return engine->type->idle_ms(engine);
+}
+
+enum hf_error engine_info(struct engine *engine, struct hf_info *info)
+{
+    return engine->type->info(engine, info);
+}
+
+enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
+                           uint64_t *findings)
+{
+    return engine->type->audit(engine, report, context, findings);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An engine keeps the state, tells the time and carries out commands. It is used by one thread at a
+ * time. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "command/reply.h"
+
+struct engine;
+
+/* The answer to a command; valid during the call. It comes exactly once, before engine_submit()
+ * returns or from a later engine_submit() or engine_turn(). It must not call the engine. */
+typedef void engine_done(void *context, const struct reply *reply);
+
+/* Opens the engine a URL names. INVALID_ARGUMENT for one we do not know. */
+enum hf_error engine_open(const char *url, struct engine **engine, struct problem *problem);
+
+/* Commands that still wait are never answered. */
+void engine_close(struct engine *engine);
+
+/* Carries out a checked command, which is borrowed for the call. */
+void engine_submit(struct engine *engine, struct command *command, engine_done *done,
+                   void *context);
+
+/* Lets time pass: what is due expires, and those who waited for it are answered. */
+void engine_turn(struct engine *engine);
+
+/* How long until engine_turn() has something to do: 0 is now, -1 is never. */
+int64_t engine_idle_ms(struct engine *engine);
+
+enum hf_error engine_info(struct engine *engine, struct hf_info *info);
+enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
+                           uint64_t *findings);
+
+/* What an engine must be able to do; the functions above call these. */
+struct engine_type {
+    const char *scheme; /* "embedded:" */
+    enum hf_error (*open)(const char *rest, struct engine **engine, struct problem *problem);
+    void (*close)(struct engine *engine);
+    void (*submit)(struct engine *engine, struct command *command, engine_done *done,
+                   void *context);
+    void (*turn)(struct engine *engine);
+    int64_t (*idle_ms)(struct engine *engine);
+    enum hf_error (*info)(struct engine *engine, struct hf_info *info);
+    enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
+                           uint64_t *findings);
+};
+
+/* The head of every engine's own struct. */
+struct engine {
+    const struct engine_type *type;
+};
+
+extern const struct engine_type engine_embedded;
+
+#endif

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quota: amounts counted against a tenant's limit, some of them only on hold."""
+
+from model_arguments import MAX_INTEGER
+from model_closed import ClosedHolds
+
+DEFAULT_TTL_MS = 900_000
+
+
+class Hold:
+    def __init__(self, amount, ttl, expires_at):
+        self.amount = amount
+        self.ttl = ttl
+        self.expires_at = expires_at
+        self.committed = False  # how it was closed, once it is
+
+    def terms(self):
+        return (self.amount, self.ttl)
+
+
+class Tenant:
+    def __init__(self):
+        self.limit = 0
+        self.committed = 0
+        self.holds = {}  # hold id -> Hold
+
+    def expire(self, now):
+        for hold_id in [i for i, hold in self.holds.items() if hold.expires_at <= now]:
+            del self.holds[hold_id]
+
+    def held(self):
+        return sum([hold.amount for hold in self.holds.values()])
+
+    def used(self):
+        return self.committed + self.held()
+
+    def figures(self):
+        return [1, self.used(), self.limit]
+
+
+class Quota:
+    def __init__(self):
+        self.tenants = {}
+        self.closed = ClosedHolds()
+
+    def tenant(self, name, now):
+        tenant = self.tenants.get(name)
+        if tenant is None:
+            tenant = self.tenants[name] = Tenant()
+        tenant.expire(now)
+        return tenant
+
+    def limit(self, now, tenant_id, limit):
+        tenant = self.tenant(tenant_id, now)
+        tenant.limit = limit
+        return tenant.figures()
+
+    def reserve(self, now, tenant_id, amount, hold=None, ttl=None):
+        if hold is None and ttl is not None:
+            return [0, "INVALID_ARGUMENT"]
+        tenant = self.tenant(tenant_id, now)
+        if hold is not None:
+            ttl = DEFAULT_TTL_MS if ttl is None else ttl
+            existing = tenant.holds.get(hold) or self.closed.find(now, tenant_id, hold)
+            if existing and (hold in tenant.holds or existing.committed):
+                if existing.terms() != (amount, ttl):
+                    return [0, "INVALID_STATE"]
+                return tenant.figures()
+        if tenant.used() + amount > tenant.limit:
+            return [-1, tenant.used(), tenant.limit]
+        if hold is None:
+            tenant.committed += amount
+        else:
+            tenant.holds[hold] = Hold(amount, ttl, now + ttl)
+            self.closed.forget(tenant_id, hold)
+        return tenant.figures()
+
+    def refund(self, now, tenant_id, amount):
+        tenant = self.tenant(tenant_id, now)
+        tenant.committed = max(0, tenant.committed - amount)
+        return tenant.used()
+
+    def commit(self, now, tenant_id, hold_id):
+        tenant = self.tenant(tenant_id, now)
+        if hold_id in tenant.holds:
+            hold = tenant.holds.pop(hold_id)
+            hold.committed = True
+            tenant.committed += hold.amount
+            self.closed.remember(now, tenant_id, hold_id, hold)
+            return tenant.figures()
+        closed = self.closed.find(now, tenant_id, hold_id)
+        if closed and closed.committed:
+            return tenant.figures()
+        return [0, "HOLD_NOT_FOUND"]
+
+    def cancel(self, now, tenant_id, hold_id):
+        tenant = self.tenant(tenant_id, now)
+        if hold_id in tenant.holds:
+            self.closed.remember(now, tenant_id, hold_id, tenant.holds.pop(hold_id))
+            return tenant.figures()
+        closed = self.closed.find(now, tenant_id, hold_id)
+        if closed is None:
+            return [0, "HOLD_NOT_FOUND"]
+        return [0, "INVALID_STATE"] if closed.committed else tenant.figures()
+
+    def sync(self, now, tenant_id, actual):
+        tenant = self.tenant(tenant_id, now)
+        if actual + tenant.held() > MAX_INTEGER:
+            return [0, "INVALID_AMOUNT"]
+        tenant.committed = actual
+        return tenant.figures()
+
+    def get(self, now, tenant_id):
+        tenant = self.tenant(tenant_id, now)
+        return [tenant.used(), tenant.limit, tenant.held()]
+
+    def deadlines(self, now, tenant_id):
+        tenant = self.tenant(tenant_id, now)
+        due = [(hold.expires_at, hold_id) for hold_id, hold in tenant.holds.items()]
+        return due + self.closed.deadlines(now, tenant_id)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stock: a product's units, taken for a while, then sold or given back."""
+
+from model_arguments import MAX_INTEGER
+from model_closed import ClosedHolds
+
+DEFAULT_TTL_MS = 900_000
+
+
+class Order:
+    def __init__(self, user, quantity, ttl, now):
+        self.user = user
+        self.quantity = quantity
+        self.ttl = ttl
+        self.expires_at = now + ttl
+        self.settled = False  # how it was closed, once it is
+
+    def terms(self):
+        return (self.user, self.quantity, self.ttl)
+
+
+class Product:
+    def __init__(self):
+        self.last_load = 0
+        self.adjusted = 0
+        self.sold = 0
+        self.orders = {}  # order id -> Order: what is taken
+        self.shards = 1
+
+    def expire(self, now):
+        for order_id in [i for i, order in self.orders.items() if order.expires_at <= now]:
+            del self.orders[order_id]
+
+    def loaded(self):
+        return self.last_load + self.adjusted
+
+    def taken(self):
+        return sum([order.quantity for order in self.orders.values()])
+
+    def available(self):
+        return self.loaded() - self.taken() - self.sold
+
+
+class Stock:
+    def __init__(self):
+        self.products = {}
+        self.closed = ClosedHolds()
+
+    def product(self, name, now):
+        product = self.products.get(name)
+        if product is not None:
+            product.expire(now)
+        return product
+
+    # Watermark and policy are accepted; on one counter they do nothing and no reply shows them.
+    def load(self, now, name, quantity, shards=1, watermark=0, policy="merge"):
+        product = self.product(name, now) or Product()
+        if quantity + product.adjusted > MAX_INTEGER:
+            return [0, "INVALID_QUANTITY"]
+        if product.available() + quantity - product.last_load < 0:
+            return [0, "CAPACITY_IN_USE"]
+        self.products[name] = product
+        product.last_load = quantity
+        product.shards = shards
+        return [1, product.available()]
+
+    def take(self, now, name, order_id, user, quantity, ttl=DEFAULT_TTL_MS):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        wanted = Order(user, quantity, ttl, now)
+        existing = product.orders.get(order_id) or self.closed.find(now, name, order_id)
+        if existing and (order_id in product.orders or existing.settled):
+            if existing.terms() != wanted.terms():
+                return [0, "INVALID_STATE"]
+            return [1, product.available()]
+        if quantity > product.available():
+            return [0, "SOLD_OUT"]
+        product.orders[order_id] = wanted
+        self.closed.forget(name, order_id)
+        return [1, product.available()]
+
+    def settle(self, now, name, order_id):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        if order_id in product.orders:
+            order = product.orders.pop(order_id)
+            order.settled = True
+            product.sold += order.quantity
+            self.closed.remember(now, name, order_id, order)
+            return [1, product.available()]
+        closed = self.closed.find(now, name, order_id)
+        if closed and closed.settled:
+            return [1, product.available()]
+        return [0, "NOT_FOUND"]
+
+    def give(self, now, name, order_id):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        if order_id in product.orders:
+            self.closed.remember(now, name, order_id, product.orders.pop(order_id))
+            return [1, product.available()]
+        closed = self.closed.find(now, name, order_id)
+        if closed is None:
+            return [0, "NOT_FOUND"]
+        return [0, "INVALID_STATE"] if closed.settled else [1, product.available()]
+
+    def get(self, now, name):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        return [
+            "available", product.available(),
+            "taken", product.taken(),
+            "sold", product.sold,
+            "loaded", product.loaded(),
+            "shards", product.shards,
+            "mode", "single",
+        ]
+
+    def adjust(self, now, name, delta, reason):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        if product.available() + delta < 0:
+            return [0, "CAPACITY_IN_USE"]
+        if product.loaded() + delta > MAX_INTEGER:
+            return [0, "INVALID_QUANTITY"]
+        product.adjusted += delta
+        return [1, product.available()]
+
+    def deadlines(self, now, name):
+        product = self.product(name, now)
+        if product is None:
+            return []
+        due = [(order.expires_at, order_id) for order_id, order in product.orders.items()]
+        return due + self.closed.deadlines(now, name)

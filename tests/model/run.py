@@ -1,0 +1,219 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the engine and the model side by side on random commands and compares every reply.
+
+    run.py --driver build/tests/model_driver [--seed N] [--commands N] [--stop-at N] [--verbose]
+    run.py --driver build/tests/model_driver --flood
+
+Commands go to the driver in chunks. While it works on one, the model is already asked about the
+next; so values that only the engine knows turn up in commands one or two chunks after the reply.
+"""
+
+import argparse
+import collections
+import os
+import shlex
+import sys
+import time
+
+from driver import Driver, DriverDied
+from generate import FAMILIES, Generator
+from generate_flood import FLOOD_COMMANDS, FloodGenerator
+from model import MALFORMED, Model
+from model_values import matches
+from outcomes import Outcomes
+
+CHUNK = 250
+AUDIT_EVERY = 1000
+SNAPSHOT_EVERY = 5000
+REMEMBERED_COMMANDS = 20_000
+SHOWN_COMMANDS = 20
+
+
+class Mismatch(Exception):
+    pass
+
+
+class Chunk:
+    """Commands that go to the driver together, with what the model expects."""
+
+    def __init__(self, first_number):
+        self.first_number = first_number
+        self.commands = []  # (now, argv)
+        self.lines = []
+        self.expected = []
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.driver = Driver(options.driver)
+        self.model = Model()
+        make_generator = FloodGenerator if options.flood else Generator
+        self.generator = make_generator(self.model, options.seed)
+        self.outcomes = Outcomes()
+        self.last = min(options.commands, options.stop_at or options.commands)
+        self.history = collections.deque(maxlen=REMEMBERED_COMMANDS)
+
+    def run(self):
+        generated = 0
+        under_way = None
+        while generated < self.last or under_way:
+            chunk = None
+            if generated < self.last:
+                chunk = self.generate(generated + 1, min(CHUNK, self.last - generated))
+                generated += len(chunk.lines)
+            if under_way:
+                self.compare(under_way)
+                self.check_state(under_way.first_number + len(under_way.lines) - 1)
+            if chunk:
+                self.send(chunk)
+            under_way = chunk
+        self.audit()
+        if self.driver.close() != 0:
+            raise Mismatch("the driver did not end with 0")
+
+    def generate(self, first_number, count):
+        chunk = Chunk(first_number)
+        next_command, apply, line = self.generator.next, self.model.apply, self.driver.line
+        for _ in range(count):
+            now, argv = next_command()
+            chunk.commands.append((now, argv))
+            chunk.lines.append(line(now, argv))
+            chunk.expected.append(apply(now, argv))
+        return chunk
+
+    def send(self, chunk):
+        try:
+            self.driver.send(chunk.lines)
+        except DriverDied as death:
+            self.compare_last(chunk, death)
+
+    def compare(self, chunk):
+        try:
+            answers = self.driver.receive(len(chunk.lines))
+        except DriverDied as death:
+            self.compare_last(chunk, death)
+        self.compare_answers(chunk, answers)
+
+    def compare_last(self, chunk, death):
+        self.compare_answers(chunk, death.answers)
+        self.fail(chunk, len(death.answers), str(death))
+
+    def compare_answers(self, chunk, answers):
+        for index, (expected, got) in enumerate(zip(chunk.expected, answers)):
+            if got[1]:
+                got[1].sort(key=lambda wake: wake[0])
+            if expected != got and not matches(expected, got):
+                self.history.extend(self.numbered(chunk, index))
+                self.fail(chunk, index, got)
+            self.outcomes.count(chunk.commands[index][1][0], expected)
+        self.history.extend(self.numbered(chunk, len(answers)))
+
+    def numbered(self, chunk, count):
+        for index in range(count):
+            now, argv = chunk.commands[index]
+            yield chunk.first_number + index, now, argv, chunk.expected[index]
+
+    def check_state(self, done):
+        if done % AUDIT_EVERY < CHUNK:
+            self.audit()
+        if done % SNAPSHOT_EVERY < CHUNK:
+            self.round_trip()
+
+    def audit(self):
+        findings = self.driver.ask("audit")
+        if findings != []:
+            raise Mismatch(f"audit found: {findings}")
+
+    def round_trip(self):
+        before = self.driver.ask("digest")
+        answer = self.driver.ask("snapshot")
+        after = self.driver.ask("digest")
+        if answer != "ok" or before != after:
+            raise Mismatch(f"snapshot: {answer}, digest {before} before and {after} after")
+
+    # What to say when it went wrong
+
+    def fail(self, chunk, index, got):
+        number = chunk.first_number + index
+        now, argv = chunk.commands[index]
+        lines = [
+            f"mismatch at command {number} of seed {self.options.seed}",
+            f"  now       {now} (the engine's: {max(now, self.greatest_now(chunk, index))})",
+            f"  argv      {show(argv)}",
+            f"  expected  {chunk.expected[index]}",
+            f"  got       {got}",
+            "  before it on the same scope:",
+        ]
+        earlier = [entry for entry in self.history if same_scope(entry[2], argv)]
+        for entry in earlier[-SHOWN_COMMANDS:]:
+            lines.append(f"  {entry[0]:9} {entry[1]} {show(entry[2])} -> {entry[3]}")
+        raise Mismatch("\n".join(lines), number)
+
+    def greatest_now(self, chunk, index):
+        times = [entry[1] for entry in self.history] + [c[0] for c in chunk.commands[: index + 1]]
+        return max(times)
+
+
+def show(argv):
+    return " ".join([repr(raw)[1:] if len(raw) < 200 else f"<{len(raw)} bytes>" for raw in argv])
+
+
+def same_scope(argv, other):
+    family = argv[0].upper().split(b".")[0]
+    return family == other[0].upper().split(b".")[0] and argv[1:2] == other[1:2]
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description="Compares the engine with the model.")
+    parser.add_argument("--driver", required=True, help="the program that runs the engine")
+    parser.add_argument("--seed", type=int, help="of the random commands; default: a new one")
+    parser.add_argument("--commands", type=int, default=200_000)
+    parser.add_argument("--stop-at", type=int, help="stop after this command of the sequence")
+    parser.add_argument("--flood", action="store_true", help="one fixed sequence for large bounds")
+    parser.add_argument("--verbose", action="store_true", help="count each command and code")
+    options = parser.parse_args()
+    if options.flood:
+        options.commands = FLOOD_COMMANDS
+    if options.seed is None:
+        options.seed = int.from_bytes(os.urandom(4), "big")
+    return options
+
+
+def replay_command(options, number):
+    words = [
+        "/usr/bin/python3", sys.argv[0], "--driver", options.driver, "--seed", str(options.seed),
+        "--commands", str(options.commands),
+    ]
+    if options.flood:
+        words += ["--flood"]
+    if number:
+        words += ["--stop-at", str(number)]
+    return shlex.join(words)
+
+
+def main():
+    options = parse_options()
+    print(f"model test: seed {options.seed}", flush=True)
+    started = time.monotonic()
+    run = Run(options)
+    try:
+        run.run()
+    except Mismatch as mismatch:
+        text, number = (*mismatch.args, None)[:2]
+        print(text)
+        print("replay with:\n  " + replay_command(options, number))
+        return 1
+    if options.verbose:
+        print(run.outcomes.table())
+    seconds = time.monotonic() - started
+    print(
+        f"model test: {run.last} commands agree, granted/refused/malformed: "
+        f"{run.outcomes.summary(FAMILIES)}; {seconds:.1f} s, seed {options.seed}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
