@@ -205,11 +205,13 @@ CORE_COMMAND(seats_reserve)
         return;
     }
     uint32_t user_index = core_find(core, SEAT_USERS, event, a->user);
-    int64_t count = user_index == NONE ? 0 : user_count(user_at(core, user_index));
-    if (a->quantity > a->max_per_user - count) {
+    const struct seat_user nobody = {.held = 0};
+    const struct seat_user *asking = user_index == NONE ? &nobody : user_at(core, user_index);
+    if (a->quantity > a->max_per_user - user_count(asking) ||
+        a->quantity > HF_INTEGER_MAX - asking->held - asking->confirmed) {
         reply_refuse_with(reply, HF_USER_LIMIT_EXCEEDED,
-                          "the user has # seats, # requested, at most # allowed", count,
-                          a->quantity, a->max_per_user);
+                          "the user has # seats, # requested, at most # allowed",
+                          user_count(asking), a->quantity, a->max_per_user);
         return;
     }
 

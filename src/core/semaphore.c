@@ -121,12 +121,14 @@ void sem_client_due(struct core *core, uint32_t index)
 
     core_emit(core, is_holder(client) ? EVENT_SLOT_LOST : EVENT_WAITER_LOST, SEMAPHORES,
               &client->record, client->fence);
-    remove_client(core, index, "waited and got no slot");
     if (!semaphore->touched) {
         semaphore->touched = true;
+        semaphore->slot_freed = false;
         semaphore->next_touched = core->touched;
         core->touched = which;
     }
+    semaphore->slot_freed |= is_holder(client);
+    remove_client(core, index, "waited and got no slot");
 }
 
 void sem_settle(struct core *core)
@@ -136,7 +138,9 @@ void sem_settle(struct core *core)
         struct semaphore *semaphore = semaphore_at(core, index);
         core->touched = semaphore->next_touched;
         semaphore->touched = false;
-        hand_out(core, semaphore);
+        if (semaphore->slot_freed) {
+            hand_out(core, semaphore);
+        }
         drop_if_idle(core, index);
     }
 }
@@ -360,8 +364,11 @@ CORE_COMMAND(sem_release)
     (void)entropy;
 
     if (index != NONE) {
+        bool slot_freed = is_holder(client_at(core, index));
         remove_client(core, index, "released while it waited");
-        hand_out(core, semaphore_at(core, which));
+        if (slot_freed) {
+            hand_out(core, semaphore_at(core, which));
+        }
         drop_if_idle(core, which);
     }
     reply_number(reply, index != NONE);

@@ -108,8 +108,8 @@ struct semaphore {
     struct record record;
     int64_t max;
     uint32_t in_use;
-    uint32_t next_touched; /* list of those that may have slots to hand on, while time advances */
-    bool touched;
+    uint32_t next_touched; /* list of those that lost somebody, while time advances */
+    bool touched, slot_freed;
     struct line line;
 };
 

@@ -13,11 +13,14 @@ import subprocess
 PLAIN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-")
 REMEMBERED_ARGUMENTS = 100_000
 READ_BYTES = 1 << 20
+PATIENCE_S = 60
 
 
 class DriverDied(Exception):
-    def __init__(self, answers, returncode):
-        super().__init__(f"the driver ended with code {returncode}")
+    """The driver ended, or hangs, in the middle of its work."""
+
+    def __init__(self, reason, answers):
+        super().__init__(reason)
         self.answers = answers  # what it still answered
 
 
@@ -56,18 +59,19 @@ class Driver:
         """Writes the lines, and reads meanwhile: a full pipe must not stop the two of us."""
         rest = memoryview(("\n".join(lines) + "\n").encode("ascii"))
         while rest:
-            readable, writable, _ = select.select([self.from_driver], [self.to_driver], [])
+            readable, writable = self.ready([self.to_driver])
             if readable:
                 self.read()
             if writable:
                 try:
                     rest = rest[os.write(self.to_driver, rest) :]
                 except BrokenPipeError:
-                    self.died()
+                    self.read_to_the_end()
 
     def receive(self, count):
         """The answers to the next count lines, decoded. They have to be the only ones under way."""
         while self.lines_received < count:
+            self.ready([])
             self.read()
         text = b"".join(self.received).decode("ascii")
         self.received.clear()
@@ -84,15 +88,27 @@ class Driver:
         self.process.stdin = None
         return self.process.wait()
 
+    def ready(self, writers):
+        """Waits until something can be read or written; which of the two."""
+        readable, writable, _ = select.select([self.from_driver], writers, [], PATIENCE_S)
+        if not readable and not writable:
+            self.process.kill()
+            self.process.wait()
+            raise DriverDied(f"no answer for {PATIENCE_S} s", self.complete_answers())
+        return readable, writable
+
     def read(self):
         piece = os.read(self.from_driver, READ_BYTES)
         if not piece:
-            self.died()
+            returncode = self.process.wait()
+            raise DriverDied(f"the driver ended with code {returncode}", self.complete_answers())
         self.received.append(piece)
         self.lines_received += piece.count(b"\n")
 
-    def died(self):
-        while piece := os.read(self.from_driver, READ_BYTES):
-            self.received.append(piece)
-        lines = b"".join(self.received).decode("ascii", "replace").split("\n")[:-1]
-        raise DriverDied([json.loads(line) for line in lines], self.process.wait())
+    def read_to_the_end(self):
+        while True:
+            self.read()
+
+    def complete_answers(self):
+        lines = b"".join(self.received).decode("ascii", "replace").split("\n")
+        return [json.loads(line) for line in lines[:-1]]

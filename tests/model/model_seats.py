@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seats: holds with a deadline, in zones of an event."""
 
+from model_arguments import MAX_INTEGER
 from model_closed import ClosedHolds
 
 DEFAULT_TTL_MS = 600_000
@@ -112,6 +113,9 @@ class Seats:
         if quantity > event.available(zone):
             return [0, "INSUFFICIENT_STOCK"]
         if event.user_reserved(user) + quantity > max_per_user:
+            return [0, "USER_LIMIT_EXCEEDED"]
+        seats = event.user_held(user) + event.user_confirmed.get(user, 0)
+        if seats + quantity > MAX_INTEGER:
             return [0, "USER_LIMIT_EXCEEDED"]
         event.reserved[booking_id] = wanted
         self.released.forget(event_id, booking_id)

@@ -31,7 +31,11 @@ SHOWN_COMMANDS = 20
 
 
 class Mismatch(Exception):
-    pass
+    """What disagrees, and the number of the last command sent before it showed."""
+
+    def __init__(self, text, command):
+        super().__init__(text)
+        self.command = command
 
 
 class Chunk:
@@ -69,9 +73,9 @@ class Run:
             if chunk:
                 self.send(chunk)
             under_way = chunk
-        self.audit()
+        self.audit(self.last)
         if self.driver.close() != 0:
-            raise Mismatch("the driver did not end with 0")
+            raise Mismatch("the driver did not end with 0", self.last)
 
     def generate(self, first_number, count):
         chunk = Chunk(first_number)
@@ -117,21 +121,22 @@ class Run:
 
     def check_state(self, done):
         if done % AUDIT_EVERY < CHUNK:
-            self.audit()
+            self.audit(done)
         if done % SNAPSHOT_EVERY < CHUNK:
-            self.round_trip()
+            self.round_trip(done)
 
-    def audit(self):
+    def audit(self, done):
         findings = self.driver.ask("audit")
         if findings != []:
-            raise Mismatch(f"audit found: {findings}")
+            raise Mismatch(f"audit after command {done} found: {findings}", done)
 
-    def round_trip(self):
+    def round_trip(self, done):
         before = self.driver.ask("digest")
         answer = self.driver.ask("snapshot")
         after = self.driver.ask("digest")
         if answer != "ok" or before != after:
-            raise Mismatch(f"snapshot: {answer}, digest {before} before and {after} after")
+            figures = f"{answer}; digest {before} before, {after} after"
+            raise Mismatch(f"snapshot after command {done}: {figures}", done)
 
     # What to say when it went wrong
 
@@ -188,9 +193,7 @@ def replay_command(options, number):
     ]
     if options.flood:
         words += ["--flood"]
-    if number:
-        words += ["--stop-at", str(number)]
-    return shlex.join(words)
+    return shlex.join([*words, "--stop-at", str(number)])
 
 
 def main():
@@ -201,9 +204,8 @@ def main():
     try:
         run.run()
     except Mismatch as mismatch:
-        text, number = (*mismatch.args, None)[:2]
-        print(text)
-        print("replay with:\n  " + replay_command(options, number))
+        print(mismatch)
+        print("replay with:\n  " + replay_command(options, mismatch.command))
         return 1
     if options.verbose:
         print(run.outcomes.table())
