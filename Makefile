@@ -2,9 +2,7 @@
 #
 # The front door: `make help` says what there is. Meson and Ninja do the work.
 
-PREFIX   ?= /usr/local
-SEED     ?= 1
-COMMANDS ?= 100000
+PREFIX ?= /usr/local
 
 # The system's own meson and python, also where others come first on the path.
 export PATH := /usr/bin:$(PATH)
@@ -49,10 +47,11 @@ bench: ## measure
 	@$(MAKE) --no-print-directory build
 	@build/holdfast bench
 
-model: ## compare the rules with a model of them: make model SEED=7 COMMANDS=100000
+model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@tools/install-packages build test
 	@$(MAKE) --no-print-directory build
-	@python3 tests/model/run.py --driver build/tests/model_driver --seed $(SEED) --commands $(COMMANDS)
+	@python3 tests/model/run.py --driver build/tests/model_driver \
+		$(if $(SEED),--seed $(SEED)) $(if $(COMMANDS),--commands $(COMMANDS))
 
 docs: build ## write docs/commands.md from the program's own help
 	@build/holdfast help --markdown >build/commands.md

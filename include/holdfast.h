@@ -3,9 +3,11 @@
  * holdfast.h: hand out scarce things, never more than there are.
  *
  *     hf_handle *hf;
- *     struct hf_seats_open_args open = {HF_TEXT("gala"), HF_TEXT("floor"), .capacity = 500};
- *     struct hf_seats_reserve_args ask = {HF_TEXT("gala"), HF_TEXT("floor"), HF_TEXT("b-1"),
- *                                         HF_TEXT("ann"), .quantity = 2, .max_per_user = 4};
+ *     struct hf_seats_open_args open = {
+ *         .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .capacity = 500};
+ *     struct hf_seats_reserve_args ask = {
+ *         .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .booking = HF_TEXT("b-1"),
+ *         .user = HF_TEXT("ann"), .quantity = 2, .max_per_user = 4};
  *     struct hf_seats_reserve_reply got;
  *
  *     if (hf_open("embedded:", &hf) != HF_OK || hf_seats_open(hf, &open, NULL) != HF_OK ||
@@ -132,7 +134,8 @@ typedef struct hf_handle hf_handle;
 
 /* Opens an engine. URLs:
  *     embedded:            in this process, in memory only
- * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT or BUSY, and *handle is NULL. */
+ * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT or BUSY, and *handle is
+ * NULL. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have
@@ -155,7 +158,8 @@ struct hf_info {
 HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
 
 /* Recomputes every total from the records and calls `report` (may be NULL) with one line for each
- * thing that does not add up. The line is valid during the call only. *findings gets their number. */
+ * thing that does not add up. The line is valid during the call only. *findings gets their number.
+ */
 typedef void hf_audit_report(void *context, const char *finding);
 HF_API enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
                               uint64_t *findings);
@@ -167,10 +171,10 @@ typedef struct hf_reply hf_reply;
 /* What stands at one place of a reply. */
 enum hf_kind { HF_KIND_NIL, HF_KIND_INTEGER, HF_KIND_TEXT };
 
-/* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as on the
- * wire: [1, …] on success, [0, CODE, message] on a refusal, one element where the command answers a
- * bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL only after
- * BUSY. Returns the same code as the typed call would. */
+/* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as on
+ * the wire: [1, …] on success, [0, CODE, message] on a refusal, one element where the command
+ * answers a bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL
+ * only after BUSY. Returns the same code as the typed call would. */
 HF_API enum hf_error hf_call(hf_handle *handle, size_t argc, const struct hf_bytes *argv,
                              hf_reply **reply);
 
@@ -189,14 +193,14 @@ HF_API void hf_reply_free(hf_reply *reply);
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
-#define HF_ID_MAX 128                               /* bytes of an id */
-#define HF_ID_SIZE (HF_ID_MAX + 1)                  /* an id with its NUL */
-#define HF_INTEGER_MAX ((int64_t)9007199254740991)  /* 2^53 - 1 */
-#define HF_TTL_MIN_MS ((int64_t)10)                 /* shortest duration */
-#define HF_TTL_MAX_MS ((int64_t)30 * 24 * 3600000)  /* longest duration: 30 days */
-#define HF_CODE_SIZE 11                             /* a confirmation code with its NUL */
-#define HF_TOKEN_SIZE 33                            /* a queue token or pass with its NUL */
-#define HF_WORD_SIZE 16                             /* a state such as "CONFIRMED" with its NUL */
+#define HF_ID_MAX 128                              /* bytes of an id */
+#define HF_ID_SIZE (HF_ID_MAX + 1)                 /* an id with its NUL */
+#define HF_INTEGER_MAX ((int64_t)9007199254740991) /* 2^53 - 1 */
+#define HF_TTL_MIN_MS ((int64_t)10)                /* shortest duration */
+#define HF_TTL_MAX_MS ((int64_t)30 * 24 * 3600000) /* longest duration: 30 days */
+#define HF_CODE_SIZE 11                            /* a confirmation code with its NUL */
+#define HF_TOKEN_SIZE 33                           /* a queue token or pass with its NUL */
+#define HF_WORD_SIZE 16                            /* a state such as "CONFIRMED" with its NUL */
 
 /* ---- seats: holds with a deadline; scope: event ---------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes that grow. A failed allocation is remembered (`failed`) and every later write is ignored, so
- * that a writer checks once, at the end. */
+ * Bytes that grow. A failed allocation is remembered (`failed`) and every later write is ignored,
+ * so that a writer checks once, at the end. */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 

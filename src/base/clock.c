@@ -18,9 +18,9 @@ static int64_t read_elapsed(struct clock *clock)
 
 void clock_real(struct clock *clock)
 {
-    *clock = (struct clock){.read = read_elapsed,
-                            .offset_ms = milliseconds(CLOCK_REALTIME) -
-                                         milliseconds(CLOCK_BOOTTIME)};
+    *clock =
+        (struct clock){.read = read_elapsed,
+                       .offset_ms = milliseconds(CLOCK_REALTIME) - milliseconds(CLOCK_BOOTTIME)};
 }
 
 static int64_t read_simulated(struct clock *clock)

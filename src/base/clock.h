@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What time it is, in milliseconds since the epoch, never running backwards. The real clock reads the
- * wall once, when it is started, and then counts elapsed time (suspend included), so that setting the
- * wall clock moves no deadline. A simulated clock stands where it is put. */
+ * What time it is, in milliseconds since the epoch, never running backwards. The real clock reads
+ * the wall once, when it is started, and then counts elapsed time (suspend included), so that
+ * setting the wall clock moves no deadline. A simulated clock stands where it is put. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

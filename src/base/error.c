@@ -11,10 +11,9 @@ struct error_row {
     const char *text;
 };
 
-static const struct error_row rows[] = {
-    {"OK", 200, "ok"},
+static const struct error_row rows[] = {{"OK", 200, "ok"},
 #define ERROR_ROW(code, http, text) {#code, http, text},
-    HF_ERROR_MAP(ERROR_ROW)
+                                        HF_ERROR_MAP(ERROR_ROW)
 #undef ERROR_ROW
 };
 

@@ -46,7 +46,7 @@
 /* Feed events kept until somebody drains them; more are dropped and counted. */
 #define EVENTS_MAX 65536
 
-_Static_assert(SEATS_EXTEND_FACTOR * HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,
+_Static_assert(SEATS_EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,
                "a deadline must fit an integer of the protocol");
 _Static_assert(HF_TTL_MAX_MS < UINT32_MAX, "a TTL is kept in 32 bits");
 _Static_assert(HF_ID_MAX < 256, "the length of an id is kept in 8 bits");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An intrusive, circular, doubly linked list. The head is a node of its own; an empty list points at
- * itself. */
+ * An intrusive, circular, doubly linked list. The head is a node of its own; an empty list points
+ * at itself. */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 
@@ -13,7 +13,7 @@ struct list {
 };
 
 /* The struct that contains `node` as its member. */
-#define LIST_ENTRY(node, type, member) ((type *)((char *)(node) - offsetof(type, member)))
+#define LIST_ENTRY(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
 
 static inline void list_init(struct list *head)
 {

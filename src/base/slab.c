@@ -13,8 +13,7 @@ static size_t chunk_size(const struct slab *slab)
 void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
 {
     CHECK(record_size >= sizeof(uint32_t) && record_size <= 4096 && record_size % 8 == 0);
-    *slab =
-        (struct slab){.memory = memory, .record_size = (uint32_t)record_size, .free = NONE};
+    *slab = (struct slab){.memory = memory, .record_size = (uint32_t)record_size, .free = NONE};
 }
 
 void slab_free(struct slab *slab)

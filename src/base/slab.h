@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of one size, named by a 32-bit index. They never move, come zeroed, and are kept in chunks,
- * so that growing copies nothing. */
+ * Records of one size, named by a 32-bit index. They never move, come zeroed, and are kept in
+ * chunks, so that growing copies nothing. */
 #ifndef BASE_SLAB_H
 #define BASE_SLAB_H
 
@@ -37,8 +37,8 @@ void slab_give(struct slab *slab, uint32_t index);
 /* Room for `count` more, so that slab_take() cannot fail. */
 bool slab_reserve(struct slab *slab, uint32_t count);
 
-/* For rebuilding a slab with the indexes it had: takes this very index, in ascending order and before
- * any slab_take(). slab_rebuild_free() then makes those in between free. */
+/* For rebuilding a slab with the indexes it had: takes this very index, in ascending order and
+ * before any slab_take(). slab_rebuild_free() then makes those in between free. */
 bool slab_take_at(struct slab *slab, uint32_t index);
 void slab_rebuild_free(struct slab *slab);
 

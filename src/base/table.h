@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An open-addressing hash table from 32-bit hashes to record indexes. It keeps no keys: a lookup walks
- * the candidates with the same hash and the caller compares. 8 bytes a slot, linear probing, at most
- * three quarters full, no tombstones.
+ * An open-addressing hash table from 32-bit hashes to record indexes. It keeps no keys: a lookup
+ * walks the candidates with the same hash and the caller compares. 8 bytes a slot, linear probing,
+ * at most three quarters full, no tombstones.
  *
  *     for (uint32_t at = table_first(t, hash); at != NONE; at = table_next(t, hash, at))
  *         if (mine(table_index(t, at))) …

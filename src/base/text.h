@@ -20,8 +20,8 @@ bool text_equal(struct hf_bytes a, struct hf_bytes b);
  * it is not of that form. */
 bool text_to_integer(struct hf_bytes text, int64_t *number);
 
-/* An integer and an optional unit: ms, s, m, h. A bare number counts in `unit_ms`. As above for what
- * does not fit or is of another form. */
+/* An integer and an optional unit: ms, s, m, h. A bare number counts in `unit_ms`. As above for
+ * what does not fit or is of another form. */
 bool text_to_duration(struct hf_bytes text, int64_t unit_ms, int64_t *duration_ms);
 
 #endif

@@ -30,8 +30,8 @@ static unsigned digit(int64_t time_ms, unsigned level)
     return (unsigned)(time_ms >> (level * DIGIT_BITS)) & (WHEEL_SLOTS - 1);
 }
 
-/* Only for a deadline after the wheel's time. It stays right while the wheel turns, because a slot is
- * emptied at the moment its digit is reached. */
+/* Only for a deadline after the wheel's time. It stays right while the wheel turns, because a slot
+ * is emptied at the moment its digit is reached. */
 static unsigned level_of(const struct wheel *wheel, int64_t deadline_ms)
 {
     uint64_t differs = (uint64_t)(deadline_ms ^ wheel->now_ms);

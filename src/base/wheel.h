@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Timers in O(1): a hierarchical timing wheel over the records of one slab. Eight levels of 64 slots
- * reach 2^48 ms at a resolution of 1 ms. The links live in the records, so arming a timer allocates
- * nothing. A record sits at the level of the highest 6-bit digit in which its deadline differs from
- * the wheel's time, and moves down when the wheel reaches that digit. */
+ * Timers in O(1): a hierarchical timing wheel over the records of one slab. Eight levels of 64
+ * slots reach 2^48 ms at a resolution of 1 ms. The links live in the records, so arming a timer
+ * allocates nothing. A record sits at the level of the highest 6-bit digit in which its deadline
+ * differs from the wheel's time, and moves down when the wheel reaches that digit. */
 #ifndef BASE_WHEEL_H
 #define BASE_WHEEL_H
 
@@ -40,11 +40,12 @@ void wheel_remove(struct wheel *wheel, uint32_t index);
  * Moves the wheel's time forward. */
 uint32_t wheel_pop(struct wheel *wheel, int64_t now_ms);
 
-/* No timer is due before this time; WHEEL_NEVER when none is armed. A lower bound, not always exact. */
+/* No timer is due before this time; WHEEL_NEVER when none is armed. A lower bound, not always
+ * exact. */
 int64_t wheel_next(const struct wheel *wheel);
 
-/* The circular lists that the wheel is made of, for others that use the links of a timer that is not
- * armed. `head` is the first index, or NONE. */
+/* The circular lists that the wheel is made of, for others that use the links of a timer that is
+ * not armed. `head` is the first index, or NONE. */
 void timer_chain_append(const struct slab *slab, size_t offset, uint32_t *head, uint32_t index);
 void timer_chain_remove(const struct slab *slab, size_t offset, uint32_t *head, uint32_t index);
 

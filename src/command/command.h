@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vocabulary. One row of the table (table.c) says all there is to say about a command: its name,
- * its typed arguments, what it answers, its HTTP route, its script and keys. Every front, the
+ * The vocabulary. One row of the table (table.c) says all there is to say about a command: its
+ * name, its typed arguments, what it answers, its HTTP route, its script and keys. Every front, the
  * journal, the help and the documentation are made from the row; none of them knows a command by
  * name. */
 #ifndef COMMAND_COMMAND_H
@@ -27,10 +27,10 @@ struct arg_spec {
     const char *keyword; /* NULL: positional and required */
     const char *choices; /* ARG_CHOICE: "merge|steal", the first is the default */
     enum arg_type type;
-    uint16_t offset;          /* in the argument struct */
-    int64_t min, max;         /* of the number, or of the size in bytes */
-    int64_t default_value;    /* of an optional number */
-    const char *needs;        /* the keyword without which this one makes no sense, or NULL */
+    uint16_t offset;       /* in the argument struct */
+    int64_t min, max;      /* of the number, or of the size in bytes */
+    int64_t default_value; /* of an optional number */
+    const char *needs;     /* the keyword without which this one makes no sense, or NULL */
 };
 
 /* What a reply looks like on the wire. */
@@ -110,8 +110,8 @@ enum command_id {
 struct command_spec {
     const char *name; /* upper case */
     const char *help; /* one line */
-    unsigned wire;  /* its number in files: never changed, never used again */
-    unsigned flags; /* enum command_flag */
+    unsigned wire;    /* its number in files: never changed, never used again */
+    unsigned flags;   /* enum command_flag */
 
     const struct arg_spec *args;
     size_t arg_count;

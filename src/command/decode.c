@@ -56,8 +56,9 @@ static enum hf_error check_number(const struct arg_spec *arg, int64_t number,
         return HF_OK;
     }
     const char *unit = arg->type == ARG_DURATION || arg->type == ARG_WAIT ? " ms" : "";
-    return problem_set(problem, codes[arg->type], "%s is %lld%s: must be %lld to %lld%s", label(arg),
-                       (long long)number, unit, (long long)arg->min, (long long)arg->max, unit);
+    return problem_set(problem, codes[arg->type], "%s is %lld%s: must be %lld to %lld%s",
+                       label(arg), (long long)number, unit, (long long)arg->min,
+                       (long long)arg->max, unit);
 }
 
 /* Is `text` one of "a|b|c"? */
@@ -187,8 +188,9 @@ enum hf_error command_from_words(struct command *command, size_t count,
     }
     bool too_many = spec->required == spec->arg_count && count - 1 > spec->required;
     if (count - 1 < spec->required || too_many || count > COMMAND_WORDS_MAX) {
-        return problem_set(problem, HF_ERR, "wrong number of arguments for %s: %zu given, %zu needed",
-                           spec->name, count - 1, spec->required);
+        return problem_set(problem, HF_ERR,
+                           "wrong number of arguments for %s: %zu given, %zu needed", spec->name,
+                           count - 1, spec->required);
     }
     begin(command, spec);
     for (size_t i = 0; i < spec->required && code == HF_OK; i++) {

@@ -35,8 +35,8 @@ bool reply_reserve(struct reply *reply, size_t values, size_t text)
 
     if (needed > reply->capacity) {
         size_t size = sizeof(*reply->values);
-        struct value *more = memory_resize(reply->text.memory, reply->values,
-                                           reply->capacity * size, needed * size);
+        struct value *more =
+            memory_resize(reply->text.memory, reply->values, reply->capacity * size, needed * size);
         if (more == NULL) {
             return false;
         }

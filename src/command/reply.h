@@ -22,7 +22,7 @@ struct value {
 
 struct reply {
     enum hf_error code;
-    bool waits;      /* no answer yet: it comes with this ticket, as a wakeup of the core */
+    bool waits; /* no answer yet: it comes with this ticket, as a wakeup of the core */
     uint64_t ticket;
 
     int lead; /* the first element of a REPLY_LEAD: 1, or what the family says */
@@ -31,7 +31,8 @@ struct reply {
     struct value *values;
     struct buffer text;
 
-    /* Why it was refused: a text with # for each of the numbers. Put together only when asked for. */
+    /* Why it was refused: a text with # for each of the numbers. Put together only when asked for.
+     */
     const char *why;
     int64_t why_numbers[3];
 };

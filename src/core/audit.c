@@ -113,7 +113,8 @@ static void check_seats(struct audit *audit, struct sums *zones, struct sums *us
     struct core *core = audit->core;
     int64_t lapsed = 0;
 
-    EACH (core, BOOKINGS, i) {
+    EACH(core, BOOKINGS, i)
+    {
         const struct booking *booking = core_at(core, BOOKINGS, i);
         const struct zone *zone = core_at(core, ZONES, booking->zone);
         const struct seat_user *user = core_at(core, SEAT_USERS, booking->user);
@@ -127,21 +128,24 @@ static void check_seats(struct audit *audit, struct sums *zones, struct sums *us
         }
         lapsed += booking->record.state == BOOKING_LAPSED;
     }
-    EACH (core, ZONES, i) {
+    EACH(core, ZONES, i)
+    {
         const struct zone *zone = core_at(core, ZONES, i);
         int64_t available = zone->capacity - zone->reserved - zone->confirmed;
         expect(audit, ZONES, i, "reserved", zone->reserved, zones->of[i][0]);
         expect(audit, ZONES, i, "confirmed", zone->confirmed, zones->of[i][1]);
         expect(audit, ZONES, i, "oversold", available < 0 ? -available : 0, 0);
     }
-    EACH (core, SEAT_USERS, i) {
+    EACH(core, SEAT_USERS, i)
+    {
         const struct seat_user *user = core_at(core, SEAT_USERS, i);
         expect(audit, SEAT_USERS, i, "held", user->held, users->of[i][0]);
         expect(audit, SEAT_USERS, i, "confirmed", user->confirmed, users->of[i][1]);
         expect(audit, SEAT_USERS, i, "lifetime", user->lifetime, users->of[i][2]);
         expect(audit, SEAT_USERS, i, "bookings", user->bookings, users->of[i][3]);
     }
-    EACH (core, SHOWS, i) {
+    EACH(core, SHOWS, i)
+    {
         const struct show *show = core_at(core, SHOWS, i);
         expect(audit, SHOWS, i, "bookings", show->bookings, shows->of[i][0]);
     }
@@ -152,13 +156,15 @@ static void check_quota(struct audit *audit, struct sums *tenants)
 {
     struct core *core = audit->core;
 
-    EACH (core, QUOTA_HOLDS, i) {
+    EACH(core, QUOTA_HOLDS, i)
+    {
         const struct quota_hold *hold = core_at(core, QUOTA_HOLDS, i);
         int64_t *tenant = tenants->of[hold->record.scope];
         tenant[0] += hold->record.state == HOLD_OPEN ? hold->amount : 0;
         tenant[1]++;
     }
-    EACH (core, TENANTS, i) {
+    EACH(core, TENANTS, i)
+    {
         const struct tenant *tenant = core_at(core, TENANTS, i);
         expect(audit, TENANTS, i, "held", tenant->held, tenants->of[i][0]);
         expect(audit, TENANTS, i, "holds", tenant->holds, tenants->of[i][1]);
@@ -170,15 +176,16 @@ static void check_stock(struct audit *audit, struct sums *products)
 {
     struct core *core = audit->core;
 
-    EACH (core, ORDERS, i) {
+    EACH(core, ORDERS, i)
+    {
         const struct order *order = core_at(core, ORDERS, i);
         products->of[order->record.scope][0] +=
             order->record.state == ORDER_TAKEN ? order->quantity : 0;
     }
-    EACH (core, PRODUCTS, i) {
+    EACH(core, PRODUCTS, i)
+    {
         const struct product *product = core_at(core, PRODUCTS, i);
-        int64_t available =
-            product->loaded + product->adjusted - product->taken - product->sold;
+        int64_t available = product->loaded + product->adjusted - product->taken - product->sold;
         expect(audit, PRODUCTS, i, "taken", product->taken, products->of[i][0]);
         expect(audit, PRODUCTS, i, "oversold", available < 0 ? -available : 0, 0);
     }
@@ -186,7 +193,8 @@ static void check_stock(struct audit *audit, struct sums *products)
 
 /* ---- lines ---------------------------------------------------------------------------------------- */
 
-/* Everybody in a line stands where they think they do; `place` is at this offset in their record. */
+/* Everybody in a line stands where they think they do; `place` is at this offset in their record.
+ */
 static void check_line(struct audit *audit, enum kind kind, uint32_t owner, const struct line *line,
                        enum kind member_kind, size_t place_offset)
 {
@@ -207,13 +215,15 @@ static void check_semaphores(struct audit *audit, struct sums *semaphores)
     struct core *core = audit->core;
     int64_t tickets = 0;
 
-    EACH (core, SEM_CLIENTS, i) {
+    EACH(core, SEM_CLIENTS, i)
+    {
         const struct sem_client *client = core_at(core, SEM_CLIENTS, i);
         semaphores->of[client->record.scope][client->record.state == CLIENT_HOLDING]++;
         tickets += client->ticket != 0;
         expect(audit, SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
     }
-    EACH (core, SEMAPHORES, i) {
+    EACH(core, SEMAPHORES, i)
+    {
         const struct semaphore *semaphore = core_at(core, SEMAPHORES, i);
         expect(audit, SEMAPHORES, i, "in use", semaphore->in_use, semaphores->of[i][1]);
         expect(audit, SEMAPHORES, i, "waiting", semaphore->line.count, semaphores->of[i][0]);
@@ -227,13 +237,16 @@ static void check_rooms(struct audit *audit, struct sums *rooms)
 {
     struct core *core = audit->core;
 
-    EACH (core, ROOM_ENTRIES, i) {
+    EACH(core, ROOM_ENTRIES, i)
+    {
         rooms->of[((struct record *)core_at(core, ROOM_ENTRIES, i))->scope][0]++;
     }
-    EACH (core, ROOM_PASSES, i) {
+    EACH(core, ROOM_PASSES, i)
+    {
         rooms->of[((struct record *)core_at(core, ROOM_PASSES, i))->scope][1]++;
     }
-    EACH (core, ROOMS, i) {
+    EACH(core, ROOMS, i)
+    {
         const struct room *room = core_at(core, ROOMS, i);
         expect(audit, ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
         expect(audit, ROOMS, i, "passes", room->passes, rooms->of[i][1]);
@@ -255,7 +268,8 @@ static void check_store(struct audit *audit, enum kind kind)
     const struct store *store = &audit->core->stores[kind];
     int64_t armed = 0, shown = 0, closed = 0;
 
-    EACH (audit->core, kind, i) {
+    EACH(audit->core, kind, i)
+    {
         const struct record *record = store_at(store, i);
         bool timed = record->timer.deadline_ms != 0 && !(record->marks & RECORD_CLOSED);
         expect(audit, kind, i, "timer", timed, wants_timer(kind, record));

@@ -76,8 +76,8 @@ void codec_bytes(struct codec *codec, void *bytes, size_t size)
 static void read_name(struct codec *codec, struct name *name)
 {
     uint8_t kind = reader_byte(&codec->reader);
-    uint64_t size = kind == NAME_FAR ? reader_varint(&codec->reader)
-                                     : (kind == NAME_UUID ? NAME_PLACE : kind);
+    uint64_t size =
+        kind == NAME_FAR ? reader_varint(&codec->reader) : (kind == NAME_UUID ? NAME_PLACE : kind);
 
     *name = (struct name){.words = {0, 0}};
     if (kind > NAME_FAR || size > HF_ID_MAX || (kind == NAME_FAR && size <= NAME_PLACE)) {
@@ -89,9 +89,8 @@ static void read_name(struct codec *codec, struct name *name)
         codec->failed = true;
         return;
     }
-    struct name view = kind == NAME_UUID
-                           ? name_uuid(bytes)
-                           : name_view((struct hf_bytes){(const char *)bytes, size});
+    struct name view = kind == NAME_UUID ? name_uuid(bytes)
+                                         : name_view((struct hf_bytes){(const char *)bytes, size});
     codec->failed |= view.kind != kind || !name_own(codec->core->memory, &view);
     *name = codec->failed ? *name : view;
 }
@@ -135,8 +134,8 @@ void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool 
     codec_number(codec, &number, optional ? -1 : 0, RECORDS_MAX);
     if (codec->mode == CODEC_READ) {
         *index = number < 0 || codec->failed ? NONE : (uint32_t)number;
-        codec->failed |= *index == NONE ? !optional
-                                        : !slab_has(&codec->core->stores[kind].slab, *index);
+        codec->failed |=
+            *index == NONE ? !optional : !slab_has(&codec->core->stores[kind].slab, *index);
     }
 }
 

@@ -237,8 +237,8 @@ bool core_reserve_wakeup(struct core *core)
         return true;
     }
     size_t capacity = needed * 2, size = sizeof(*core->wakeups);
-    struct wakeup *more = memory_resize(core->memory, core->wakeups, core->wakeup_capacity * size,
-                                        capacity * size);
+    struct wakeup *more =
+        memory_resize(core->memory, core->wakeups, core->wakeup_capacity * size, capacity * size);
     if (more == NULL) {
         return false;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules, as a deterministic state machine: no system call, no clock, no randomness, no allocation
- * it cannot refuse. The same commands at the same times give the same state and the same replies. */
+ * The rules, as a deterministic state machine: no system call, no clock, no randomness, no
+ * allocation it cannot refuse. The same commands at the same times give the same state and the same
+ * replies. */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
@@ -14,9 +15,9 @@ struct core;
 struct core *core_create(struct memory *memory, const uint64_t seed[2]);
 void core_destroy(struct core *core);
 
-/* Expires what is due, then carries out the command. A `now_ms` before the latest one seen counts as
- * that one. The reply says HF_BUSY, and nothing has changed, when memory ran out; it says `waits`
- * when the answer will come as a wakeup. */
+/* Expires what is due, then carries out the command. A `now_ms` before the latest one seen counts
+ * as that one. The reply says HF_BUSY, and nothing has changed, when memory ran out; it says
+ * `waits` when the answer will come as a wakeup. */
 void core_apply(struct core *core, const struct command *command, int64_t now_ms,
                 struct reply *reply);
 
@@ -67,7 +68,8 @@ struct event {
 
 const char *event_name(enum event_kind kind);
 
-/* Keeps events from now on, up to EVENTS_MAX until they are fetched; more are dropped and counted. */
+/* Keeps events from now on, up to EVENTS_MAX until they are fetched; more are dropped and counted.
+ */
 void core_collect_events(struct core *core, bool collect);
 /* Takes the oldest event; false if there is none. */
 bool core_next_event(struct core *core, struct event *event);
@@ -78,8 +80,8 @@ uint64_t core_events_dropped(const struct core *core);
 /* Appends the whole state to `out`; false when there is no memory. Format: snapshot.c. */
 bool core_snapshot(struct core *core, struct buffer *out);
 
-/* A core with the state of a snapshot; NULL, and a problem, when it is damaged or there is no memory.
- * Commands that waited go on waiting, with the same tickets. */
+/* A core with the state of a snapshot; NULL, and a problem, when it is damaged or there is no
+ * memory. Commands that waited go on waiting, with the same tickets. */
 struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct hf_bytes snapshot,
                           struct problem *problem);
 

@@ -92,8 +92,7 @@ CORE_COMMAND(idem_complete)
 CORE_COMMAND(idem_abort)
 {
     uint32_t index = core_find(core, IDEM_KEYS, 0, args->idem_abort.key);
-    bool processing =
-        index != NONE && idem_at(core, index)->record.state == IDEM_PROCESSING;
+    bool processing = index != NONE && idem_at(core, index)->record.state == IDEM_PROCESSING;
     (void)entropy;
 
     if (processing) {

@@ -35,7 +35,8 @@ uint32_t line_first(struct line *line);
 /* How many stand at or before this place: 1 for the first. */
 uint32_t line_position(const struct line *line, uint32_t place);
 
-/* The first record at or after a place, which is moved on behind it; NONE at the end. Start at 0. */
+/* The first record at or after a place, which is moved on behind it; NONE at the end. Start at 0.
+ */
 uint32_t line_walk(const struct line *line, uint32_t *place);
 
 void line_free(struct line *line, struct memory *memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ids in little room. Up to 16 bytes stand in place, a UUID in canonical text is kept as its 16 bytes,
- * anything else on the heap. */
+ * Ids in little room. Up to 16 bytes stand in place, a UUID in canonical text is kept as its 16
+ * bytes, anything else on the heap. */
 #ifndef CORE_NAME_H
 #define CORE_NAME_H
 

@@ -111,8 +111,7 @@ CORE_COMMAND(quota_reserve)
     bool holds = a->hold.size > 0;
     (void)entropy;
 
-    uint32_t known =
-        holds && index != NONE ? core_find(core, QUOTA_HOLDS, index, a->hold) : NONE;
+    uint32_t known = holds && index != NONE ? core_find(core, QUOTA_HOLDS, index, a->hold) : NONE;
     if (answer_known(core, seen, known, a, reply)) {
         return;
     }

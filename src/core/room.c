@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting room: a line per event, and passes for those let in. Leaving the line and getting the pass
- * is one step. A room exists while somebody is in line or has a pass. */
+ * Waiting room: a line per event, and passes for those let in. Leaving the line and getting the
+ * pass is one step. A room exists while somebody is in line or has a pass. */
 #include "base/siphash.h"
 #include "core/state.h"
 
@@ -142,8 +142,8 @@ static void make_pass(const uint8_t *entropy, uint64_t n, uint8_t token[TOKEN_BY
     }
 }
 
-/* The first in line leaves it and gets a pass; its name goes along. Cannot fail after the room for it
- * was reserved. */
+/* The first in line leaves it and gets a pass; its name goes along. Cannot fail after the room for
+ * it was reserved. */
 static void admit_first(struct core *core, uint32_t room_index, int64_t deadline_ms,
                         const uint8_t token[TOKEN_BYTES], struct reply *reply)
 {

@@ -239,7 +239,8 @@ CORE_COMMAND(seats_reserve)
 
 /* ---- after the reserve ---------------------------------------------------------------------------- */
 
-/* The booking a command is about, or NULL and a refusal. Released ones are found only on request. */
+/* The booking a command is about, or NULL and a refusal. Released ones are found only on request.
+ */
 static struct booking *find_booking(struct core *core, struct hf_bytes event_id,
                                     struct hf_bytes booking_id, bool released, uint32_t *index,
                                     struct reply *reply)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Semaphore: N slots, handed out strictly in the order of arrival, to clients that must show signs of
- * life. A semaphore exists while somebody holds a slot or waits. A freed slot goes to the first in
- * line in the same step. */
+ * Semaphore: N slots, handed out strictly in the order of arrival, to clients that must show signs
+ * of life. A semaphore exists while somebody holds a slot or waits. A freed slot goes to the first
+ * in line in the same step. */
 #include "base/check.h"
 #include "core/state.h"
 
@@ -42,7 +42,8 @@ static void drop_if_idle(struct core *core, uint32_t index)
 
 /* ---- slots ---------------------------------------------------------------------------------------- */
 
-/* A waiter lives as long as its call, or until its heartbeat; a holder until its heartbeat or TTL. */
+/* A waiter lives as long as its call, or until its heartbeat; a holder until its heartbeat or TTL.
+ */
 static void arm(struct core *core, uint32_t index)
 {
     const struct sem_client *client = client_at(core, index);
@@ -76,8 +77,7 @@ static void grant(struct core *core, struct semaphore *semaphore, uint32_t index
     client->alive_until_ms = core->now_ms + client->heartbeat_ms;
     client->fence = ++core->fence;
     end_wait(core, client,
-             (struct wakeup){
-                 .code = HF_OK, .in_use = semaphore->in_use, .fence = client->fence});
+             (struct wakeup){.code = HF_OK, .in_use = semaphore->in_use, .fence = client->fence});
     arm(core, index);
     core_emit(core, EVENT_SLOT_GRANTED, SEMAPHORES, &client->record, client->fence);
 }
@@ -148,7 +148,8 @@ void sem_settle(struct core *core)
 /* ---- joining -------------------------------------------------------------------------------------- */
 
 /* The semaphore and the client under these names, made if need be, with room in line for one more.
- * Nothing is left behind when memory runs out. A client that is new is neither in line nor holding. */
+ * Nothing is left behind when memory runs out. A client that is new is neither in line nor holding.
+ */
 static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_bytes id,
                           uint32_t *semaphore_index, uint32_t *client_index, bool *is_new)
 {
@@ -187,15 +188,16 @@ static void answer_acquired(struct reply *reply, const struct semaphore *semapho
     reply_number(reply, client->fence);
 }
 
-/* Does the caller get a slot at once: do those who hold, those ahead and the caller fit the limit? */
+/* Does the caller get a slot at once: do those who hold, those ahead and the caller fit the limit?
+ */
 static bool fits(const struct semaphore *semaphore, const struct sem_client *client, int64_t limit)
 {
     int64_t ahead = 0;
 
     if (semaphore != NULL) {
         ahead = semaphore->in_use;
-        ahead += client ? line_position(&semaphore->line, client->place) - 1U
-                        : semaphore->line.count;
+        ahead +=
+            client ? line_position(&semaphore->line, client->place) - 1U : semaphore->line.count;
     }
     return ahead < limit;
 }

@@ -10,11 +10,11 @@
  *         count                  varint
  *         record                 as many: index (varint, less the one before and 1), scope (zigzag
  *                                varint), state, flags, marks (zigzag varints), deadline in ms or 0
- *                                (zigzag varint), name unless hidden, the fields of the kind (codec.c)
- *         closed                 varint count, then the indexes, oldest first
- *     for each semaphore, then for each room, in the order of their indexes:
- *         line                   varint count, then the indexes of those in line, in order
- *     crc32c                     4 bytes, little-endian, over all before
+ *                                (zigzag varint), name unless hidden, the fields of the kind
+ * (codec.c) closed                 varint count, then the indexes, oldest first for each semaphore,
+ * then for each room, in the order of their indexes: line                   varint count, then the
+ * indexes of those in line, in order crc32c                     4 bytes, little-endian, over all
+ * before
  *
  * A valid snapshot
  *   1. has the magic, a known version and the right checksum, and ends behind it,
@@ -123,7 +123,8 @@ bool core_snapshot(struct core *core, struct buffer *out)
 
 /* ---- reading -------------------------------------------------------------------------------------- */
 
-/* Puts the timer or the list of the closed in order again. The deadline was read into the record. */
+/* Puts the timer or the list of the closed in order again. The deadline was read into the record.
+ */
 static void rearm(struct codec *codec, enum kind kind, uint32_t index)
 {
     struct record *record = core_at(codec->core, kind, index);
@@ -181,8 +182,7 @@ static void read_kind(struct codec *codec, enum kind kind)
         walk_record(codec, kind, (uint32_t)index);
         if (!codec->failed) {
             struct record *record = store_at(store, (uint32_t)index);
-            codec->failed =
-                !(record->marks & RECORD_HIDDEN) && !store_link(store, (uint32_t)index);
+            codec->failed = !(record->marks & RECORD_HIDDEN) && !store_link(store, (uint32_t)index);
         }
         if (!codec->failed) {
             rearm(codec, kind, (uint32_t)index);
@@ -300,7 +300,8 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
     }
     read_all(&codec);
     if (codec.failed || core_audit(codec.core, NULL, NULL) != 0) {
-        problem_set(problem, HF_IOERR, "the snapshot is damaged at byte %zu of %zu, or memory ran out",
+        problem_set(problem, HF_IOERR,
+                    "the snapshot is damaged at byte %zu of %zu, or memory ran out",
                     (size_t)(codec.reader.at - (const uint8_t *)snapshot.data), snapshot.size);
         discard(codec.core);
         return NULL;

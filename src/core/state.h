@@ -304,8 +304,8 @@ core_record_function booking_due, quota_hold_due, sem_client_due, lock_due, orde
     room_entry_due, room_pass_due, idem_due;
 
 /* A record is about to be removed: lets go of what it owns and of whom it names. */
-core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go,
-    order_let_go, room_let_go, room_pass_let_go, idem_let_go;
+core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go, order_let_go,
+    room_let_go, room_pass_let_go, idem_let_go;
 
 /* Slots that became free while time advanced go to the next in line. */
 void sem_settle(struct core *core);

@@ -18,9 +18,9 @@ struct record {
     uint64_t name_words[2]; /* its name, without the kind */
     uint32_t scope;         /* index of the record it belongs to, in its parent's store; or 0 */
     uint8_t name_kind;
-    uint8_t state;  /* as the family defines; 0 for kinds that have none */
-    uint8_t flags;  /* as the family defines */
-    uint8_t marks;  /* enum record_mark */
+    uint8_t state; /* as the family defines; 0 for kinds that have none */
+    uint8_t flags; /* as the family defines */
+    uint8_t marks; /* enum record_mark */
     struct timer timer;
 };
 

@@ -12,7 +12,8 @@ enum hf_error engine_open(const char *url, struct engine **engine, struct proble
             return types[i]->open(url + size, engine, problem);
         }
     }
-    return problem_set(problem, HF_INVALID_ARGUMENT, "unknown engine \"%.60s\": try embedded:", url);
+    return problem_set(problem, HF_INVALID_ARGUMENT,
+                       "unknown engine \"%.60s\": try embedded:", url);
 }
 
 void engine_close(struct engine *engine)

@@ -2,12 +2,13 @@
  *
  * Drives the core from standard input, for the model test.
  *
- * In:  now_ms, then the words of a command, separated by tabs, bytes outside [A-Za-z0-9_.:-] as %XX.
- * Out: [reply, wakes], one line a command, both as JSON. A refusal is [0,"CODE"], a malformed request
- *      {"error":"ERR"}, a command that waits "WAIT". wakes has [line, reply] for each command that waited
- *      and is answered now; line counts the commands from 1.
- * Directives: !audit gives the findings as a list; !snapshot goes on with a core made from a snapshot
- *      of this one; !digest gives the digest. */
+ * In:  now_ms, then the words of a command, separated by tabs, bytes outside [A-Za-z0-9_.:-] as
+ * %XX. Out: [reply, wakes], one line a command, both as JSON. A refusal is [0,"CODE"], a malformed
+ * request
+ *      {"error":"ERR"}, a command that waits "WAIT". wakes has [line, reply] for each command that
+ * waited and is answered now; line counts the commands from 1. Directives: !audit gives the
+ * findings as a list; !snapshot goes on with a core made from a snapshot of this one; !digest gives
+ * the digest. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/core.h"
@@ -213,8 +214,8 @@ static enum hf_error recode(struct command *command, struct buffer *bytes,
     return wire_decode(command, (struct hf_bytes){bytes->data, bytes->size}, scratch, problem);
 }
 
-/* The next line of standard input without its end, or NULL. Before it has to wait for more, all that
- * was answered so far is sent. */
+/* The next line of standard input without its end, or NULL. Before it has to wait for more, all
+ * that was answered so far is sent. */
 static char *next_line(void)
 {
     static char text[LINE_MAX_BYTES];
@@ -287,8 +288,7 @@ int main(void)
         put_wakes(&reply);
         printf("]\n");
         struct event event;
-        while (core_next_event(core, &event)) {
-        }
+        while (core_next_event(core, &event)) {}
     }
     reply_free(&reply);
     buffer_free(&bytes);

@@ -215,7 +215,7 @@ class Generator:
         elif roll < 0.07 and len(argv) > 1:
             argv.pop()
         elif roll < 0.10:
-            argv.append(dice.pick(UNKNOWN_KEYWORDS))
+            argv += [dice.pick(UNKNOWN_KEYWORDS)] * dice.pick((1, 2, 9))
         elif roll < 0.22 and command.options:
             self.spoil_options(argv, command)
         else:

@@ -4,7 +4,7 @@
 from generate_commands import Workload
 
 INTERVALS = (b"500ms", b"2s", b"30", b"180", b"180s", b"3m", b"1h", b"20ms", b"24h", b"86400")
-WAITS = (b"10", b"10ms", b"50", b"200ms", b"1000", b"3s", b"30s", b"5m", b"2592000000")
+WAITS = (b"1", b"5ms", b"10", b"50", b"200ms", b"1000", b"3s", b"30s", b"5m", b"2592000000")
 
 
 class SemaphoreWorkload(Workload):

@@ -167,16 +167,16 @@ class Command:
         self.handler = handler
         self.positional = positional
         self.options = {name.upper().encode(): (name, kind) for name, kind in options.items()}
+        self.fewest = 1 + len(positional)
 
     def parse(self, argv):
         """The checked values of argv: a list, and a dictionary of the options that were given."""
-        first_option = len(self.positional) + 1
-        if len(argv) < first_option or (len(argv) > first_option and not self.options):
-            raise Malformed
+        if len(argv) < self.fewest or (len(argv) > self.fewest and not self.options):
+            raise Malformed  # among keywords, too many of them show as unknown or repeated ones
         values = [kind[raw] for kind, raw in zip(self.positional, argv[1:])]
-        if len(argv) == first_option:
+        if len(argv) == self.fewest:
             return values, {}
-        return values, self.parse_options(argv[first_option:])
+        return values, self.parse_options(argv[self.fewest :])
 
     def parse_options(self, words):
         given = {}

@@ -77,7 +77,7 @@ def fields(flat):
         ("SEATS.RESERVE ev zone b u 1 1 TTL 10ms", [0, "ZONE_NOT_FOUND"]),
         ("SEATS.RESERVE ev zone b u 1 1 TTL 720h", [0, "ZONE_NOT_FOUND"]),
         ("SEATS.RESERVE ev zone b u 1 1 TTL 2592000001ms", [0, "INVALID_TTL"]),
-        ("SEATS.RESERVE ev zone b u 1 1 TTL -1", MALFORMED),
+        ("SEATS.RESERVE ev zone b u 1 1 TTL -1", [0, "INVALID_TTL"]),
         ("SEATS.RESERVE ev zone b u 1 1 PRICE -1", [0, "INVALID_AMOUNT"]),
         ("QUOTA.RESERVE t 1 TTL 5", [0, "INVALID_ARGUMENT"]),
         ("QUOTA.RESERVE t 0", [0, "INVALID_AMOUNT"]),
@@ -85,7 +85,10 @@ def fields(flat):
         ("QUOTA.REFUND t 1", 0),
         ("SEM.ACQUIRE s id 0", [0, "INVALID_QUANTITY"]),
         ("SEM.ACQUIRE s id 1 WAIT 0", [1, 1, 1]),
-        ("SEM.ACQUIRE s id 1 WAIT 9", [0, "INVALID_TTL"]),
+        ("SEM.ACQUIRE s id 1 WAIT 9", [1, 1, 1]),
+        ("SEM.ACQUIRE s id 1 WAIT -1", [0, "INVALID_TTL"]),
+        ("SEM.ACQUIRE { id 1 WAIT 1 TTL 1 WAITS 1", [0, "INVALID_ID"]),
+        ("SEM.CARD { x", MALFORMED),
         ("STOCK.LOAD p 5 SHARDS 1024 POLICY steal", [1, 5]),
         ("STOCK.LOAD p 5 SHARDS 1025", [0, "INVALID_QUANTITY"]),
         ("STOCK.LOAD p 5 POLICY keep", [0, "INVALID_ARGUMENT"]),
@@ -182,6 +185,15 @@ def test_capacity_may_not_go_below_what_is_in_use(seats):
     seats(0, "SEATS.RESERVE ev zone b u 4 9")
     assert seats(0, "SEATS.OPEN ev zone 3") == [0, "CAPACITY_IN_USE"]
     assert seats(0, "SEATS.OPEN ev zone 4") == [1, 0, 4]
+
+
+def test_a_users_seats_stay_within_the_integers(seats):
+    seats(0, f"SEATS.OPEN ev large {2**53 - 1}")
+    seats(0, "SEATS.RESERVE ev zone b u 1 9")
+    seats(0, "SEATS.CONFIRM ev b")
+    reserve = "SEATS.RESERVE ev large c u {} " + str(2**53 - 1)
+    assert seats(0, reserve.format(2**53 - 1)) == [0, "USER_LIMIT_EXCEEDED"]
+    assert seats(0, reserve.format(2**53 - 2)) == [1, 1, 2**53 - 2]
 
 
 # Quota

@@ -10,8 +10,8 @@
  *
  * Words are separated by one space. A reply is written with its elements separated by a space; a
  * refusal is "0 CODE", a malformed request "-ERR", nil "nil", a command that waits "WAIT", an empty
- * list or text "". `*` in an expectation stands for any one element. After every command the audit must
- * be clean. */
+ * list or text "". `*` in an expectation stands for any one element. After every command the audit
+ * must be clean. */
 #ifndef UNIT_CORE_FIXTURE_H
 #define UNIT_CORE_FIXTURE_H
 
@@ -45,13 +45,15 @@ void at(struct fixture *f, int64_t now_ms);
 #define expect(f, words, reply) expect_at((f), (words), (reply), __FILE__, __LINE__)
 void expect_at(struct fixture *f, const char *words, const char *reply, const char *file, int line);
 
-/* Runs a command whose reply is not looked at, and returns it written out, until the next command. */
+/* Runs a command whose reply is not looked at, and returns it written out, until the next command.
+ */
 const char *run(struct fixture *f, const char *words);
 
 /* Runs a command given as bytes, for ids with spaces and the like. */
 const char *run_words(struct fixture *f, size_t count, const struct hf_bytes *words);
 
-/* The answers to commands that waited since the last look, oldest first, "ticket:reply" separated by
+/* The answers to commands that waited since the last look, oldest first, "ticket:reply" separated
+ * by
  * "; ". Tickets count from 1. */
 #define expect_wakes(f, text) expect_wakes_at((f), (text), __FILE__, __LINE__)
 void expect_wakes_at(struct fixture *f, const char *text, const char *file, int line);

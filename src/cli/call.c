@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * holdfast call --engine URL [--json] [COMMAND args…]
+ *
+ * Exit code: 0 if all succeeded, 1 if one was refused, 2 if one was malformed. */
+#include "cli/cli.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WORDS_MAX 64
+
+static void print_element(const hf_reply *reply, size_t i)
+{
+    struct hf_bytes text = hf_reply_text(reply, i);
+
+    switch (hf_reply_kind(reply, i)) {
+    case HF_KIND_NIL:
+        printf("(nil)\n");
+        break;
+    case HF_KIND_INTEGER:
+        printf("(integer) %lld\n", (long long)hf_reply_integer(reply, i));
+        break;
+    case HF_KIND_TEXT:
+        fwrite(text.data, 1, text.size, stdout);
+        putchar('\n');
+        break;
+    }
+}
+
+static void print_reply(hf_reply *reply, bool json)
+{
+    size_t count = hf_reply_count(reply);
+
+    if (json) {
+        printf("%s\n", hf_reply_json(reply));
+        return;
+    }
+    if (count == 0) {
+        printf("(empty)\n");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (count > 1) {
+            printf("%zu) ", i + 1);
+        }
+        print_element(reply, i);
+    }
+}
+
+static int call_once(hf_handle *handle, size_t count, const struct hf_bytes *words, bool json)
+{
+    hf_reply *reply;
+    enum hf_error code = hf_call(handle, count, words, &reply);
+
+    if (reply == NULL) {
+        cli_usage("%s", hf_last_message());
+        return EXIT_REFUSED;
+    }
+    print_reply(reply, json);
+    hf_reply_free(reply);
+    return code == HF_OK ? EXIT_DONE : code == HF_ERR ? EXIT_USAGE : EXIT_REFUSED;
+}
+
+/* Splits a line in place at white space; "double quotes" keep words together, with \" and
+ * \\ inside. Returns the number of words, or -1 for an unfinished quote or too many. */
+static int split(char *line, struct hf_bytes *words)
+{
+    int count = 0;
+    char *at = line;
+
+    for (;;) {
+        at += strspn(at, " \t\r\n");
+        if (*at == '\0') {
+            return count;
+        }
+        bool quoted = *at == '"';
+        char *out = at, *start = at;
+        at += quoted;
+        while (*at != '\0' && (quoted ? *at != '"' : strchr(" \t\r\n", *at) == NULL)) {
+            at += quoted && *at == '\\' && at[1] != '\0';
+            *out++ = *at++;
+        }
+        if ((quoted && *at != '"') || count == WORDS_MAX) {
+            return -1;
+        }
+        at += quoted;
+        words[count++] = (struct hf_bytes){start, (size_t)(out - start)};
+        if (*at != '\0' && !quoted) {
+            at++;
+        }
+    }
+}
+
+/* A command per line; empty lines and those starting with # are passed over. */
+static int call_lines(hf_handle *handle, FILE *input, bool json)
+{
+    struct hf_bytes words[WORDS_MAX];
+    char *line = NULL;
+    size_t capacity = 0;
+    int worst = EXIT_DONE;
+
+    while (getline(&line, &capacity, input) >= 0) {
+        int count = *line == '#' ? 0 : split(line, words);
+        int code = EXIT_DONE;
+        if (count < 0) {
+            code = cli_usage("more than %d words, or a quote that does not end", WORDS_MAX);
+        } else if (count > 0) {
+            code = call_once(handle, (size_t)count, words, json);
+        }
+        worst = code > worst ? code : worst;
+    }
+    free(line);
+    return worst;
+}
+
+int cli_call(int argc, char **argv)
+{
+    static const struct option options[] = {{"engine", required_argument, NULL, 'e'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {NULL, 0, NULL, 0}};
+    const char *url = NULL;
+    bool json = false;
+    struct hf_bytes words[WORDS_MAX];
+    hf_handle *handle;
+    int option;
+
+    /* The leading + ends the options at the command: what follows is its own. */
+    while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+        if (option == 'e') {
+            url = optarg;
+        } else if (option == 'j') {
+            json = true;
+        } else {
+            return EXIT_USAGE;
+        }
+    }
+    if (url == NULL) {
+        return cli_usage("call needs --engine URL, such as --engine embedded:");
+    }
+    if (argc - optind > WORDS_MAX) {
+        return cli_usage("more than %d words", WORDS_MAX);
+    }
+    if (hf_open(url, &handle) != HF_OK) {
+        return cli_usage("%s", hf_last_message());
+    }
+    int code;
+    if (optind == argc) {
+        code = call_lines(handle, stdin, json);
+    } else {
+        for (int i = optind; i < argc; i++) {
+            words[i - optind] = hf_text(argv[i]);
+        }
+        code = call_once(handle, (size_t)(argc - optind), words, json);
+    }
+    hf_close(handle);
+    return code;
+}

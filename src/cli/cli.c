@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the subcommands share: messages, options, the live line, latencies. */
+#include "cli/cli.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int cli_usage(const char *format, ...)
+{
+    va_list args;
+
+    fputs("holdfast: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+bool cli_number(const char *option, const char *text, int64_t min, int64_t max, int64_t *number)
+{
+    if (text_to_integer(hf_text(text), number) && *number >= min && *number <= max) {
+        return true;
+    }
+    cli_usage("%s %s: must be a number from %lld to %lld", option, text, (long long)min,
+              (long long)max);
+    return false;
+}
+
+bool cli_is_live(void)
+{
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+void cli_live(const char *format, ...)
+{
+    va_list args;
+
+    if (cli_is_live()) {
+        fputs("\r\033[K", stdout);
+        va_start(args, format);
+        vprintf(format, args);
+        va_end(args);
+        fflush(stdout);
+    }
+}
+
+void cli_live_end(void)
+{
+    if (cli_is_live()) {
+        fputs("\r\033[K", stdout);
+    }
+}
+
+void cli_count(char out[16], double number)
+{
+    if (number >= 1e6) {
+        snprintf(out, 16, "%.2f M", number / 1e6);
+    } else if (number >= 1e4) {
+        snprintf(out, 16, "%.0f k", number / 1e3);
+    } else {
+        snprintf(out, 16, "%.0f", number);
+    }
+}
+
+static void write_time(char out[16], uint64_t nanoseconds)
+{
+    double value = (double)nanoseconds;
+
+    if (value < 1e3) {
+        snprintf(out, 16, "%.0f ns", value);
+    } else if (value < 1e6) {
+        snprintf(out, 16, "%.1f us", value / 1e3);
+    } else {
+        snprintf(out, 16, "%.1f ms", value / 1e6);
+    }
+}
+
+void cli_print_latencies(const struct histogram *histogram)
+{
+    static const double shares[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 1};
+    static const char bar[] = "########################################";
+    char from[16], to[16];
+
+    printf("  latency   ");
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        write_time(to, histogram_quantile(histogram, shares[i]));
+        if (shares[i] < 1) {
+            printf("p%g %s   ", shares[i] * 100, to);
+        } else {
+            printf("max %s\n", to);
+        }
+    }
+    /* Three buckets a decade: 1, 2, 5. */
+    static const uint64_t steps[] = {1, 2, 5};
+    uint64_t low = 0, below_low = 0;
+    for (uint64_t decade = 10; below_low < histogram->count && decade < UINT64_C(10000000000);
+         decade *= 10) {
+        for (size_t i = 0; i < 3; i++) {
+            uint64_t high = decade * steps[i];
+            uint64_t below = histogram_below(histogram, high);
+            uint64_t here = below - below_low;
+            if (here > 0) {
+                double share = (double)here / (double)histogram->count;
+                write_time(from, low);
+                write_time(to, high);
+                printf("  %9s - %-9s %6.2f %% %.*s\n", from, to, share * 100,
+                       (int)(share * (double)(sizeof bar - 1) + 0.5), bar);
+            }
+            low = high;
+            below_low = below;
+        }
+    }
+}
