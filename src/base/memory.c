@@ -16,9 +16,15 @@ static void *from_malloc(struct memory *memory, void *block, size_t old_size, si
     return realloc(block, new_size);
 }
 
+static void *from_calloc(struct memory *memory, size_t size)
+{
+    (void)memory;
+    return calloc(1, size);
+}
+
 void memory_init(struct memory *memory)
 {
-    *memory = (struct memory){.resize = from_malloc};
+    *memory = (struct memory){.resize = from_malloc, .zeroed = from_calloc};
 }
 
 void *memory_resize(struct memory *memory, void *block, size_t old_size, size_t new_size)
@@ -34,6 +40,14 @@ void *memory_resize(struct memory *memory, void *block, size_t old_size, size_t 
 void *memory_get(struct memory *memory, size_t size)
 {
     return memory_resize(memory, NULL, 0, size);
+}
+
+void *memory_zeroed(struct memory *memory, size_t size)
+{
+    void *block = memory->zeroed(memory, size);
+
+    memory->used += block ? size : 0;
+    return block;
 }
 
 void memory_free(struct memory *memory, void *block, size_t size)

@@ -11,6 +11,8 @@ struct memory {
     /* As realloc(): returns NULL and leaves the block alone if it cannot. A new_size of 0 frees and
      * returns NULL. */
     void *(*resize)(struct memory *memory, void *block, size_t old_size, size_t new_size);
+    /* As calloc(): pages fresh from the system are not touched. */
+    void *(*zeroed)(struct memory *memory, size_t size);
     size_t used; /* bytes handed out and not given back */
 };
 
@@ -18,6 +20,7 @@ struct memory {
 void memory_init(struct memory *memory);
 
 void *memory_get(struct memory *memory, size_t size);
+void *memory_zeroed(struct memory *memory, size_t size);
 void *memory_resize(struct memory *memory, void *block, size_t old_size, size_t new_size);
 void memory_free(struct memory *memory, void *block, size_t size);
 

@@ -3,13 +3,14 @@
 
 #include "base/check.h"
 
-#include <string.h>
-
 #define SLOTS_FIRST 16
+#define MOVED_AT_ONCE                                                                              \
+    16 /* old slots looked at for each addition: the old array is gone long before                 \
+          the new one is full */
 
-static size_t slot_bytes(const struct table *table)
+static size_t slots_bytes(struct table_slots slots)
 {
-    return table->slots ? ((size_t)table->mask + 1) * sizeof(struct table_slot) : 0;
+    return slots.at ? ((size_t)slots.mask + 1) * sizeof(struct table_slot) : 0;
 }
 
 void table_init(struct table *table, struct memory *memory)
@@ -17,91 +18,130 @@ void table_init(struct table *table, struct memory *memory)
     *table = (struct table){.memory = memory};
 }
 
+static void drop_old(struct table *table)
+{
+    memory_free(table->memory, table->old.at, slots_bytes(table->old));
+    table->old.at = NULL;
+    table->old_next = 0;
+}
+
 void table_free(struct table *table)
 {
-    memory_free(table->memory, table->slots, slot_bytes(table));
+    drop_old(table);
+    memory_free(table->memory, table->slots.at, slots_bytes(table->slots));
     table_init(table, table->memory);
 }
 
-static void place(struct table *table, struct table_slot slot)
+static void place(struct table_slots slots, struct table_slot slot)
 {
-    uint32_t at = slot.hash & table->mask;
+    uint32_t at = slot.hash & slots.mask;
 
-    while (table->slots[at].index != NONE) {
-        at = (at + 1) & table->mask;
+    while (slots.at[at].index_1 != 0) {
+        at = (at + 1) & slots.mask;
     }
-    table->slots[at] = slot;
+    slots.at[at] = slot;
+}
+
+/* Moves the entries of the next `count` old slots. */
+static void move_some(struct table *table, uint32_t count)
+{
+    if (table->old.at == NULL) {
+        return;
+    }
+    for (; count > 0; count--) {
+        struct table_slot *slot = &table->old.at[table->old_next];
+        if (slot->index_1 != 0 && slot->index_1 != TABLE_GONE) {
+            place(table->slots, *slot);
+            slot->index_1 = TABLE_GONE;
+        }
+        if (table->old_next++ == table->old.mask) {
+            drop_old(table);
+            return;
+        }
+    }
 }
 
 static bool grow(struct table *table)
 {
-    struct table old = *table;
-    size_t slots = old.slots ? ((size_t)old.mask + 1) * 2 : SLOTS_FIRST;
+    uint64_t count = table->slots.at ? ((uint64_t)table->slots.mask + 1) * 2 : SLOTS_FIRST;
 
-    if (slots > RECORDS_MAX) {
+    if (count > RECORDS_MAX) {
         return false;
     }
-    struct table_slot *fresh = memory_get(table->memory, slots * sizeof(*fresh));
+    struct table_slot *fresh = memory_zeroed(table->memory, count * sizeof(*fresh));
     if (fresh == NULL) {
         return false;
     }
-    memset(fresh, 0xff, slots * sizeof(*fresh));
-    table->slots = fresh;
-    table->mask = (uint32_t)(slots - 1);
-    for (size_t i = 0; old.slots != NULL && i <= old.mask; i++) {
-        if (old.slots[i].index != NONE) {
-            place(table, old.slots[i]);
-        }
-    }
-    memory_free(table->memory, old.slots, slot_bytes(&old));
+    move_some(table, UINT32_MAX); /* only when far more is reserved than was added since */
+    table->old = table->slots;
+    table->old_next = 0;
+    table->slots = (struct table_slots){fresh, (uint32_t)(count - 1)};
     return true;
-}
-
-static bool is_full(const struct table *table, uint32_t more)
-{
-    uint64_t slots = table->slots ? (uint64_t)table->mask + 1 : 0;
-    return ((uint64_t)table->count + more) * 4 > slots * 3;
 }
 
 bool table_reserve(struct table *table, uint32_t count)
 {
-    while (is_full(table, count)) {
+    for (;;) {
+        uint64_t slots = table->slots.at ? (uint64_t)table->slots.mask + 1 : 0;
+        if (((uint64_t)table->count + count) * 4 <= slots * 3) {
+            return true;
+        }
         if (!grow(table)) {
             return false;
         }
     }
-    return true;
 }
 
 bool table_add(struct table *table, uint32_t hash, uint32_t index)
 {
-    CHECK(index != NONE);
+    CHECK(index < RECORDS_MAX);
     if (!table_reserve(table, 1)) {
         return false;
     }
-    place(table, (struct table_slot){hash, index});
+    move_some(table, MOVED_AT_ONCE);
+    place(table->slots, (struct table_slot){hash, index + 1});
     table->count++;
     return true;
 }
 
-void table_remove(struct table *table, uint32_t hash, uint32_t index)
+/* Where this very entry stands, or NONE. */
+static uint32_t position(struct table_slots slots, uint32_t hash, uint32_t index)
 {
-    uint32_t hole = table_first(table, hash);
-
-    while (hole != NONE && table->slots[hole].index != index) {
-        hole = table_next(table, hash, hole);
+    if (slots.at == NULL) {
+        return NONE;
     }
-    CHECK(hole != NONE);
+    for (uint32_t at = hash & slots.mask; slots.at[at].index_1 != 0; at = (at + 1) & slots.mask) {
+        if (slots.at[at].index_1 == index + 1 && slots.at[at].hash == hash) {
+            return at;
+        }
+    }
+    return NONE;
+}
 
-    /* Close the gap: pull back every later entry of the run whose home is not past the hole. */
-    for (uint32_t at = (hole + 1) & table->mask; table->slots[at].index != NONE;
-         at = (at + 1) & table->mask) {
-        uint32_t home = table->slots[at].hash & table->mask;
-        if (((at - home) & table->mask) >= ((at - hole) & table->mask)) {
-            table->slots[hole] = table->slots[at];
+/* Closes the gap: pulls back every later entry of the run whose home is not past the hole. */
+static void close_gap(struct table_slots slots, uint32_t hole)
+{
+    for (uint32_t at = (hole + 1) & slots.mask; slots.at[at].index_1 != 0;
+         at = (at + 1) & slots.mask) {
+        uint32_t home = slots.at[at].hash & slots.mask;
+        if (((at - home) & slots.mask) >= ((at - hole) & slots.mask)) {
+            slots.at[hole] = slots.at[at];
             hole = at;
         }
     }
-    table->slots[hole].index = NONE;
+    slots.at[hole].index_1 = 0;
+}
+
+void table_remove(struct table *table, uint32_t hash, uint32_t index)
+{
+    uint32_t at = position(table->slots, hash, index);
+
+    if (at != NONE) {
+        close_gap(table->slots, at);
+    } else {
+        at = position(table->old, hash, index);
+        CHECK(at != NONE);
+        table->old.at[at].index_1 = TABLE_GONE;
+    }
     table->count--;
 }

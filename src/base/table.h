@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An open-addressing hash table from 32-bit hashes to record indexes. It keeps no keys: a lookup
- * walks the candidates with the same hash and the caller compares. 8 bytes a slot, linear probing,
- * at most three quarters full, no tombstones.
+ * shows the candidates with the same hash to the caller, who compares. 8 bytes a slot, linear
+ * probing, at most three quarters full.
  *
- *     for (uint32_t at = table_first(t, hash); at != NONE; at = table_next(t, hash, at))
- *         if (mine(table_index(t, at))) …
- */
+ * It grows without a pause: the doubled array comes zeroed from the system page by page, and the
+ * entries of the old one are moved a few at a time by the additions that follow. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
@@ -15,13 +14,21 @@
 
 struct table_slot {
     uint32_t hash;
-    uint32_t index; /* NONE: empty */
+    uint32_t index_1; /* the index plus 1; 0: empty; TABLE_GONE: moved or removed, look further */
+};
+
+#define TABLE_GONE UINT32_MAX
+
+struct table_slots {
+    struct table_slot *at;
+    uint32_t mask; /* number of slots - 1; meaningless while `at` is NULL */
 };
 
 struct table {
     struct memory *memory;
-    struct table_slot *slots;
-    uint32_t mask; /* number of slots - 1; meaningless while slots is NULL */
+    struct table_slots slots;
+    struct table_slots old; /* being moved into slots, or empty */
+    uint32_t old_next;      /* those before are moved */
     uint32_t count;
 };
 
@@ -37,33 +44,44 @@ bool table_reserve(struct table *table, uint32_t count);
 /* Removes the entry with this hash and index, which must be there. */
 void table_remove(struct table *table, uint32_t hash, uint32_t index);
 
-/* The next position at or after `at` that holds this hash, or NONE. */
-static inline uint32_t table_scan(const struct table *table, uint32_t hash, uint32_t at)
+/* Is this candidate the one? */
+typedef bool table_match(const void *context, uint32_t index);
+
+static inline __attribute__((always_inline)) uint32_t
+table_find_in(struct table_slots slots, uint32_t hash, table_match *match, const void *context)
 {
-    for (;; at = (at + 1) & table->mask) {
-        struct table_slot slot = table->slots[at];
-        if (slot.index == NONE) {
+    for (uint32_t at = hash & slots.mask;; at = (at + 1) & slots.mask) {
+        struct table_slot slot = slots.at[at];
+        if (slot.index_1 == 0) {
             return NONE;
         }
-        if (slot.hash == hash) {
-            return at;
+        if (slot.hash == hash && slot.index_1 != TABLE_GONE && match(context, slot.index_1 - 1)) {
+            return slot.index_1 - 1;
         }
     }
 }
 
-static inline uint32_t table_first(const struct table *table, uint32_t hash)
+/* The index with this hash that matches, or NONE. */
+static inline __attribute__((always_inline)) uint32_t
+table_find(const struct table *table, uint32_t hash, table_match *match, const void *context)
 {
-    return table->slots == NULL ? NONE : table_scan(table, hash, hash & table->mask);
+    uint32_t index = NONE;
+
+    if (table->slots.at != NULL) {
+        index = table_find_in(table->slots, hash, match, context);
+    }
+    if (index == NONE && table->old.at != NULL) {
+        index = table_find_in(table->old, hash, match, context);
+    }
+    return index;
 }
 
-static inline uint32_t table_next(const struct table *table, uint32_t hash, uint32_t at)
+/* Tells the processor that this hash will be looked up soon. */
+static inline void table_prefetch(const struct table *table, uint32_t hash)
 {
-    return table_scan(table, hash, (at + 1) & table->mask);
-}
-
-static inline uint32_t table_index(const struct table *table, uint32_t at)
-{
-    return table->slots[at].index;
+    if (table->slots.at != NULL) {
+        __builtin_prefetch(&table->slots.at[hash & table->slots.mask]);
+    }
 }
 
 #endif

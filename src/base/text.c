@@ -28,43 +28,52 @@ static bool is_space_or_control(uint32_t point)
            point == 0x202f || point == 0x205f || point == 0x3000;
 }
 
-#define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+typedef uint64_t words2 __attribute__((vector_size(16)));
 
-/* Are all eight bytes plain: ASCII, after space, before '{'? */
-static bool eight_plain(const uint8_t *at)
+/* Are all sixteen bytes plain: ASCII, after space, before '{'? */
+static bool sixteen_plain(const uint8_t *at)
 {
-    uint64_t word;
+    bytes16 c;
 
-    memcpy(&word, at, 8);
-    if (word & EVERY(0x80)) {
-        return false;
+    memcpy(&c, at, sizeof c);
+    c -= (uint8_t)('!'); /* what is below wraps round to above */
+    words2 plain = (words2)(c < (uint8_t)('{' - '!'));
+    return (plain[0] & plain[1]) == UINT64_MAX;
+}
+
+/* Plain ASCII from end to end, as nearly all ids are. The last sixteen may overlap those before. */
+static bool all_plain(const uint8_t *at, size_t size)
+{
+    if (size < 16) {
+        uint8_t padded[16] = "................";
+        memcpy(padded, at, size);
+        return sixteen_plain(padded);
     }
-    uint64_t after_space = word + EVERY(0x80 - ' ' - 1);
-    uint64_t from_brace = word + EVERY(0x80 - '{');
-    return ((after_space & ~from_brace) & EVERY(0x80)) == EVERY(0x80);
+    for (size_t i = 0; i + 16 < size; i += 16) {
+        if (!sixteen_plain(at + i)) {
+            return false;
+        }
+    }
+    return sixteen_plain(at + size - 16);
 }
 
 bool text_is_id(struct hf_bytes text)
 {
     const uint8_t *at = (const uint8_t *)text.data;
-    size_t left = text.size;
 
-    if (left < 1 || left > HF_ID_MAX) {
+    if (text.size < 1 || text.size > HF_ID_MAX) {
         return false;
     }
-    while (left > 0) {
+    if (all_plain(at, text.size)) {
+        return true;
+    }
+    for (size_t i = 0, size; i < text.size; i += size) {
         uint32_t point;
-        if (left >= 8 && eight_plain(at)) {
-            at += 8;
-            left -= 8;
-            continue;
-        }
-        size_t size = decode(at, left, &point);
+        size = decode(at + i, text.size - i, &point);
         if (size == 0 || is_space_or_control(point) || point == '{' || point == '}') {
             return false;
         }
-        at += size;
-        left -= size;
     }
     return true;
 }

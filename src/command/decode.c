@@ -275,46 +275,61 @@ enum hf_error command_from_fields(struct command *command, const struct command_
     return finish(command, given, problem);
 }
 
-/* Checks a member as it stands in the struct; an optional one that is zero gets its default. */
-static enum hf_error check_member(struct command *command, const struct arg_spec *arg,
-                                  unsigned *given, unsigned bit, struct problem *problem)
+/* Checks a member as it stands in the struct; an optional one that is zero was not given. */
+static enum hf_error check_member(struct command *command, const struct arg_spec *arg, bool *given,
+                                  struct problem *problem)
 {
-    if (arg->type == ARG_FLAG) {
+    bool required = arg->keyword == NULL;
+    const void *value = member(command, arg);
+    struct hf_bytes text;
+    int64_t number;
+
+    switch (arg->type) {
+    case ARG_FLAG:
+        *given = true;
         return HF_OK;
+    case ARG_COUNT:
+    case ARG_AMOUNT:
+    case ARG_DURATION:
+    case ARG_WAIT:
+        memcpy(&number, value, sizeof number);
+        *given = required || number != 0;
+        return *given ? check_number(arg, number, problem) : HF_OK;
+    case ARG_ID:
+        memcpy(&text, value, sizeof text);
+        *given = required || text.size > 0;
+        return !*given || text_is_id(text) ? HF_OK : check_text(arg, text, problem);
+    case ARG_CHOICE:
+    case ARG_TEXT:
+    case ARG_BLOB:
+        break;
     }
-    if (is_number(arg)) {
-        int64_t number = *(int64_t *)member(command, arg);
-        if (arg->keyword != NULL && number == 0) {
-            return HF_OK;
-        }
-        *given |= bit;
-        return check_number(arg, number, problem);
-    }
-    struct hf_bytes text = *(struct hf_bytes *)member(command, arg);
-    if (arg->keyword != NULL && text.size == 0) {
-        return HF_OK;
-    }
-    *given |= bit;
-    return check_text(arg, text, problem);
+    memcpy(&text, value, sizeof text);
+    *given = required || text.size > 0;
+    return *given ? check_text(arg, text, problem) : HF_OK;
 }
 
 enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
                                   const void *args, struct problem *problem)
 {
     unsigned given = 0;
+    bool companions = false;
 
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
     memcpy(&command->args, args, spec->args_size);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        enum hf_error code = check_member(command, arg, &given, 1U << i, problem);
+        bool is_given;
+        enum hf_error code = check_member(command, arg, &is_given, problem);
         if (code != HF_OK) {
             return code;
         }
-        if (arg->type == ARG_FLAG) {
-            given |= 1U << i;
+        if (!is_given && arg->needs == NULL) {
+            set_default(command, arg);
         }
+        given |= (unsigned)is_given << i;
+        companions |= arg->needs != NULL;
     }
-    return finish(command, given, problem);
+    return companions ? finish(command, given, problem) : HF_OK;
 }

@@ -278,10 +278,9 @@ static void check_store(struct audit *audit, enum kind kind)
         armed += timed;
         closed += (record->marks & RECORD_CLOSED) != 0;
         if (!(record->marks & RECORD_HIDDEN)) {
-            struct name name = record_name(record);
+            struct key key = store_key(store, record->scope, record_name(record));
             shown++;
-            expect(audit, kind, i, "found under its name",
-                   store_find(store, record->scope, &name) == i, 1);
+            expect(audit, kind, i, "found under its name", store_find(store, &key) == i, 1);
         }
     }
     expect_all(audit, kind, "number of timers", store->wheel.count, armed);

@@ -73,10 +73,10 @@ void core_destroy(struct core *core)
 
 uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id)
 {
-    struct name name = name_view(id);
-    uint32_t index = store_find(&core->stores[kind], scope, &name);
+    struct key key = core_key(core, kind, scope, id);
+    uint32_t index = core_find_key(core, kind, &key);
 
-    return index != NONE ? index : store_add(&core->stores[kind], scope, &name);
+    return index != NONE ? index : core_add(core, kind, &key);
 }
 
 static void note_due(struct core *core, int64_t time_ms)

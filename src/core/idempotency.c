@@ -40,8 +40,9 @@ static void answer_known(const struct idem *idem, struct hf_bytes fingerprint, s
 CORE_COMMAND(idem_begin)
 {
     const struct hf_idem_begin_args *a = &args->idem_begin;
-    struct name key = name_view(a->key), fingerprint = name_view(a->fingerprint);
-    uint32_t index = store_find(&core->stores[IDEM_KEYS], 0, &key);
+    struct key key = core_key(core, IDEM_KEYS, 0, a->key);
+    struct name fingerprint = name_view(a->fingerprint);
+    uint32_t index = core_find_key(core, IDEM_KEYS, &key);
     (void)entropy;
 
     if (index != NONE) {
@@ -52,7 +53,7 @@ CORE_COMMAND(idem_begin)
         reply_busy(reply);
         return;
     }
-    index = store_add(&core->stores[IDEM_KEYS], 0, &key);
+    index = core_add(core, IDEM_KEYS, &key);
     if (index == NONE) {
         name_free(core->memory, &fingerprint);
         reply_busy(reply);

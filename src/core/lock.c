@@ -39,9 +39,9 @@ static struct name new_id(struct hf_bytes given, const uint8_t *entropy)
 CORE_COMMAND(lock_try)
 {
     const struct hf_lock_try_args *a = &args->lock_try;
-    struct name resource = name_view(a->resource);
+    struct key key = core_key(core, LOCKS, 0, a->resource);
     struct name id = new_id(a->id, entropy);
-    uint32_t index = store_find(&core->stores[LOCKS], 0, &resource);
+    uint32_t index = core_find_key(core, LOCKS, &key);
 
     if (index != NONE) {
         const struct lock *lock = lock_at(core, index);
@@ -57,7 +57,7 @@ CORE_COMMAND(lock_try)
         reply_busy(reply);
         return;
     }
-    index = store_add(&core->stores[LOCKS], 0, &resource);
+    index = core_add(core, LOCKS, &key);
     if (index == NONE) {
         name_free(core->memory, &id);
         reply_busy(reply);

@@ -111,7 +111,8 @@ CORE_COMMAND(quota_reserve)
     bool holds = a->hold.size > 0;
     (void)entropy;
 
-    uint32_t known = holds && index != NONE ? core_find(core, QUOTA_HOLDS, index, a->hold) : NONE;
+    struct key key = core_key(core, QUOTA_HOLDS, index, a->hold);
+    uint32_t known = holds && index != NONE ? core_find_key(core, QUOTA_HOLDS, &key) : NONE;
     if (answer_known(core, seen, known, a, reply)) {
         return;
     }
@@ -128,8 +129,7 @@ CORE_COMMAND(quota_reserve)
         answer(reply, tenant);
         return;
     }
-    struct name name = name_view(a->hold);
-    uint32_t added = store_add(&core->stores[QUOTA_HOLDS], index, &name);
+    uint32_t added = core_add(core, QUOTA_HOLDS, &key);
     if (added == NONE) {
         reply_busy(reply);
         return;

@@ -78,9 +78,9 @@ CORE_COMMAND(room_join)
         return;
     }
     struct room *room = room_at(core, room_index);
-    struct name user = name_view(a->user);
+    struct key key = core_key(core, ROOM_ENTRIES, room_index, a->user);
     if (line_reserve(&room->line, core->memory, room_entry_moved, core)) {
-        index = store_add(&core->stores[ROOM_ENTRIES], room_index, &user);
+        index = core_add(core, ROOM_ENTRIES, &key);
     }
     if (index == NONE) {
         drop_room(core, room_index);
@@ -151,15 +151,16 @@ static void admit_first(struct core *core, uint32_t room_index, int64_t deadline
     uint32_t entry = line_first(&room->line);
 
     line_leave(&room->line, entry_at(core, entry)->place);
-    struct name user = store_take_name(&core->stores[ROOM_ENTRIES], entry);
-    uint32_t pass = store_find(&core->stores[ROOM_PASSES], room_index, &user);
-    reply_name(reply, &user);
+    struct key user = store_key(&core->stores[ROOM_PASSES], room_index,
+                                store_take_name(&core->stores[ROOM_ENTRIES], entry));
+    uint32_t pass = core_find_key(core, ROOM_PASSES, &user);
+    reply_name(reply, &user.name);
     reply_hex(reply, token);
     if (pass == NONE) {
-        pass = store_adopt(&core->stores[ROOM_PASSES], room_index, &user);
+        pass = store_adopt(&core->stores[ROOM_PASSES], &user);
         room->passes++;
     } else {
-        name_free(core->memory, &user);
+        name_free(core->memory, &user.name);
     }
     memcpy(pass_at(core, pass)->token, token, TOKEN_BYTES);
     core_arm(core, ROOM_PASSES, pass, deadline_ms);

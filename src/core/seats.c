@@ -136,22 +136,27 @@ static void drop_show(struct core *core, uint32_t index)
     }
 }
 
-/* The records a new booking needs; nothing is left behind when memory runs out. */
-static struct booking *add_booking(struct core *core, uint32_t event,
-                                   const struct hf_seats_reserve_args *a, uint32_t *index)
-{
-    struct name name = name_view(a->booking);
-    uint32_t user = core_obtain(core, SEAT_USERS, event, a->user);
-    uint32_t show = NONE;
+/* Who asks for which booking: found once, used for looking and for adding. */
+struct asking {
+    struct key booking, user;
+    uint32_t user_index; /* or NONE */
+};
 
-    if (user == NONE) {
+/* The records a new booking needs; nothing is left behind when memory runs out. */
+static struct booking *add_booking(struct core *core, const struct asking *asking,
+                                   struct hf_bytes show_id, uint32_t *index)
+{
+    uint32_t user = asking->user_index, show = NONE;
+
+    if (user == NONE && (user = core_add(core, SEAT_USERS, &asking->user)) == NONE) {
         return NULL;
     }
-    if (a->show.size > 0 && (show = core_obtain(core, SHOWS, event, a->show)) == NONE) {
+    if (show_id.size > 0 &&
+        (show = core_obtain(core, SHOWS, asking->booking.scope, show_id)) == NONE) {
         drop_user(core, user);
         return NULL;
     }
-    *index = store_add(&core->stores[BOOKINGS], event, &name);
+    *index = core_add(core, BOOKINGS, &asking->booking);
     if (*index == NONE) {
         drop_user(core, user);
         if (show != NONE) {
@@ -177,6 +182,25 @@ static void answer_reserved(struct reply *reply, const struct zone *zone,
     reply_number(reply, user_count(user));
 }
 
+/* Does the user's limit allow it? Looks the user up for what follows. */
+static bool user_may(const struct core *core, const struct hf_seats_reserve_args *a,
+                     struct asking *asking, struct reply *reply)
+{
+    static const struct seat_user nobody = {.held = 0};
+
+    asking->user_index = core_find_key(core, SEAT_USERS, &asking->user);
+    const struct seat_user *user =
+        asking->user_index == NONE ? &nobody : user_at(core, asking->user_index);
+    if (a->quantity > a->max_per_user - user_count(user) ||
+        a->quantity > HF_INTEGER_MAX - user->held - user->confirmed) {
+        reply_refuse_with(reply, HF_USER_LIMIT_EXCEEDED,
+                          "the user has # seats, # requested, at most # allowed", user_count(user),
+                          a->quantity, a->max_per_user);
+        return false;
+    }
+    return true;
+}
+
 CORE_COMMAND(seats_reserve)
 {
     const struct hf_seats_reserve_args *a = &args->seats_reserve;
@@ -189,7 +213,10 @@ CORE_COMMAND(seats_reserve)
         return;
     }
     struct zone *zone = zone_at(core, zone_index);
-    uint32_t known = core_find(core, BOOKINGS, event, a->booking);
+    struct asking asking = {.booking = core_key(core, BOOKINGS, event, a->booking),
+                            .user = core_key(core, SEAT_USERS, event, a->user)};
+    table_prefetch(&core->stores[SEAT_USERS].table, asking.user.hash);
+    uint32_t known = core_find_key(core, BOOKINGS, &asking.booking);
     if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
         struct booking *booking = booking_at(core, known);
         if (same_booking(core, booking, a, zone_index)) {
@@ -204,19 +231,12 @@ CORE_COMMAND(seats_reserve)
                           available(zone), a->quantity, 0);
         return;
     }
-    uint32_t user_index = core_find(core, SEAT_USERS, event, a->user);
-    const struct seat_user nobody = {.held = 0};
-    const struct seat_user *asking = user_index == NONE ? &nobody : user_at(core, user_index);
-    if (a->quantity > a->max_per_user - user_count(asking) ||
-        a->quantity > HF_INTEGER_MAX - asking->held - asking->confirmed) {
-        reply_refuse_with(reply, HF_USER_LIMIT_EXCEEDED,
-                          "the user has # seats, # requested, at most # allowed",
-                          user_count(asking), a->quantity, a->max_per_user);
+    if (!user_may(core, a, &asking, reply)) {
         return;
     }
 
     uint32_t index;
-    struct booking *booking = add_booking(core, event, a, &index);
+    struct booking *booking = add_booking(core, &asking, a->show, &index);
     if (booking == NULL) {
         reply_busy(reply);
         return;

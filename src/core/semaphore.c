@@ -158,13 +158,13 @@ static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_byt
     if (which == NONE) {
         return false;
     }
-    uint32_t index = core_find(core, SEM_CLIENTS, which, id);
+    struct key key = core_key(core, SEM_CLIENTS, which, id);
+    uint32_t index = core_find_key(core, SEM_CLIENTS, &key);
     *is_new = index == NONE;
     if (*is_new) {
-        struct name own = name_view(id);
         struct line *line = &semaphore_at(core, which)->line;
         if (line_reserve(line, core->memory, sem_client_moved, core)) {
-            index = store_add(&core->stores[SEM_CLIENTS], which, &own);
+            index = core_add(core, SEM_CLIENTS, &key);
         }
     }
     if (index == NONE) {

@@ -221,11 +221,28 @@ static inline void *core_at(const struct core *core, enum kind kind, uint32_t in
     return store_at(&core->stores[kind], index);
 }
 
+static inline struct key core_key(const struct core *core, enum kind kind, uint32_t scope,
+                                  struct hf_bytes id)
+{
+    return store_key(&core->stores[kind], scope, name_view(id));
+}
+
+static inline uint32_t core_find_key(const struct core *core, enum kind kind, const struct key *key)
+{
+    return store_find(&core->stores[kind], key);
+}
+
 static inline uint32_t core_find(const struct core *core, enum kind kind, uint32_t scope,
                                  struct hf_bytes id)
 {
-    struct name name = name_view(id);
-    return store_find(&core->stores[kind], scope, &name);
+    struct key key = core_key(core, kind, scope, id);
+    return core_find_key(core, kind, &key);
+}
+
+/* A new record; NONE when there is no memory. */
+static inline uint32_t core_add(struct core *core, enum kind kind, const struct key *key)
+{
+    return store_add(&core->stores[kind], key);
 }
 
 /* The record under (scope, id), made if it is not there; NONE when there is no memory. */

@@ -128,14 +128,15 @@ static bool answer_known(const struct core *core, const struct product *product,
     return true;
 }
 
-static uint32_t add_order(struct core *core, uint32_t product, const struct hf_stock_take_args *a)
+static uint32_t add_order(struct core *core, const struct key *key,
+                          const struct hf_stock_take_args *a)
 {
-    struct name name = name_view(a->order), user = name_view(a->user);
+    struct name user = name_view(a->user);
 
     if (!name_own(core->memory, &user)) {
         return NONE;
     }
-    uint32_t index = store_add(&core->stores[ORDERS], product, &name);
+    uint32_t index = core_add(core, ORDERS, key);
     if (index == NONE) {
         name_free(core->memory, &user);
         return NONE;
@@ -157,7 +158,8 @@ CORE_COMMAND(stock_take)
         return;
     }
     struct product *product = product_at(core, index);
-    uint32_t known = core_find(core, ORDERS, index, a->order);
+    struct key key = core_key(core, ORDERS, index, a->order);
+    uint32_t known = core_find_key(core, ORDERS, &key);
     if (answer_known(core, product, known, a, reply)) {
         return;
     }
@@ -166,7 +168,7 @@ CORE_COMMAND(stock_take)
                           a->quantity, 0);
         return;
     }
-    uint32_t added = add_order(core, index, a);
+    uint32_t added = add_order(core, &key, a);
     if (added == NONE) {
         reply_busy(reply);
         return;

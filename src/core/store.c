@@ -44,20 +44,30 @@ void store_free(struct store *store)
     table_free(&store->table);
 }
 
-uint32_t store_find(const struct store *store, uint32_t scope, const struct name *name)
+struct key store_key(const struct store *store, uint32_t scope, struct name name)
 {
-    const struct table *table = &store->table;
-    uint32_t hash = name_hash(store->hash_key, scope, name);
+    return (struct key){
+        .name = name, .scope = scope, .hash = name_hash(store->hash_key, scope, &name)};
+}
 
-    for (uint32_t at = table_first(table, hash); at != NONE; at = table_next(table, hash, at)) {
-        uint32_t index = table_index(table, at);
-        const struct record *record = store_at(store, index);
-        struct name other = record_name(record);
-        if (record->scope == scope && name_same(name, &other)) {
-            return index;
-        }
-    }
-    return NONE;
+struct candidate {
+    const struct store *store;
+    const struct key *key;
+};
+
+static inline bool is_under_key(const void *context, uint32_t index)
+{
+    const struct candidate *candidate = context;
+    const struct record *record = store_at(candidate->store, index);
+    struct name name = record_name(record);
+
+    return record->scope == candidate->key->scope && name_same(&candidate->key->name, &name);
+}
+
+uint32_t store_find(const struct store *store, const struct key *key)
+{
+    struct candidate candidate = {store, key};
+    return table_find(&store->table, key->hash, is_under_key, &candidate);
 }
 
 static uint32_t hash_of(const struct store *store, const struct record *record)
@@ -71,7 +81,7 @@ bool store_link(struct store *store, uint32_t index)
     return table_add(&store->table, hash_of(store, store_at(store, index)), index);
 }
 
-uint32_t store_adopt(struct store *store, uint32_t scope, const struct name *owned)
+uint32_t store_adopt(struct store *store, const struct key *owned)
 {
     uint32_t index = slab_take(&store->slab);
 
@@ -79,25 +89,25 @@ uint32_t store_adopt(struct store *store, uint32_t scope, const struct name *own
         return NONE;
     }
     struct record *record = store_at(store, index);
-    record->scope = scope;
-    set_name(record, owned);
-    if (!store_link(store, index)) {
+    record->scope = owned->scope;
+    set_name(record, &owned->name);
+    if (!table_add(&store->table, owned->hash, index)) {
         slab_give(&store->slab, index);
         return NONE;
     }
     return index;
 }
 
-uint32_t store_add(struct store *store, uint32_t scope, const struct name *name)
+uint32_t store_add(struct store *store, const struct key *key)
 {
-    struct name owned = *name;
+    struct key owned = *key;
 
-    if (!name_own(store->memory, &owned)) {
+    if (!name_own(store->memory, &owned.name)) {
         return NONE;
     }
-    uint32_t index = store_adopt(store, scope, &owned);
+    uint32_t index = store_adopt(store, &owned);
     if (index == NONE) {
-        name_free(store->memory, &owned);
+        name_free(store->memory, &owned.name);
     }
     return index;
 }

@@ -26,6 +26,13 @@ struct record {
 
 _Static_assert(sizeof(struct record) == 40, "five words");
 
+/* What a record is found by, with its hash: made once, used for looking and for adding. */
+struct key {
+    struct name name;
+    uint32_t scope;
+    uint32_t hash;
+};
+
 struct store {
     struct memory *memory;
     const uint64_t *hash_key;
@@ -48,15 +55,17 @@ static inline void *store_at(const struct store *store, uint32_t index)
 
 struct name record_name(const struct record *record);
 
-uint32_t store_find(const struct store *store, uint32_t scope, const struct name *name);
+struct key store_key(const struct store *store, uint32_t scope, struct name name);
+
+uint32_t store_find(const struct store *store, const struct key *key);
 
 /* A new record under a copy of the name; NONE when there is no memory. */
-uint32_t store_add(struct store *store, uint32_t scope, const struct name *name);
+uint32_t store_add(struct store *store, const struct key *key);
 
 /* Room for `count` more records, so that store_adopt() cannot fail. */
 bool store_reserve(struct store *store, uint32_t count);
 /* As store_add(), taking over a name that is owned already. */
-uint32_t store_adopt(struct store *store, uint32_t scope, const struct name *owned);
+uint32_t store_adopt(struct store *store, const struct key *owned);
 
 /* The record is no longer found by its name, which is freed. */
 void store_hide(struct store *store, uint32_t index);

@@ -79,18 +79,21 @@ static enum hf_error embedded_open(const char *rest, struct engine **engine,
     return HF_OK;
 }
 
+struct wanted {
+    const struct slab *waiters;
+    uint64_t ticket;
+};
+
+static bool has_ticket(const void *context, uint32_t index)
+{
+    const struct wanted *wanted = context;
+    return ((struct waiter *)slab_at(wanted->waiters, index))->ticket == wanted->ticket;
+}
+
 static uint32_t find_waiter(struct embedded *embedded, uint64_t ticket)
 {
-    const struct table *table = &embedded->by_ticket;
-    uint32_t hash = (uint32_t)ticket;
-
-    for (uint32_t at = table_first(table, hash); at != NONE; at = table_next(table, hash, at)) {
-        const struct waiter *waiter = slab_at(&embedded->waiters, table_index(table, at));
-        if (waiter->ticket == ticket) {
-            return table_index(table, at);
-        }
-    }
-    return NONE;
+    struct wanted wanted = {&embedded->waiters, ticket};
+    return table_find(&embedded->by_ticket, (uint32_t)ticket, has_ticket, &wanted);
 }
 
 /* Answers those whose wait is over. */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the rules cost in-process, on one core, beside what a program would pay for keeping the same
+ * bookings in a hash table of its own with no rules at all (a node from malloc for each, chained,
+ * the id as text). Prints one row a figure; each is the median of several rounds. The clock is
+ * simulated, so that expiry needs no waiting.
+ *
+ *     build/bench/core [ROUNDS]
+ */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HOT 20000     /* live holds of the hot zone: what a sale has in the air at a time */
+#define LIVE 1000000  /* live holds of the large state */
+#define BATCH 1000000 /* calls measured at a time */
+#define ROUNDS_MAX 99
+
+enum figure {
+    PEER_HOT,
+    HOT_GRANT,
+    TYPED_GRANT,
+    REFUSE,
+    PEER_LIVE,
+    LIVE_GRANT,
+    LIVE_EXPIRE,
+    FIGURES
+};
+
+static const char *const labels[FIGURES] = {
+    [PEER_HOT] = "peer: hash table by hand, 20,000 live",
+    [HOT_GRANT] = "reserve, hot zone, 20,000 live (core)",
+    [TYPED_GRANT] = "reserve, hot zone, typed call (library)",
+    [REFUSE] = "reserve refused, zone full (core)",
+    [PEER_LIVE] = "peer: hash table by hand, 1,000,000 live",
+    [LIVE_GRANT] = "reserve, 1,000,000 live (core)",
+    [LIVE_EXPIRE] = "expiry of those, grace included (core)",
+};
+
+static char (*bookings)[UUID_TEXT];
+static char (*users)[UUID_TEXT];
+
+/* ---- measuring ------------------------------------------------------------------------------------ */
+
+static double samples[FIGURES][ROUNDS_MAX];
+
+static void note(enum figure figure, int round, uint64_t start, uint64_t count)
+{
+    samples[figure][round] = (double)(clock_nanoseconds() - start) / (double)count;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(enum figure figure, int rounds)
+{
+    qsort(samples[figure], (size_t)rounds, sizeof(double), compare);
+    return samples[figure][rounds / 2];
+}
+
+static void make_ids(char (*ids)[UUID_TEXT], size_t count)
+{
+    struct random random;
+    uint8_t bytes[UUID_BYTES];
+
+    random_init(&random);
+    for (size_t i = 0; i < count; i++) {
+        random_bytes(&random, bytes, sizeof bytes);
+        uuid_from_random(bytes);
+        uuid_write(bytes, ids[i]);
+    }
+}
+
+/* ---- the peer: what one writes by hand ------------------------------------------------------------ */
+
+struct node {
+    struct node *next;
+    uint64_t hash;
+    char id[UUID_TEXT], user[UUID_TEXT];
+    int64_t quantity, price, created_ms, expires_ms;
+};
+
+struct peer {
+    struct node **buckets;
+    size_t mask;
+};
+
+static uint64_t fnv(const char *text, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+static void peer_add(struct peer *peer, const char *id, const char *user, int64_t now_ms)
+{
+    uint64_t hash = fnv(id, UUID_TEXT);
+    struct node **bucket = &peer->buckets[hash & peer->mask];
+
+    for (struct node *node = *bucket; node != NULL; node = node->next) {
+        if (node->hash == hash && memcmp(node->id, id, UUID_TEXT) == 0) {
+            return;
+        }
+    }
+    struct node *node = malloc(sizeof *node);
+    CHECK(node != NULL);
+    *node = (struct node){.next = *bucket,
+                          .hash = hash,
+                          .quantity = 1,
+                          .created_ms = now_ms,
+                          .expires_ms = now_ms + 600000};
+    memcpy(node->id, id, UUID_TEXT);
+    memcpy(node->user, user, UUID_TEXT);
+    *bucket = node;
+}
+
+static void peer_remove(struct peer *peer, const char *id)
+{
+    uint64_t hash = fnv(id, UUID_TEXT);
+
+    for (struct node **at = &peer->buckets[hash & peer->mask]; *at != NULL; at = &(*at)->next) {
+        if ((*at)->hash == hash && memcmp((*at)->id, id, UUID_TEXT) == 0) {
+            struct node *node = *at;
+            *at = node->next;
+            free(node);
+            return;
+        }
+    }
+}
+
+/* BATCH insertions with `live` entries kept: beyond that the oldest goes. */
+static void measure_peer(enum figure figure, int round, size_t live)
+{
+    struct peer peer = {.mask = ((size_t)1 << (live > 100000 ? 21 : 16)) - 1};
+    peer.buckets = calloc(peer.mask + 1, sizeof(*peer.buckets));
+    CHECK(peer.buckets != NULL);
+    size_t first = live == LIVE ? LIVE : 0; /* those before are there already */
+    for (size_t i = 0; i < first; i++) {
+        peer_add(&peer, bookings[i], users[i], 0);
+    }
+    uint64_t start = clock_nanoseconds();
+    for (size_t i = first; i < first + BATCH; i++) {
+        peer_add(&peer, bookings[i], users[i], (int64_t)i);
+        if (i >= live) {
+            peer_remove(&peer, bookings[i - live]);
+        }
+    }
+    note(figure, round, start, BATCH);
+    for (size_t i = first + BATCH - live; i < first + BATCH; i++) {
+        peer_remove(&peer, bookings[i]);
+    }
+    free(peer.buckets);
+}
+
+/* ---- the core ------------------------------------------------------------------------------------- */
+
+struct rig {
+    struct memory memory;
+    struct core *core;
+    struct reply reply;
+    struct command command;
+};
+
+static void rig_open(struct rig *rig, int64_t capacity)
+{
+    static const uint64_t seed[2] = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x13198a2e03707344)};
+    struct hf_seats_open_args open = {
+        .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .capacity = capacity};
+
+    memory_init(&rig->memory);
+    rig->core = core_create(&rig->memory, seed);
+    CHECK(rig->core != NULL && reply_init(&rig->reply, &rig->memory));
+    CHECK(command_from_struct(&rig->command, &command_table[SEATS_OPEN], &open, NULL) == HF_OK);
+    core_apply(rig->core, &rig->command, 1000, &rig->reply);
+}
+
+static void rig_close(struct rig *rig)
+{
+    core_destroy(rig->core);
+    reply_free(&rig->reply);
+}
+
+static struct hf_seats_reserve_args reserve_args(size_t i, int64_t ttl_ms)
+{
+    return (struct hf_seats_reserve_args){.event = HF_TEXT("gala"),
+                                          .zone = HF_TEXT("floor"),
+                                          .booking = {bookings[i], UUID_TEXT},
+                                          .user = {users[i], UUID_TEXT},
+                                          .quantity = 1,
+                                          .max_per_user = 4,
+                                          .ttl_ms = ttl_ms};
+}
+
+/* Checked as from any front, then carried out. */
+static enum hf_error reserve(struct rig *rig, size_t i, int64_t now_ms, int64_t ttl_ms)
+{
+    struct hf_seats_reserve_args args = reserve_args(i, ttl_ms);
+
+    command_from_struct(&rig->command, &command_table[SEATS_RESERVE], &args, NULL);
+    core_apply(rig->core, &rig->command, now_ms, &rig->reply);
+    return rig->reply.code;
+}
+
+/* Time passes so fast that HOT holds and those in their grace are there at any time: all the costs
+ * of a hold's life, from the reserve to the end of the grace, are in the figure. */
+static void measure_hot(int round)
+{
+    struct rig rig;
+
+    rig_open(&rig, HF_INTEGER_MAX);
+    /* A hold lives 60 s and counts for another 60 s: HOT of each. */
+    uint64_t start = clock_nanoseconds();
+    for (size_t i = 0; i < BATCH; i++) {
+        int64_t now_ms = 1000 + (int64_t)(i * 60000 / HOT);
+        CHECK(reserve(&rig, i, now_ms, 60000) == HF_OK);
+    }
+    note(HOT_GRANT, round, start, BATCH);
+    rig_close(&rig);
+}
+
+/* The same through the public library, with its lock and the real clock. The holds are released so
+ * that as many are live. */
+static void measure_typed(int round)
+{
+    hf_handle *handle;
+    struct hf_seats_open_args open = {
+        .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .capacity = HF_INTEGER_MAX};
+    uint64_t spent = 0;
+
+    CHECK(hf_open("embedded:", &handle) == HF_OK);
+    hf_seats_open(handle, &open, NULL);
+    for (size_t from = 0; from < BATCH; from += HOT) {
+        uint64_t start = clock_nanoseconds();
+        for (size_t i = from; i < from + HOT; i++) {
+            struct hf_seats_reserve_args args = reserve_args(i, 600000);
+            struct hf_seats_reserve_reply reply;
+            CHECK(hf_seats_reserve(handle, &args, &reply) == HF_OK);
+        }
+        spent += clock_nanoseconds() - start;
+        for (size_t i = from; i < from + HOT; i++) {
+            struct hf_seats_release_args args = {.event = HF_TEXT("gala"),
+                                                 .booking = {bookings[i], UUID_TEXT}};
+            CHECK(hf_seats_release(handle, &args, NULL) == HF_OK);
+        }
+    }
+    samples[TYPED_GRANT][round] = (double)spent / BATCH;
+    hf_close(handle);
+}
+
+static void measure_refusals(int round)
+{
+    struct rig rig;
+
+    rig_open(&rig, 0);
+    uint64_t start = clock_nanoseconds();
+    for (size_t i = 0; i < BATCH; i++) {
+        CHECK(reserve(&rig, i, 2000, 60000) == HF_INSUFFICIENT_STOCK);
+    }
+    note(REFUSE, round, start, BATCH);
+    rig_close(&rig);
+}
+
+/* A million holds by as many users, then a million more while the first are live; then they expire.
+ */
+static void measure_live(int round, double *bytes_hold, double *bytes_user)
+{
+    struct rig rig;
+
+    rig_open(&rig, HF_INTEGER_MAX);
+    for (size_t i = 0; i < LIVE; i++) {
+        CHECK(reserve(&rig, i, 1000 + (int64_t)(i / 1000), 600000) == HF_OK);
+    }
+    size_t with_users = rig.memory.used;
+    uint64_t start = clock_nanoseconds();
+    for (size_t i = LIVE; i < LIVE + BATCH; i++) {
+        CHECK(reserve(&rig, i, 3000 + (int64_t)(i / 1000), 600000) == HF_OK);
+    }
+    note(LIVE_GRANT, round, start, BATCH);
+    start = clock_nanoseconds();
+    core_advance(rig.core, 3000 + 600000 + 60000 + (LIVE + BATCH));
+    note(LIVE_EXPIRE, round, start, LIVE + BATCH);
+    rig_close(&rig);
+
+    /* The same million held by one user: the difference is what the users' counters take. */
+    rig_open(&rig, HF_INTEGER_MAX);
+    size_t empty = rig.memory.used;
+    for (size_t i = 0; i < LIVE; i++) {
+        struct hf_seats_reserve_args args = reserve_args(i, 600000);
+        args.user = (struct hf_bytes){users[0], UUID_TEXT};
+        args.max_per_user = HF_INTEGER_MAX;
+        command_from_struct(&rig.command, &command_table[SEATS_RESERVE], &args, NULL);
+        core_apply(rig.core, &rig.command, 1000 + (int64_t)(i / 1000), &rig.reply);
+    }
+    *bytes_hold = (double)(rig.memory.used - empty) / LIVE;
+    *bytes_user = (double)(with_users - rig.memory.used) / LIVE;
+    rig_close(&rig);
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    double bytes_hold = 0, bytes_user = 0;
+
+    CHECK(rounds >= 1 && rounds <= ROUNDS_MAX);
+    bookings = malloc((size_t)(LIVE + BATCH) * UUID_TEXT);
+    users = malloc((size_t)(LIVE + BATCH) * UUID_TEXT);
+    CHECK(bookings != NULL && users != NULL);
+    make_ids(bookings, LIVE + BATCH);
+    make_ids(users, LIVE + BATCH);
+    for (int round = 0; round < rounds; round++) {
+        measure_peer(PEER_HOT, round, HOT);
+        measure_hot(round);
+        measure_typed(round);
+        measure_refusals(round);
+        measure_peer(PEER_LIVE, round, LIVE);
+        measure_live(round, &bytes_hold, &bytes_user);
+        fprintf(stderr, "\rround %d of %d", round + 1, rounds);
+    }
+    fprintf(stderr, "\r\033[K");
+    printf("| figure (median of %d rounds) | ns each | million/s | x peer |\n", rounds);
+    printf("| --- | ---: | ---: | ---: |\n");
+    double peer = 1;
+    for (enum figure figure = 0; figure < FIGURES; figure++) {
+        double ns = median(figure, rounds);
+        peer = figure == PEER_HOT || figure == PEER_LIVE ? ns : peer;
+        printf("| %s | %.0f | %.2f | %.2f |\n", labels[figure], ns, 1e3 / ns, peer / ns);
+    }
+    printf("\n| memory with UUID ids | bytes |\n| --- | ---: |\n");
+    printf("| a live hold with its index and timer entries, at 1,000,000 | %.1f |\n", bytes_hold);
+    printf("| a user's counter | %.1f |\n", bytes_user);
+    free(bookings);
+    free(users);
+    return 0;
+}
