@@ -13,9 +13,13 @@ SANITIZED := -Db_sanitize=address,undefined -Db_lto=false -Db_lundef=false -Dtes
 # $(call quietly,COMMAND): shows what it printed only if it fails.
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-# $(call compile,DIRECTORY,OPTIONS): configures it the first time, then builds what has changed.
+# $(call compile,DIRECTORY,OPTIONS): configures it the first time, and when the sources have moved,
+# then builds what has changed.
 define compile
-	@[ -e $(1)/build.ninja ] || { tools/install-packages --check build || exit 1; $(call quietly,meson setup $(1) $(2)); }
+	@[ "$$(cat $(1)/.source 2>&1)" = "$(CURDIR)" ] || rm -rf $(1)
+	@[ -e $(1) ] || tools/install-packages --check build
+	@[ -e $(1) ] || { $(call quietly,meson setup $(1) $(2)); }
+	@echo "$(CURDIR)" >$(1)/.source
 	@$(call quietly,ninja -C $(1) build.ninja)
 	@$(if $(MAKE_TERMOUT),ninja -C $(1),$(call quietly,ninja -C $(1)))
 	@cd $(1) && ln -sf src/holdfast src/libholdfast.a src/libholdfast.so src/libholdfast.so.? .
@@ -42,10 +46,10 @@ lint: ## install the linters and run them all
 	@$(MAKE) --no-print-directory with-tests
 	@tools/lint build
 
-bench: ## measure
+bench: ## measure how many calls a second the engine takes [ARGS=...]
 	@tools/install-packages build bench
 	@$(MAKE) --no-print-directory build
-	@build/holdfast bench
+	@build/holdfast bench $(ARGS)
 
 model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@tools/install-packages build test
@@ -76,9 +80,9 @@ help: ## this list
 
 # The plain build with its tests, which `make build` leaves out where cmocka is not installed.
 with-tests:
-	@[ ! -e build/build.ninja ] || [ -e build/.with-tests ] || \
-		{ $(call quietly,meson configure build -Dtests=enabled); }
 	$(call compile,build,-Dtests=enabled)
+	@[ -e build/.with-tests ] || \
+		{ $(call quietly,meson configure build -Dtests=enabled && ninja -C build); }
 	@touch build/.with-tests
 
 sanitized:

@@ -13,9 +13,9 @@
 /* Records of one kind; indexes are 32 bits wide and a table is never more than 3/4 full. */
 #define RECORDS_MAX (UINT32_C(1) << 31)
 
-/* Arguments of one command, keywords and values counted. */
-#define COMMAND_WORDS_MAX 32
+/* Arguments of one command, and the words they can take with their keywords. */
 #define COMMAND_ARGS_MAX 12
+#define COMMAND_WORDS_MAX (1 + 2 * COMMAND_ARGS_MAX)
 
 #define REASON_MAX 256
 #define RESPONSE_MAX ((size_t)1 << 20)

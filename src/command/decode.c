@@ -175,6 +175,17 @@ static enum hf_error finish(struct command *command, unsigned given, struct prob
     return HF_OK;
 }
 
+/* How many words the arguments can take: a keyword two, a flag one. */
+static size_t most_words(const struct command_spec *spec)
+{
+    size_t words = spec->required;
+
+    for (size_t i = spec->required; i < spec->arg_count; i++) {
+        words += spec->args[i].type == ARG_FLAG ? 1 : 2;
+    }
+    return words;
+}
+
 enum hf_error command_from_words(struct command *command, size_t count,
                                  const struct hf_bytes *words, struct problem *problem)
 {
@@ -186,8 +197,7 @@ enum hf_error command_from_words(struct command *command, size_t count,
         struct hf_bytes name = count > 0 ? words[0] : hf_text("");
         return problem_set(problem, HF_ERR, "unknown command '%.*s'", SHOWN(name));
     }
-    bool too_many = spec->required == spec->arg_count && count - 1 > spec->required;
-    if (count - 1 < spec->required || too_many || count > COMMAND_WORDS_MAX) {
+    if (count - 1 < spec->required || count - 1 > most_words(spec)) {
         return problem_set(problem, HF_ERR,
                            "wrong number of arguments for %s: %zu given, %zu needed", spec->name,
                            count - 1, spec->required);

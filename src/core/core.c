@@ -39,7 +39,8 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
         return NULL;
     }
     *core = (struct core){.memory = memory,
-                          .hash_key = {seed[0], seed[1]},
+                          .hash_key = {seed[0] ^ UINT64_C(0x9e3779b97f4a7c15),
+                                       seed[1] ^ UINT64_C(0xd1b54a32d192ed03)},
                           .next_due_ms = INT64_MAX,
                           .touched = NONE};
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {

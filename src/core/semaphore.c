@@ -383,8 +383,7 @@ CORE_COMMAND(sem_ping)
     struct sem_client *client = index == NONE ? NULL : client_at(core, index);
     (void)entropy;
 
-    if (client != NULL) {
-        client->heartbeat_ms = a->heartbeat_ms;
+    if (client != NULL && client->ticket == 0) {
         client->alive_until_ms = core->now_ms + a->heartbeat_ms;
         arm(core, index);
     }

@@ -50,6 +50,8 @@ class Generator:
         self.shares = [family for family, (_, _, share) in FAMILIES.items() for _ in range(share)]
         self.current = self.workloads["SEATS"][0]
         self.family = "SEATS"
+        self.mirror = None  # a semaphore that gets the commands of the current one as well
+        self.copy = None  # what is still to be sent to it
         self.after_deadline = None  # (id, time) when the last command came just before it
         self.recent = []
 
@@ -59,14 +61,17 @@ class Generator:
 
     def next(self):
         """The next command: (what the clock reads, argument vector)."""
+        if self.copy:
+            command, self.copy = self.copy, None
+            return command
         roll = self.dice.roll()
         if self.recent:
             if roll < 0.05:
                 return self.step_a_little(), self.dice.pick(self.recent)
             if roll < 0.09:
-                return self.clock, self.changed_retry()
+                return self.step_a_little(), self.changed_retry()
             if roll < 0.15:
-                return self.clock, self.bad_input()
+                return self.step_a_little(), self.bad_input()
         self.choose_scope()
         target = self.advance_clock()
         argv = self.current.next(target)
@@ -76,15 +81,18 @@ class Generator:
             self.recent[int(roll * 1e6) % RECENT] = argv
         if 0.5 < roll < 0.53:
             argv = self.respelled(argv)
+        now = self.clock
         if roll > 0.995:
-            return self.clock - self.dice.between(1, 100_000), argv  # a glitch: only this once
-        return self.clock, argv
+            now -= self.dice.between(1, 100_000)  # a glitch: only this once
+        if self.mirror:
+            self.copy = (now, [argv[0], self.mirror, *argv[2:]])
+        return now, argv
 
     # Scopes: stay with one for a while, so that its commands meet; replace it when it is worn out.
 
     def choose_scope(self):
         dice = self.dice
-        if self.after_deadline or dice.chance(0.92):
+        if self.after_deadline or dice.chance(0.98 if self.current.crowded else 0.92):
             return
         self.family = dice.pick(self.shares)
         scopes = self.workloads[self.family]
@@ -92,6 +100,9 @@ class Generator:
         if dice.chance(0.03):
             scopes[at] = self.workload(self.family)
         self.current = scopes[at]
+        # Two semaphores with the same history: all that falls due does so in the same millisecond.
+        mirrored = self.family == "SEM" and dice.chance(0.1)
+        self.mirror = self.ids.fresh() if mirrored else None
 
     # Time
 

@@ -9,6 +9,8 @@ from generate_ids import EDGE_IDS, LARGEST, LONG_DURATIONS, MIDDLE_DURATIONS, SH
 from model_arguments import MAX_INTEGER, MAX_RESPONSE_BYTES
 from model_values import known
 
+CROWDED = 0.06  # the share of scopes with many ids, where lines and tables get long
+
 
 class Dice:
     """Random choices, quicker than the standard library's."""
@@ -34,9 +36,12 @@ class Dice:
 
 class Workload:
     MIX = {}  # method name -> weight
+    ADD = None  # the method that brings somebody in
 
     def __init__(self, dice, ids, model, name):
         self.dice = dice
+        self.crowded = self.ADD is not None and dice.chance(CROWDED)
+        self.scale = 20 if self.crowded else 1
         self.ids = ids
         self.model = model
         self.name = name
@@ -45,6 +50,8 @@ class Workload:
 
     def next(self, target):
         """One command. The target is an id to aim at, or None."""
+        if self.crowded and self.dice.chance(0.5):
+            return getattr(self, self.ADD)(target)
         return self.dice.pick(self.makers)(target)
 
     def pool(self, size):
@@ -73,6 +80,7 @@ class Workload:
 
 
 class SeatsWorkload(Workload):
+    ADD = "reserve"
     MIX = {
         "open": 5, "reserve": 34, "confirm": 13, "release": 15, "extend": 10, "get": 11, "zone": 6,
         "user": 6,
@@ -82,7 +90,7 @@ class SeatsWorkload(Workload):
         super().__init__(*scope)
         self.zones = self.pool(3)
         self.users = self.pool(5)
-        self.bookings = self.pool(14)
+        self.bookings = self.pool(14 * self.scale)
         self.shows = self.pool(2)
         self.payments = self.pool(3)
 
@@ -105,7 +113,7 @@ class SeatsWorkload(Workload):
         roll = dice.roll()
         in_use = event.in_use(zone.decode("latin-1")) if event else 0
         if roll < 0.6:
-            capacity = b"%d" % dice.between(40, 300)
+            capacity = b"%d" % (dice.between(40, 300) * self.scale)
         elif roll < 0.75:
             capacity = b"%d" % (in_use + dice.pick((-1, 0, 1, 2, 10)))
         elif roll < 0.95:
@@ -128,7 +136,7 @@ class SeatsWorkload(Workload):
         zone, user = dice.pick(self.zones), dice.pick(self.users)
         booking = target.encode("latin-1") if target and dice.chance(0.6) else self.booking()
         quantity = dice.between(1, 4)
-        limit = dice.between(20, 60)
+        limit = dice.between(20, 60) * self.scale
         roll = dice.roll()
         if event:
             zone_key, user_key = zone.decode("latin-1"), user.decode("latin-1")
@@ -191,13 +199,14 @@ class SeatsWorkload(Workload):
 
 
 class QuotaWorkload(Workload):
+    ADD = "reserve"
     MIX = {
         "limit": 8, "reserve": 38, "refund": 10, "commit": 14, "cancel": 14, "sync": 6, "get": 10
     }
 
     def __init__(self, *scope):
         super().__init__(*scope)
-        self.holds = self.pool(8)
+        self.holds = self.pool(8 * self.scale)
 
     def tenant(self):
         tenant = self.model.quota.tenants.get(self.key)
@@ -216,7 +225,7 @@ class QuotaWorkload(Workload):
     def limit(self, target):
         dice, tenant = self.dice, self.tenant()
         roll = dice.roll()
-        limit = dice.between(50, 500)
+        limit = dice.between(50, 500) * self.scale
         if tenant and roll < 0.3:
             limit = max(0, tenant.used() + dice.pick((-1, 0, 1, 20)))
         elif roll < 0.33:
@@ -298,11 +307,12 @@ class LockWorkload(Workload):
 
 
 class StockWorkload(Workload):
+    ADD = "take"
     MIX = {"load": 9, "take": 40, "settle": 15, "give": 16, "get": 10, "adjust": 10}
 
     def __init__(self, *scope):
         super().__init__(*scope)
-        self.orders = self.pool(10)
+        self.orders = self.pool(10 * self.scale)
         self.users = self.pool(3)
 
     def product(self):
@@ -315,7 +325,7 @@ class StockWorkload(Workload):
 
     def load(self, target):
         dice, product = self.dice, self.product()
-        quantity = dice.between(20, 300)
+        quantity = dice.between(20, 300) * self.scale
         roll = dice.roll()
         if product:
             in_use = product.taken() + product.sold - product.adjusted
@@ -374,11 +384,12 @@ class StockWorkload(Workload):
 
 
 class RoomWorkload(Workload):
+    ADD = "join"
     MIX = {"join": 38, "position": 18, "leave": 12, "admit": 12, "check": 20}
 
     def __init__(self, *scope):
         super().__init__(*scope)
-        self.users = self.pool(8)
+        self.users = self.pool(8 * self.scale)
         self.old_passes = []  # (user, pass) of the past
 
     def room(self):
@@ -394,7 +405,7 @@ class RoomWorkload(Workload):
         user = target.encode("latin-1") if target else dice.pick(self.users)
         limit = None
         if dice.chance(0.4):
-            limit = [b"MAX", b"%d" % dice.between(1, 9)]
+            limit = [b"MAX", b"%d" % (dice.between(1, 9) * self.scale)]
             if dice.chance(0.3):
                 limit = [b"MAX", b"%d" % max(1, len(room.line) + dice.pick((0, 1)))]
         options = self.options(limit, self.maybe_duration(b"TTL", 0.6))
@@ -412,7 +423,10 @@ class RoomWorkload(Workload):
 
     def admit(self, target):
         count = b"%d" % (self.dice.between(1, 4) if self.dice.chance(0.97) else MAX_INTEGER)
-        return [b"ROOM.ADMIT", self.name, count, *self.options(self.maybe_duration(b"PASS", 0.5))]
+        lifetime = self.maybe_duration(b"PASS", 0.3)
+        if lifetime is None and self.dice.chance(0.5):
+            lifetime = [b"PASS", self.dice.pick((b"30", b"60s", b"90", b"2m", b"150s"))]
+        return [b"ROOM.ADMIT", self.name, count, *self.options(lifetime)]
 
     def check(self, target):
         dice, room = self.dice, self.room()

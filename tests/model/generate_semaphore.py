@@ -8,6 +8,7 @@ WAITS = (b"1", b"5ms", b"10", b"50", b"200ms", b"1000", b"3s", b"30s", b"5m", b"
 
 
 class SemaphoreWorkload(Workload):
+    ADD = "acquire"
     MIX = {
         "acquire": 38, "queue": 12, "wake": 7, "confirm": 8, "release": 15, "ping": 11, "card": 3,
         "stats": 6,
@@ -15,14 +16,14 @@ class SemaphoreWorkload(Workload):
 
     def __init__(self, *scope):
         super().__init__(*scope)
-        self.clients = self.pool(9)
-        self.usual_limit = self.dice.between(1, 4)
+        self.clients = self.pool(9 * self.scale)
+        self.usual_limit = self.dice.between(1, 10 if self.crowded else 4)
 
     def semaphore(self):
         return self.model.semaphores.semaphores.get(self.key)
 
     def limit(self):
-        if self.dice.chance(0.7):
+        if self.dice.chance(0.9 if self.crowded else 0.7):
             return b"%d" % self.usual_limit
         return b"%d" % self.dice.between(1, 7)
 

@@ -168,11 +168,12 @@ class Command:
         self.positional = positional
         self.options = {name.upper().encode(): (name, kind) for name, kind in options.items()}
         self.fewest = 1 + len(positional)
+        self.most = self.fewest + sum(1 if kind is FLAG else 2 for kind in options.values())
 
     def parse(self, argv):
         """The checked values of argv: a list, and a dictionary of the options that were given."""
-        if len(argv) < self.fewest or (len(argv) > self.fewest and not self.options):
-            raise Malformed  # among keywords, too many of them show as unknown or repeated ones
+        if not self.fewest <= len(argv) <= self.most:
+            raise Malformed
         values = [kind[raw] for kind, raw in zip(self.positional, argv[1:])]
         if len(argv) == self.fewest:
             return values, {}

@@ -236,12 +236,9 @@ class Semaphores:
         slot = semaphore.slot_of(client)
         waiter = semaphore.waiter_of(client)
         if slot:
-            slot.heartbeat = heartbeat
             slot.dead_at = now + heartbeat
-        elif waiter:
-            waiter.heartbeat = heartbeat
-            if waiter.call is None:
-                waiter.due_at = now + heartbeat
+        elif waiter and waiter.call is None:
+            waiter.due_at = now + heartbeat
         self.settle(semaphore)
         return [1 if waiter else 0, 1 if slot else 0]
 

@@ -11,6 +11,7 @@ next; so values that only the engine knows turn up in commands one or two chunks
 
 import argparse
 import collections
+import gc
 import os
 import shlex
 import sys
@@ -19,14 +20,14 @@ import time
 from driver import Driver, DriverDied
 from generate import FAMILIES, Generator
 from generate_flood import FLOOD_COMMANDS, FloodGenerator
-from model import MALFORMED, Model
+from model import Model
 from model_values import matches
 from outcomes import Outcomes
 
-CHUNK = 250
+CHUNK = 100
 AUDIT_EVERY = 1000
 SNAPSHOT_EVERY = 5000
-REMEMBERED_COMMANDS = 20_000
+REMEMBERED_CHUNKS = 200
 SHOWN_COMMANDS = 20
 
 
@@ -47,6 +48,11 @@ class Chunk:
         self.lines = []
         self.expected = []
 
+    def numbered(self):
+        """(number, now, argv, expected reply) of each command."""
+        for index, ((now, argv), expected) in enumerate(zip(self.commands, self.expected)):
+            yield self.first_number + index, now, argv, expected
+
 
 class Run:
     def __init__(self, options):
@@ -57,7 +63,7 @@ class Run:
         self.generator = make_generator(self.model, options.seed)
         self.outcomes = Outcomes()
         self.last = min(options.commands, options.stop_at or options.commands)
-        self.history = collections.deque(maxlen=REMEMBERED_COMMANDS)
+        self.history = collections.deque(maxlen=REMEMBERED_CHUNKS)
 
     def run(self):
         generated = 0
@@ -99,25 +105,19 @@ class Run:
         except DriverDied as death:
             self.compare_last(chunk, death)
         self.compare_answers(chunk, answers)
+        self.history.append(chunk)
 
     def compare_last(self, chunk, death):
-        self.compare_answers(chunk, death.answers)
-        self.fail(chunk, len(death.answers), str(death))
+        answers = death.answers[: len(chunk.lines) - 1]
+        self.compare_answers(chunk, answers)
+        last = chunk.first_number + len(chunk.lines) - 1  # answers it had not written are lost
+        self.fail(chunk, len(answers), f"{death}, here or up to command {last}", last)
 
     def compare_answers(self, chunk, answers):
         for index, (expected, got) in enumerate(zip(chunk.expected, answers)):
-            if got[1]:
-                got[1].sort(key=lambda wake: wake[0])
-            if expected != got and not matches(expected, got):
-                self.history.extend(self.numbered(chunk, index))
+            if expected != got and not matches(expected, in_order(got)):
                 self.fail(chunk, index, got)
             self.outcomes.count(chunk.commands[index][1][0], expected)
-        self.history.extend(self.numbered(chunk, len(answers)))
-
-    def numbered(self, chunk, count):
-        for index in range(count):
-            now, argv = chunk.commands[index]
-            yield chunk.first_number + index, now, argv, chunk.expected[index]
 
     def check_state(self, done):
         if done % AUDIT_EVERY < CHUNK:
@@ -125,40 +125,56 @@ class Run:
         if done % SNAPSHOT_EVERY < CHUNK:
             self.round_trip(done)
 
+    def ask(self, directive, done):
+        try:
+            return self.driver.ask(directive)
+        except DriverDied as death:
+            raise Mismatch(f"{directive} after command {done}: {death}", done) from None
+
     def audit(self, done):
-        findings = self.driver.ask("audit")
+        findings = self.ask("audit", done)
         if findings != []:
             raise Mismatch(f"audit after command {done} found: {findings}", done)
 
     def round_trip(self, done):
-        before = self.driver.ask("digest")
-        answer = self.driver.ask("snapshot")
-        after = self.driver.ask("digest")
+        before = self.ask("digest", done)
+        answer = self.ask("snapshot", done)
+        after = self.ask("digest", done)
         if answer != "ok" or before != after:
             figures = f"{answer}; digest {before} before, {after} after"
             raise Mismatch(f"snapshot after command {done}: {figures}", done)
 
     # What to say when it went wrong
 
-    def fail(self, chunk, index, got):
+    def fail(self, chunk, index, got, stop_at=None):
         number = chunk.first_number + index
         now, argv = chunk.commands[index]
+        before = [e for c in (*self.history, chunk) for e in c.numbered() if e[0] < number]
         lines = [
             f"mismatch at command {number} of seed {self.options.seed}",
-            f"  now       {now} (the engine's: {max(now, self.greatest_now(chunk, index))})",
+            f"  now       {now} (the engine's: {max([now] + [entry[1] for entry in before])})",
             f"  argv      {show(argv)}",
             f"  expected  {chunk.expected[index]}",
             f"  got       {got}",
-            "  before it on the same scope:",
+            "  before it on the same scope, and on those of the calls that woke:",
         ]
-        earlier = [entry for entry in self.history if same_scope(entry[2], argv)]
-        for entry in earlier[-SHOWN_COMMANDS:]:
+        woken = [wake[0] for wake in chunk.expected[index][1] + wakes_of(got)]
+        concerned = [argv] + [entry[2] for entry in before if entry[0] in woken]
+        related = [e for e in before if any([same_scope(e[2], other) for other in concerned])]
+        for entry in related[-SHOWN_COMMANDS:]:
             lines.append(f"  {entry[0]:9} {entry[1]} {show(entry[2])} -> {entry[3]}")
-        raise Mismatch("\n".join(lines), number)
+        raise Mismatch("\n".join(lines), stop_at or number)
 
-    def greatest_now(self, chunk, index):
-        times = [entry[1] for entry in self.history] + [c[0] for c in chunk.commands[: index + 1]]
-        return max(times)
+
+def wakes_of(answer):
+    well_formed = isinstance(answer, list) and len(answer) == 2 and isinstance(answer[1], list)
+    return answer[1] if well_formed else []
+
+
+def in_order(answer):
+    """The driver's answer with its wakes by command number: their order means nothing."""
+    wakes_of(answer).sort(key=lambda wake: wake[0])
+    return answer
 
 
 def show(argv):
@@ -198,6 +214,7 @@ def replay_command(options, number):
 
 def main():
     options = parse_options()
+    gc.set_threshold(50_000, 50, 50)  # nearly nothing here is garbage in cycles
     print(f"model test: seed {options.seed}", flush=True)
     started = time.monotonic()
     run = Run(options)

@@ -50,12 +50,12 @@ static void bytes_survive_the_round_trip(void **state)
 /* Every byte at every position: read if, and only if, it would be written like that. */
 static void any_other_character_anywhere_is_refused(void **state)
 {
-    char text[UUID_TEXT], again[UUID_TEXT];
+    char text[sizeof sample], again[UUID_TEXT];
     uint8_t bytes[UUID_BYTES];
 
     (void)state;
     for (size_t at = 0; at < UUID_TEXT; at++) {
-        memcpy(text, sample, UUID_TEXT);
+        memcpy(text, sample, sizeof sample);
         for (int c = 0; c < 256; c++) {
             bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
             text[at] = (char)c;
@@ -80,12 +80,10 @@ static void upper_case_is_refused(void **state)
 
 static void other_lengths_are_refused(void **state)
 {
-    char longer[UUID_TEXT + 2] = "";
+    static const char longer[] = "01234567-89ab-cdef-0123-456789abcdef0";
     uint8_t bytes[UUID_BYTES];
 
     (void)state;
-    memcpy(longer, sample, UUID_TEXT);
-    longer[UUID_TEXT] = '0';
     for (size_t size = 0; size <= UUID_TEXT + 1; size++) {
         assert_int_equal(uuid_read(longer, size, bytes), size == UUID_TEXT);
     }

@@ -4,7 +4,7 @@
  * in which the user's count still remembers, and untroubled by a clock that steps back. */
 #include "core_fixture.h"
 
-static void refused(struct fixture *f, const char *words, const char *reply)
+static void unchanged(struct fixture *f, const char *words, const char *reply)
 {
     core_advance(f->core, f->now_ms);
     uint64_t before = core_digest(f->core);
@@ -25,7 +25,7 @@ static struct fixture *one_booking(void **state)
     return f;
 }
 
-/* ---- the deadline --------------------------------------------------------------------------------- */
+/* ---- the deadline ---------------------------------------------------------------------------- */
 
 static void a_booking_lives_to_the_last_millisecond(void **state)
 {
@@ -41,10 +41,10 @@ static void from_the_deadline_on_no_command_sees_it(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, START + 100000);
-    refused(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
-    refused(f, "SEATS.CONFIRM gala b1", "0 RESERVATION_NOT_FOUND");
-    refused(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
-    refused(f, "SEATS.EXTEND gala b1 10", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.CONFIRM gala b1", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.EXTEND gala b1 10", "0 RESERVATION_NOT_FOUND");
 }
 
 static void expired_seats_come_back_at_the_millisecond(void **state)
@@ -52,7 +52,7 @@ static void expired_seats_come_back_at_the_millisecond(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, START + 99999);
-    refused(f, "SEATS.RESERVE gala floor b2 bob 7 7", "0 INSUFFICIENT_STOCK");
+    unchanged(f, "SEATS.RESERVE gala floor b2 bob 7 7", "0 INSUFFICIENT_STOCK");
     at(f, START + 100000);
     expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10");
 }
@@ -93,7 +93,7 @@ static void it_makes_no_difference_how_often_anybody_looks(void **state)
     assert_true(core_digest(f->core) == late);
 }
 
-/* ---- the user's count after the deadline ---------------------------------------------------------- */
+/* ---- the user's count after the deadline ----------------------------------------------------- */
 
 static void users_count_is_kept_60_s_after_expiry(void **state)
 {
@@ -101,10 +101,10 @@ static void users_count_is_kept_60_s_after_expiry(void **state)
 
     at(f, START + 100000);
     expect(f, "SEATS.USER gala ann", "4 0");
-    refused(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
+    unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
     at(f, START + 100000 + 59999);
     expect(f, "SEATS.USER gala ann", "4 0");
-    refused(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
+    unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
     at(f, START + 100000 + 60000);
     expect(f, "SEATS.USER gala ann", "0 0");
     expect(f, "SEATS.RESERVE gala floor b2 ann 4 4", "1 6 4");
@@ -164,7 +164,7 @@ static void the_grace_survives_a_snapshot(void **state)
     expect(f, "SEATS.USER gala ann", "0 0");
 }
 
-/* ---- extend --------------------------------------------------------------------------------------- */
+/* ---- extend ---------------------------------------------------------------------------------- */
 
 static void extend_sets_the_deadline_to_now_plus_ttl(void **state)
 {
@@ -183,8 +183,8 @@ static void extend_never_shortens(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, START + 40000);
-    refused(f, "SEATS.EXTEND gala b1 10ms", "1 1100000");
-    refused(f, "SEATS.EXTEND gala b1 60", "1 1100000");
+    unchanged(f, "SEATS.EXTEND gala b1 10ms", "1 1100000");
+    unchanged(f, "SEATS.EXTEND gala b1 60", "1 1100000");
     expect(f, "SEATS.EXTEND gala b1 60001ms", "1 1100001");
 }
 
@@ -196,22 +196,22 @@ static void extend_goes_to_12_first_ttls_and_no_further(void **state)
     expect(f, "SEATS.EXTEND gala b1 1200", "1 2200000");
     expect(f, "SEATS.EXTEND gala b1 720h", "1 2200000");
     at(f, START + 1199999);
-    refused(f, "SEATS.EXTEND gala b1 100", "1 2200000");
+    unchanged(f, "SEATS.EXTEND gala b1 100", "1 2200000");
     at(f, START + 1200000);
-    refused(f, "SEATS.EXTEND gala b1 100", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.EXTEND gala b1 100", "0 RESERVATION_NOT_FOUND");
 }
 
 static void extend_reports_unknown_then_state(void **state)
 {
     struct fixture *f = one_booking(state);
 
-    refused(f, "SEATS.EXTEND gala b9 10", "0 RESERVATION_NOT_FOUND");
-    refused(f, "SEATS.EXTEND other b1 10", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.EXTEND gala b9 10", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.EXTEND other b1 10", "0 RESERVATION_NOT_FOUND");
     run(f, "SEATS.CONFIRM gala b1");
-    refused(f, "SEATS.EXTEND gala b1 10", "0 INVALID_STATE");
+    unchanged(f, "SEATS.EXTEND gala b1 10", "0 INVALID_STATE");
 }
 
-/* ---- a clock that steps back ---------------------------------------------------------------------- */
+/* ---- a clock that steps back ----------------------------------------------------------------- */
 
 static void a_clock_stepping_back_revives_nothing(void **state)
 {
@@ -220,7 +220,7 @@ static void a_clock_stepping_back_revives_nothing(void **state)
     at(f, START + 100000);
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 10 reserved 0 confirmed 0");
     at(f, START);
-    refused(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
     expect(f, "SEATS.USER gala ann", "4 0");
     expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10");
 }

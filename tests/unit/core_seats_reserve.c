@@ -4,7 +4,7 @@
 #include "core_fixture.h"
 
 /* The reply, and not a bit of the state is different after it. */
-static void refused(struct fixture *f, const char *words, const char *reply)
+static void unchanged(struct fixture *f, const char *words, const char *reply)
 {
     core_advance(f->core, f->now_ms);
     uint64_t before = core_digest(f->core);
@@ -12,7 +12,7 @@ static void refused(struct fixture *f, const char *words, const char *reply)
     assert_true(core_digest(f->core) == before);
 }
 
-/* ---- the order of the checks: each is reported before every later one ----------------------------- */
+/* ---- the order of the checks: each is reported before every later one ------------------------ */
 
 /* ann holds all she may; the floor has 2 seats left. */
 static struct fixture *nearly_full(void **state)
@@ -26,60 +26,60 @@ static struct fixture *nearly_full(void **state)
 
 static void reserve_checks_quantity_before_zone(void **state)
 {
-    refused(*state, "SEATS.RESERVE gala nowhere b2 ann 0 3", "0 INVALID_QUANTITY");
-    refused(*state, "SEATS.RESERVE gala nowhere b2 ann -1 3", "0 INVALID_QUANTITY");
+    unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann 0 3", "0 INVALID_QUANTITY");
+    unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann -1 3", "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_quantity_before_booking(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 0 3", "0 INVALID_QUANTITY");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 0 3", "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_quantity_before_stock(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 9007199254740992 3",
-            "0 INVALID_QUANTITY");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 9007199254740992 3",
+              "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_quantity_before_user_limit(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 0 0", "0 INVALID_QUANTITY");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 0 0", "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_zone_before_booking(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala nowhere b1 ann 3 3", "0 ZONE_NOT_FOUND");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala nowhere b1 ann 3 3", "0 ZONE_NOT_FOUND");
 }
 
 static void reserve_checks_zone_before_stock_and_user_limit(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala nowhere b2 bob 9 9", "0 ZONE_NOT_FOUND");
-    refused(*state, "SEATS.RESERVE gala nowhere b2 ann 1 3", "0 ZONE_NOT_FOUND");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala nowhere b2 bob 9 9", "0 ZONE_NOT_FOUND");
+    unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann 1 3", "0 ZONE_NOT_FOUND");
 }
 
 static void reserve_checks_booking_before_stock(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 4 9", "0 BOOKING_EXISTS");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 4 9", "0 BOOKING_EXISTS");
 }
 
 static void reserve_checks_booking_before_user_limit(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 1 3", "0 BOOKING_EXISTS");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 1 3", "0 BOOKING_EXISTS");
 }
 
 static void reserve_checks_stock_before_user_limit(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 3 3", "0 INSUFFICIENT_STOCK");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 3 3", "0 INSUFFICIENT_STOCK");
 }
 
-/* ---- each check on its own ------------------------------------------------------------------------ */
+/* ---- each check on its own ------------------------------------------------------------------- */
 
 static void a_zone_is_known_in_its_own_event_only(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    refused(f, "SEATS.RESERVE gala balcony b2 bob 1 1", "0 ZONE_NOT_FOUND");
-    refused(f, "SEATS.RESERVE other floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
+    unchanged(f, "SEATS.RESERVE gala balcony b2 bob 1 1", "0 ZONE_NOT_FOUND");
+    unchanged(f, "SEATS.RESERVE other floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
 }
 
 static void insufficient_stock_says_available_and_requested(void **state)
@@ -87,7 +87,7 @@ static void insufficient_stock_says_available_and_requested(void **state)
     struct fixture *f = nearly_full(state);
     char message[MESSAGE_SIZE];
 
-    refused(f, "SEATS.RESERVE gala floor b2 bob 4 9", "0 INSUFFICIENT_STOCK");
+    unchanged(f, "SEATS.RESERVE gala floor b2 bob 4 9", "0 INSUFFICIENT_STOCK");
     reply_message(&f->reply, message);
     assert_string_equal(message, "2 seats available, 4 requested");
 }
@@ -97,7 +97,7 @@ static void the_last_seat_can_be_had_and_no_more(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.RESERVE gala floor b2 bob 2 9", "1 0 2");
-    refused(f, "SEATS.RESERVE gala floor b3 cid 1 9", "0 INSUFFICIENT_STOCK");
+    unchanged(f, "SEATS.RESERVE gala floor b3 cid 1 9", "0 INSUFFICIENT_STOCK");
 }
 
 static void a_user_may_reserve_up_to_the_limit_over_all_zones(void **state)
@@ -108,21 +108,21 @@ static void a_user_may_reserve_up_to_the_limit_over_all_zones(void **state)
     expect(f, "SEATS.OPEN gala balcony 10", "1 10 10");
     expect(f, "SEATS.RESERVE gala floor b1 ann 2 4", "1 8 2");
     expect(f, "SEATS.RESERVE gala balcony b2 ann 2 4", "1 8 4");
-    refused(f, "SEATS.RESERVE gala floor b3 ann 1 4", "0 USER_LIMIT_EXCEEDED");
+    unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 4", "0 USER_LIMIT_EXCEEDED");
 }
 
 static void the_limit_is_the_one_of_each_command(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    refused(f, "SEATS.RESERVE gala floor b2 ann 1 3", "0 USER_LIMIT_EXCEEDED");
+    unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 3", "0 USER_LIMIT_EXCEEDED");
     expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 1 4");
-    refused(f, "SEATS.RESERVE gala floor b3 ann 1 2", "0 USER_LIMIT_EXCEEDED");
+    unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 2", "0 USER_LIMIT_EXCEEDED");
 }
 
 static void a_limit_of_zero_lets_nobody_in(void **state)
 {
-    refused(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 1 0", "0 USER_LIMIT_EXCEEDED");
+    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 1 0", "0 USER_LIMIT_EXCEEDED");
 }
 
 static void users_are_counted_per_event(void **state)
@@ -143,10 +143,10 @@ static void a_users_seats_never_pass_the_largest_integer(void **state)
            "1 0 9007199254740991");
     expect(f, "SEATS.CONFIRM gala b1", "1 CONFIRMED *");
     expect(f, "SEATS.USER gala ann", "0 9007199254740991");
-    refused(f, "SEATS.RESERVE gala balcony b2 ann 1 9007199254740991", "0 USER_LIMIT_EXCEEDED");
+    unchanged(f, "SEATS.RESERVE gala balcony b2 ann 1 9007199254740991", "0 USER_LIMIT_EXCEEDED");
 }
 
-/* ---- what it records ------------------------------------------------------------------------------ */
+/* ---- what it records ------------------------------------------------------------------------- */
 
 static void get_shows_what_was_reserved(void **state)
 {
@@ -171,7 +171,7 @@ static void bookings_are_known_in_their_own_event_only(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.OPEN other floor 5", "1 5 5");
-    refused(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
+    unchanged(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
     expect(f, "SEATS.RESERVE other floor b1 bob 1 1", "1 4 1");
     expect(f, "SEATS.RELEASE other b1", "1 SUCCESS 5 0");
     expect(f, "SEATS.ZONE gala floor", "capacity 5 available 2 reserved 3 confirmed 0");
@@ -182,7 +182,7 @@ static void ids_are_compared_byte_by_byte(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.RESERVE gala floor B1 Ann 1 1", "1 1 1");
-    refused(f, "SEATS.RESERVE gala Floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
+    unchanged(f, "SEATS.RESERVE gala Floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
 }
 
 static void optional_arguments_come_in_any_order_and_case(void **state)

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the table says of HTTP routes and Redis keys: those of the contract, and every placeholder
+ * in them names an argument of the command. */
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "command/command.h"
+
+/* Section 9, as far as a route is one command. */
+static const struct {
+    enum command_id id;
+    const char *method, *route;
+} routes[] = {
+    {SEATS_OPEN, "PUT", "/v1/events/{event}/zones/{zone}"},
+    {SEATS_ZONE, "GET", "/v1/events/{event}/zones/{zone}"},
+    {SEATS_RESERVE, "POST", "/v1/events/{event}/bookings"},
+    {SEATS_GET, "GET", "/v1/events/{event}/bookings/{id}"},
+    {SEATS_CONFIRM, "POST", "/v1/events/{event}/bookings/{id}/confirm"},
+    {SEATS_RELEASE, "POST", "/v1/events/{event}/bookings/{id}/cancel"},
+    {SEATS_EXTEND, "POST", "/v1/events/{event}/bookings/{id}/extend"},
+    {QUOTA_LIMIT, "PUT", "/v1/quotas/{tenant}"},
+    {QUOTA_GET, "GET", "/v1/quotas/{tenant}"},
+    {QUOTA_RESERVE, "POST", "/v1/quotas/{tenant}/reserve"},
+    {QUOTA_REFUND, "POST", "/v1/quotas/{tenant}/refund"},
+    {QUOTA_COMMIT, "POST", "/v1/quotas/{tenant}/commit"},
+    {QUOTA_CANCEL, "POST", "/v1/quotas/{tenant}/cancel"},
+    {QUOTA_SYNC, "POST", "/v1/quotas/{tenant}/sync"},
+    {SEM_ACQUIRE, "POST", "/v1/semaphores/{name}/acquire"},
+    {SEM_RELEASE, "POST", "/v1/semaphores/{name}/release"},
+    {SEM_PING, "POST", "/v1/semaphores/{name}/ping"},
+    {SEM_STATS, "GET", "/v1/semaphores/{name}"},
+    {LOCK_TRY, "POST", "/v1/locks/{resource}/lock"},
+    {LOCK_UNLOCK, "POST", "/v1/locks/{resource}/unlock"},
+    {LOCK_EXTEND, "POST", "/v1/locks/{resource}/extend"},
+    {LOCK_GET, "GET", "/v1/locks/{resource}"},
+    {STOCK_LOAD, "PUT", "/v1/products/{product}"},
+    {STOCK_GET, "GET", "/v1/products/{product}"},
+    {ROOM_JOIN, "POST", "/v1/events/{event}/queue"},
+    {ROOM_POSITION, "GET", "/v1/events/{event}/queue/{user}"},
+    {ROOM_LEAVE, "DELETE", "/v1/events/{event}/queue/{user}"},
+    {ROOM_ADMIT, "POST", "/v1/events/{event}/queue/admit"},
+};
+
+static void each_route_of_the_contract_leads_to_its_command(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+        const struct command_spec *spec = &command_table[routes[i].id];
+        assert_non_null(spec->route);
+        assert_string_equal(spec->method, routes[i].method);
+        assert_string_equal(spec->route, routes[i].route);
+    }
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static void no_two_commands_share_a_route(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *a = &command_table[i];
+        assert_int_equal(a->route == NULL, a->method == NULL);
+        for (size_t j = 0; j < i; j++) {
+            const struct command_spec *b = &command_table[j];
+            assert_false(is_same(a->route, b->route) && is_same(a->method, b->method));
+        }
+    }
+}
+
+static void each_placeholder_of_a_route_is_the_field_of_a_required_id(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *spec = &command_table[i];
+        const char *at = spec->route ? spec->route : "";
+        while ((at = strchr(at, '{')) != NULL) {
+            size_t size = strcspn(++at, "}");
+            size_t which = 0;
+            while (which < spec->required && (strlen(spec->args[which].field) != size ||
+                                              memcmp(spec->args[which].field, at, size) != 0)) {
+                which++;
+            }
+            assert_true(which < spec->required);
+            assert_int_equal(spec->args[which].type, ARG_ID);
+        }
+    }
+}
+
+/* The required argument whose name stands at `at`, on its own or followed by '_'. */
+static const struct arg_spec *named_at(const struct command_spec *spec, const char *at)
+{
+    for (size_t i = 0; i < spec->required; i++) {
+        size_t size = strlen(spec->args[i].name);
+        if (strncmp(at, spec->args[i].name, size) == 0 && !isalnum((unsigned char)at[size])) {
+            return &spec->args[i];
+        }
+    }
+    return NULL;
+}
+
+/* Checks every placeholder of a key; returns how many there are. */
+static int check_placeholders(const struct command_spec *spec, const char *key)
+{
+    int count = 0;
+
+    while ((key = strchr(key, '$')) != NULL) {
+        const struct arg_spec *arg = named_at(spec, ++key);
+        assert_non_null(arg);
+        assert_int_equal(arg->type, ARG_ID);
+        count++;
+    }
+    return count;
+}
+
+static void each_placeholder_of_a_key_is_a_required_id(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *spec = &command_table[i];
+        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != NULL; k++) {
+            assert_true(check_placeholders(spec, spec->keys[k]->standalone) >= 1);
+            assert_true(check_placeholders(spec, spec->keys[k]->cluster) >= 1);
+        }
+    }
+}
+
+/* Rule 2 and section 10: on a cluster the scope, in braces, is the hash tag; so all keys of a
+ * command share a slot. */
+static void the_hash_tag_of_a_cluster_key_is_the_scope(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *spec = &command_table[i];
+        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != NULL; k++) {
+            const char *open = strchr(spec->keys[k]->cluster, '{');
+            assert_non_null(open);
+            assert_int_equal(open[1], '$');
+            assert_ptr_equal(named_at(spec, open + 2), &spec->args[0]);
+            assert_non_null(strchr(open, '}'));
+            assert_null(strchr(open + 1, '{'));
+            assert_null(strchr(spec->keys[k]->standalone, '{'));
+        }
+    }
+}
+
+static void keys_of_a_command_differ(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *spec = &command_table[i];
+        assert_true(spec->script == NULL || spec->keys[0] != NULL);
+        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != NULL; k++) {
+            for (size_t j = 0; j < k; j++) {
+                assert_string_not_equal(spec->keys[k]->standalone, spec->keys[j]->standalone);
+                assert_string_not_equal(spec->keys[k]->cluster, spec->keys[j]->cluster);
+            }
+        }
+    }
+}
+
+/* Section 10 names the scripts the field knows. */
+static void scripts_carry_the_names_of_the_field(void **state)
+{
+    static const struct {
+        enum command_id id;
+        const char *script;
+    } known[] = {
+        {SEATS_RESERVE, "reserve_seats"},
+        {SEATS_RELEASE, "release_seats"},
+        {SEATS_CONFIRM, "confirm_booking"},
+        {QUOTA_RESERVE, "reserve_quota"},
+        {QUOTA_REFUND, "refund_quota"},
+        {SEM_QUEUE, "queue"},
+        {SEM_WAKE, "wake_up_nexts"},
+        {SEM_CONFIRM, "acquire"},
+        {SEM_RELEASE, "release"},
+        {SEM_PING, "ping"},
+        {SEM_CARD, "card"},
+        {ROOM_JOIN, "join_queue"},
+        {LOCK_TRY, "try_lock"},
+        {LOCK_UNLOCK, "unlock"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        assert_string_equal(command_table[known[i].id].script, known[i].script);
+    }
+}
+
+/* Section 10: for reserve the keys come in the order zone, user, reservation. */
+static void reserve_has_its_keys_in_the_order_of_the_field(void **state)
+{
+    const struct key_spec *const *keys = command_table[SEATS_RESERVE].keys;
+
+    (void)state;
+    assert_string_equal(keys[0]->standalone, "zone:availability:$zone");
+    assert_string_equal(keys[0]->cluster, "zone:availability:{$event}:$zone");
+    assert_string_equal(keys[1]->standalone, "user:reservations:$user:$event");
+    assert_string_equal(keys[1]->cluster, "user:reservations:{$event}:$user");
+    assert_string_equal(keys[2]->standalone, "reservation:$booking");
+    assert_string_equal(keys[2]->cluster, "reservation:{$event}:$booking");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_route_of_the_contract_leads_to_its_command),
+        cmocka_unit_test(no_two_commands_share_a_route),
+        cmocka_unit_test(each_placeholder_of_a_route_is_the_field_of_a_required_id),
+        cmocka_unit_test(each_placeholder_of_a_key_is_a_required_id),
+        cmocka_unit_test(the_hash_tag_of_a_cluster_key_is_the_scope),
+        cmocka_unit_test(keys_of_a_command_differ),
+        cmocka_unit_test(scripts_carry_the_names_of_the_field),
+        cmocka_unit_test(reserve_has_its_keys_in_the_order_of_the_field),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

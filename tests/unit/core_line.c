@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The line, against one that is kept as a plain list. */
+#include "core_fixture.h"
+
+#include "core/line.h"
+
+#include <stdlib.h>
+
+#define PEOPLE 400
+
+/* Everybody's place as the line tells it, and the plain list. */
+struct crowd {
+    struct memory memory;
+    struct line line;
+    uint32_t place[PEOPLE];
+    bool waits[PEOPLE];
+    uint32_t list[PEOPLE];
+    uint32_t count;
+};
+
+static void moved(void *context, uint32_t index, uint32_t place)
+{
+    ((struct crowd *)context)->place[index] = place;
+}
+
+static int setup(void **state)
+{
+    struct crowd *crowd = calloc(1, sizeof *crowd);
+
+    assert_non_null(crowd);
+    memory_init(&crowd->memory);
+    *state = crowd;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct crowd *crowd = *state;
+
+    line_free(&crowd->line, &crowd->memory);
+    assert_int_equal(crowd->memory.used, 0);
+    free(crowd);
+    return 0;
+}
+
+static void join(struct crowd *crowd, uint32_t who)
+{
+    assert_true(line_reserve(&crowd->line, &crowd->memory, moved, crowd));
+    crowd->place[who] = line_join(&crowd->line, who);
+    crowd->waits[who] = true;
+    crowd->list[crowd->count++] = who;
+}
+
+static void leave(struct crowd *crowd, uint32_t who)
+{
+    uint32_t at = 0;
+
+    line_leave(&crowd->line, crowd->place[who]);
+    crowd->waits[who] = false;
+    while (crowd->list[at] != who) {
+        at++;
+    }
+    crowd->count--;
+    memmove(crowd->list + at, crowd->list + at + 1, (crowd->count - at) * sizeof crowd->list[0]);
+}
+
+static void assert_same(struct crowd *crowd)
+{
+    uint32_t place = 0;
+
+    assert_int_equal(crowd->line.count, crowd->count);
+    assert_int_equal(line_first(&crowd->line), crowd->count ? crowd->list[0] : NONE);
+    for (uint32_t i = 0; i < crowd->count; i++) {
+        uint32_t who = crowd->list[i];
+        assert_int_equal(line_position(&crowd->line, crowd->place[who]), i + 1);
+        assert_int_equal(line_walk(&crowd->line, &place), who);
+        assert_int_equal(place, crowd->place[who] + 1);
+    }
+    assert_int_equal(line_walk(&crowd->line, &place), NONE);
+}
+
+static void an_empty_line_has_no_first(void **state)
+{
+    assert_same(*state);
+}
+
+static void the_first_to_come_is_the_first(void **state)
+{
+    struct crowd *crowd = *state;
+
+    for (uint32_t who = 0; who < 100; who++) {
+        join(crowd, who);
+        assert_same(crowd);
+    }
+    for (uint32_t who = 0; who < 100; who++) {
+        assert_int_equal(line_first(&crowd->line), who);
+        leave(crowd, who);
+        assert_same(crowd);
+    }
+}
+
+static void those_behind_move_up_whoever_leaves(void **state)
+{
+    struct crowd *crowd = *state;
+    unsigned seed = 3;
+
+    for (int i = 0; i < 20000; i++) {
+        uint32_t who = (uint32_t)rand_r(&seed) % PEOPLE;
+        /* By turns the line grows and shrinks. */
+        bool coming = rand_r(&seed) % 4 != (i / 2000) % 2 * 3 && (i / 2000) % 2 == 0;
+        if (crowd->waits[who] && !coming) {
+            leave(crowd, who);
+        } else if (!crowd->waits[who] && (coming || rand_r(&seed) % 3 == 0)) {
+            join(crowd, who);
+        }
+        if (i % 7 == 0) {
+            assert_same(crowd);
+        }
+    }
+}
+
+static void a_line_that_keeps_moving_needs_no_more_room(void **state)
+{
+    struct crowd *crowd = *state;
+
+    for (uint32_t i = 0; i < 10000; i++) {
+        join(crowd, i % PEOPLE);
+        if (crowd->count > 8) {
+            leave(crowd, crowd->list[0]);
+        }
+    }
+    assert_same(crowd);
+    assert_true(crowd->line.capacity <= 64);
+}
+
+static bool refusing;
+
+static void *at_times(struct memory *memory, void *block, size_t old_size, size_t new_size)
+{
+    (void)memory;
+    (void)old_size;
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    return refusing ? NULL : realloc(block, new_size);
+}
+
+static void without_memory_the_line_stays_as_it_is(void **state)
+{
+    struct crowd *crowd = *state;
+    uint32_t who = 0;
+
+    crowd->memory.resize = at_times;
+    do {
+        join(crowd, who++);
+        refusing = true;
+    } while (line_reserve(&crowd->line, &crowd->memory, moved, crowd) || (refusing = false));
+    assert_same(crowd);
+    refusing = false;
+    join(crowd, who);
+    assert_same(crowd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_empty_line_has_no_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_to_come_is_the_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_behind_move_up_whoever_leaves, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_that_keeps_moving_needs_no_more_room, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(without_memory_the_line_stays_as_it_is, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
