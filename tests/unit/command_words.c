@@ -101,6 +101,8 @@ static void too_few_or_too_many_is_malformed_whatever_else_is_wrong(void **state
     expect_code("SEATS.ZONE {", ERR);
     expect_code("SEATS.ZONE { } {", ERR);
     expect_code("SEATS.RESERVE { z b u 0", ERR);
+    expect_code("SEATS.RELEASE { b USER u TTL", ERR);
+    expect_code("SEATS.RELEASE { b USER u", INVALID_ID);
 }
 
 static void every_keyword_wants_its_value_and_comes_once(void **state)

@@ -177,6 +177,18 @@ void expect_at(struct fixture *f, const char *words, const char *reply, const ch
     }
 }
 
+void expect_unchanged_at(struct fixture *f, const char *words, const char *reply, const char *file,
+                         int line)
+{
+    core_advance(f->core, f->now_ms);
+    uint64_t before = core_digest(f->core);
+    expect_at(f, words, reply, file, line);
+    if (core_digest(f->core) != before) {
+        print_error("%s\n  changed the state\n", words);
+        _fail(file, line);
+    }
+}
+
 void expect_wakes_at(struct fixture *f, const char *text, const char *file, int line)
 {
     char got[4096] = "";

@@ -45,6 +45,12 @@ void at(struct fixture *f, int64_t now_ms);
 #define expect(f, words, reply) expect_at((f), (words), (reply), __FILE__, __LINE__)
 void expect_at(struct fixture *f, const char *words, const char *reply, const char *file, int line);
 
+/* The same, and not a bit of the state is different afterwards. */
+#define expect_unchanged(f, words, reply)                                                          \
+    expect_unchanged_at((f), (words), (reply), __FILE__, __LINE__)
+void expect_unchanged_at(struct fixture *f, const char *words, const char *reply, const char *file,
+                         int line);
+
 /* Runs a command whose reply is not looked at, and returns it written out, until the next command.
  */
 const char *run(struct fixture *f, const char *words);

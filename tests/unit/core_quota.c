@@ -3,15 +3,6 @@
  * Quota without holds: limits, reserving and refunding, and SYNC with what the database says. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 /* Of 100, 30 are used and 20 more on hold. */
 static struct fixture *half_used(void **state)
 {
@@ -37,8 +28,8 @@ static void limit_answers_used_and_limit(void **state)
     struct fixture *f = half_used(state);
 
     expect(f, "QUOTA.LIMIT acme 70", "1 50 70");
-    unchanged(f, "QUOTA.LIMIT acme 70", "1 50 70");
-    unchanged(f, "QUOTA.GET acme", "50 70 20");
+    expect_unchanged(f, "QUOTA.LIMIT acme 70", "1 50 70");
+    expect_unchanged(f, "QUOTA.GET acme", "50 70 20");
 }
 
 static void a_limit_below_used_refuses_until_used_has_come_down(void **state)
@@ -46,9 +37,9 @@ static void a_limit_below_used_refuses_until_used_has_come_down(void **state)
     struct fixture *f = half_used(state);
 
     expect(f, "QUOTA.LIMIT acme 40", "1 50 40");
-    unchanged(f, "QUOTA.RESERVE acme 1", "-1 50 40");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1", "-1 50 40");
     expect(f, "QUOTA.REFUND acme 10", "40");
-    unchanged(f, "QUOTA.RESERVE acme 1", "-1 40 40");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1", "-1 40 40");
     expect(f, "QUOTA.REFUND acme 1", "39");
     expect(f, "QUOTA.RESERVE acme 1", "1 40 40");
 }
@@ -58,8 +49,8 @@ static void a_limit_of_0_lets_nothing_in(void **state)
     struct fixture *f = half_used(state);
 
     expect(f, "QUOTA.LIMIT acme 0", "1 50 0");
-    unchanged(f, "QUOTA.RESERVE acme 1", "-1 50 0");
-    unchanged(f, "QUOTA.GET acme", "50 0 20");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1", "-1 50 0");
+    expect_unchanged(f, "QUOTA.GET acme", "50 0 20");
 }
 
 /* ---- reserve and refund ---------------------------------------------------------------------- */
@@ -68,10 +59,10 @@ static void reserve_goes_up_to_the_limit_and_no_further(void **state)
 {
     struct fixture *f = half_used(state);
 
-    unchanged(f, "QUOTA.RESERVE acme 51", "-1 50 100");
-    unchanged(f, "QUOTA.RESERVE acme 51 HOLD h2", "-1 50 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 51", "-1 50 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 51 HOLD h2", "-1 50 100");
     expect(f, "QUOTA.RESERVE acme 50", "1 100 100");
-    unchanged(f, "QUOTA.RESERVE acme 1", "-1 100 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1", "-1 100 100");
 }
 
 static void without_hold_every_reserve_counts(void **state)
@@ -104,7 +95,7 @@ static void refund_never_goes_below_0(void **state)
     expect(f, "QUOTA.LIMIT acme 100", "1 0 100");
     expect(f, "QUOTA.RESERVE acme 30", "1 30 100");
     expect(f, "QUOTA.REFUND acme 31", "0");
-    unchanged(f, "QUOTA.REFUND acme 9007199254740991", "0");
+    expect_unchanged(f, "QUOTA.REFUND acme 9007199254740991", "0");
     expect(f, "QUOTA.RESERVE acme 100", "1 100 100");
 }
 
@@ -113,7 +104,7 @@ static void refund_does_not_touch_what_is_on_hold(void **state)
     struct fixture *f = half_used(state);
 
     expect(f, "QUOTA.REFUND acme 50", "20");
-    unchanged(f, "QUOTA.REFUND acme 1", "20");
+    expect_unchanged(f, "QUOTA.REFUND acme 1", "20");
     expect(f, "QUOTA.GET acme", "20 100 20");
     expect(f, "QUOTA.COMMIT acme h1", "1 20 100");
     expect(f, "QUOTA.REFUND acme 1", "19");
@@ -128,11 +119,11 @@ static void an_amount_of_0_or_less_is_refused(void **state)
 {
     struct fixture *f = half_used(state);
 
-    unchanged(f, "QUOTA.RESERVE acme 0", "0 INVALID_AMOUNT");
-    unchanged(f, "QUOTA.RESERVE acme -1", "0 INVALID_AMOUNT");
-    unchanged(f, "QUOTA.RESERVE acme 0 HOLD h1", "0 INVALID_AMOUNT");
-    unchanged(f, "QUOTA.REFUND acme 0", "0 INVALID_AMOUNT");
-    unchanged(f, "QUOTA.REFUND acme -1", "0 INVALID_AMOUNT");
+    expect_unchanged(f, "QUOTA.RESERVE acme 0", "0 INVALID_AMOUNT");
+    expect_unchanged(f, "QUOTA.RESERVE acme -1", "0 INVALID_AMOUNT");
+    expect_unchanged(f, "QUOTA.RESERVE acme 0 HOLD h1", "0 INVALID_AMOUNT");
+    expect_unchanged(f, "QUOTA.REFUND acme 0", "0 INVALID_AMOUNT");
+    expect_unchanged(f, "QUOTA.REFUND acme -1", "0 INVALID_AMOUNT");
 }
 
 static void tenants_do_not_touch_each_other(void **state)
@@ -141,7 +132,7 @@ static void tenants_do_not_touch_each_other(void **state)
 
     expect(f, "QUOTA.LIMIT other 10", "1 0 10");
     expect(f, "QUOTA.RESERVE other 10 HOLD h1", "1 10 10");
-    unchanged(f, "QUOTA.RESERVE other 1", "-1 10 10");
+    expect_unchanged(f, "QUOTA.RESERVE other 1", "-1 10 10");
     expect(f, "QUOTA.CANCEL other h1", "1 0 10");
     expect(f, "QUOTA.GET acme", "50 100 20");
 }
@@ -153,7 +144,7 @@ static void sync_sets_used_to_actual_plus_what_is_on_hold(void **state)
     struct fixture *f = half_used(state);
 
     expect(f, "QUOTA.SYNC acme 75", "1 95 100");
-    unchanged(f, "QUOTA.SYNC acme 75", "1 95 100");
+    expect_unchanged(f, "QUOTA.SYNC acme 75", "1 95 100");
     expect(f, "QUOTA.SYNC acme 0", "1 20 100");
     expect(f, "QUOTA.GET acme", "20 100 20");
 }
@@ -176,7 +167,7 @@ static void sync_may_pass_the_limit(void **state)
     struct fixture *f = half_used(state);
 
     expect(f, "QUOTA.SYNC acme 500", "1 520 100");
-    unchanged(f, "QUOTA.RESERVE acme 1", "-1 520 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1", "-1 520 100");
 }
 
 static void sync_of_an_unknown_tenant_counts(void **state)
@@ -189,11 +180,12 @@ static void used_never_passes_the_largest_integer(void **state)
 {
     struct fixture *f = half_used(state);
 
-    unchanged(f, "QUOTA.SYNC acme 9007199254740972", "0 INVALID_AMOUNT");
+    expect_unchanged(f, "QUOTA.SYNC acme 9007199254740972", "0 INVALID_AMOUNT");
     expect(f, "QUOTA.SYNC acme 9007199254740971", "1 9007199254740991 100");
     expect(f, "QUOTA.LIMIT acme 9007199254740991", "1 9007199254740991 9007199254740991");
-    unchanged(f, "QUOTA.RESERVE acme 1", "-1 9007199254740991 9007199254740991");
-    unchanged(f, "QUOTA.RESERVE acme 9007199254740991", "-1 9007199254740991 9007199254740991");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1", "-1 9007199254740991 9007199254740991");
+    expect_unchanged(f, "QUOTA.RESERVE acme 9007199254740991",
+                     "-1 9007199254740991 9007199254740991");
 }
 
 static void quotas_survive_a_snapshot(void **state)

@@ -3,15 +3,6 @@
  * Quota on hold: used at once, returned at the TTL unless committed, safe to send again. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 #define START INT64_C(1000000)
 #define RESERVE "QUOTA.RESERVE acme 20 HOLD h1 TTL 100"
 
@@ -34,7 +25,7 @@ static void a_hold_returns_at_the_millisecond(void **state)
 
     at(f, START + 99999);
     expect(f, "QUOTA.GET acme", "20 100 20");
-    unchanged(f, "QUOTA.RESERVE acme 81", "-1 20 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 81", "-1 20 100");
     at(f, START + 100000);
     expect(f, "QUOTA.RESERVE acme 100", "1 100 100");
     expect(f, "QUOTA.GET acme", "100 100 0");
@@ -56,8 +47,8 @@ static void an_expired_hold_is_unknown_at_once(void **state)
     struct fixture *f = one_hold(state);
 
     at(f, START + 100000);
-    unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
-    unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
     expect(f, "QUOTA.RESERVE acme 5 HOLD h1", "1 5 100");
 }
 
@@ -80,7 +71,7 @@ static void a_clock_stepping_back_only_delays_expiry(void **state)
     expect(f, "QUOTA.GET acme", "0 100 0");
     at(f, START);
     expect(f, "QUOTA.GET acme", "0 100 0");
-    unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
 }
 
 /* ---- commit and cancel ----------------------------------------------------------------------- */
@@ -108,10 +99,10 @@ static void an_unknown_hold_is_not_found(void **state)
 {
     struct fixture *f = one_hold(state);
 
-    unchanged(f, "QUOTA.COMMIT acme h9", "0 HOLD_NOT_FOUND");
-    unchanged(f, "QUOTA.CANCEL acme h9", "0 HOLD_NOT_FOUND");
-    unchanged(f, "QUOTA.COMMIT other h1", "0 HOLD_NOT_FOUND");
-    unchanged(f, "QUOTA.CANCEL other h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.COMMIT acme h9", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.CANCEL acme h9", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.COMMIT other h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.CANCEL other h1", "0 HOLD_NOT_FOUND");
 }
 
 static void commit_and_cancel_touch_only_their_own_hold(void **state)
@@ -139,12 +130,12 @@ static void reserve_again_answers_again_with_current_figures(void **state)
 {
     struct fixture *f = one_hold(state);
 
-    unchanged(f, RESERVE, "1 20 100");
+    expect_unchanged(f, RESERVE, "1 20 100");
     run(f, "QUOTA.RESERVE acme 75");
     at(f, START + 99999);
-    unchanged(f, RESERVE, "1 95 100");
+    expect_unchanged(f, RESERVE, "1 95 100");
     run(f, "QUOTA.LIMIT acme 10");
-    unchanged(f, RESERVE, "1 95 10");
+    expect_unchanged(f, RESERVE, "1 95 10");
 }
 
 static void reserve_again_does_not_move_the_deadline(void **state)
@@ -152,7 +143,7 @@ static void reserve_again_does_not_move_the_deadline(void **state)
     struct fixture *f = one_hold(state);
 
     at(f, START + 99999);
-    unchanged(f, RESERVE, "1 20 100");
+    expect_unchanged(f, RESERVE, "1 20 100");
     at(f, START + 100000);
     expect(f, "QUOTA.GET acme", "0 100 0");
 }
@@ -161,10 +152,10 @@ static void reserve_with_another_amount_or_ttl_conflicts(void **state)
 {
     struct fixture *f = one_hold(state);
 
-    unchanged(f, "QUOTA.RESERVE acme 21 HOLD h1 TTL 100", "0 INVALID_STATE");
-    unchanged(f, "QUOTA.RESERVE acme 20 HOLD h1 TTL 101", "0 INVALID_STATE");
-    unchanged(f, "QUOTA.RESERVE acme 20 HOLD h1", "0 INVALID_STATE");
-    unchanged(f, "QUOTA.RESERVE acme 500 HOLD h1 TTL 100", "0 INVALID_STATE");
+    expect_unchanged(f, "QUOTA.RESERVE acme 21 HOLD h1 TTL 100", "0 INVALID_STATE");
+    expect_unchanged(f, "QUOTA.RESERVE acme 20 HOLD h1 TTL 101", "0 INVALID_STATE");
+    expect_unchanged(f, "QUOTA.RESERVE acme 20 HOLD h1", "0 INVALID_STATE");
+    expect_unchanged(f, "QUOTA.RESERVE acme 500 HOLD h1 TTL 100", "0 INVALID_STATE");
 }
 
 static void omitted_and_default_ttl_are_the_same(void **state)
@@ -172,7 +163,7 @@ static void omitted_and_default_ttl_are_the_same(void **state)
     struct fixture *f = one_hold(state);
 
     expect(f, "QUOTA.RESERVE acme 1 HOLD h2", "1 21 100");
-    unchanged(f, "QUOTA.RESERVE acme 1 TTL 15m HOLD h2", "1 21 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 1 TTL 15m HOLD h2", "1 21 100");
 }
 
 static void commit_again_answers_again(void **state)
@@ -180,9 +171,9 @@ static void commit_again_answers_again(void **state)
     struct fixture *f = one_hold(state);
 
     run(f, "QUOTA.COMMIT acme h1");
-    unchanged(f, "QUOTA.COMMIT acme h1", "1 20 100");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "1 20 100");
     run(f, "QUOTA.REFUND acme 20");
-    unchanged(f, "QUOTA.COMMIT acme h1", "1 0 100");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "1 0 100");
 }
 
 static void a_committed_hold_answers_reserve_and_refuses_cancel(void **state)
@@ -190,9 +181,9 @@ static void a_committed_hold_answers_reserve_and_refuses_cancel(void **state)
     struct fixture *f = one_hold(state);
 
     run(f, "QUOTA.COMMIT acme h1");
-    unchanged(f, RESERVE, "1 20 100");
-    unchanged(f, "QUOTA.RESERVE acme 21 HOLD h1 TTL 100", "0 INVALID_STATE");
-    unchanged(f, "QUOTA.CANCEL acme h1", "0 INVALID_STATE");
+    expect_unchanged(f, RESERVE, "1 20 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 21 HOLD h1 TTL 100", "0 INVALID_STATE");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "0 INVALID_STATE");
 }
 
 static void cancel_again_answers_again(void **state)
@@ -200,10 +191,10 @@ static void cancel_again_answers_again(void **state)
     struct fixture *f = one_hold(state);
 
     run(f, "QUOTA.CANCEL acme h1");
-    unchanged(f, "QUOTA.CANCEL acme h1", "1 0 100");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "1 0 100");
     run(f, "QUOTA.RESERVE acme 3");
-    unchanged(f, "QUOTA.CANCEL acme h1", "1 3 100");
-    unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "1 3 100");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
 }
 
 static void a_cancelled_id_can_be_held_anew(void **state)
@@ -211,8 +202,8 @@ static void a_cancelled_id_can_be_held_anew(void **state)
     struct fixture *f = one_hold(state);
 
     run(f, "QUOTA.CANCEL acme h1");
-    unchanged(f, "QUOTA.RESERVE acme 101 HOLD h1", "-1 0 100");
-    unchanged(f, "QUOTA.CANCEL acme h1", "1 0 100");
+    expect_unchanged(f, "QUOTA.RESERVE acme 101 HOLD h1", "-1 0 100");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "1 0 100");
     expect(f, "QUOTA.RESERVE acme 9 HOLD h1", "1 9 100");
     at(f, START + 300000);
     expect(f, "QUOTA.COMMIT acme h1", "1 9 100");
@@ -226,12 +217,12 @@ static void a_commit_is_remembered_for_300_s(void **state)
     run(f, "QUOTA.COMMIT acme h1");
     snapshot_and_restore(f);
     at(f, START + 500 + 299999);
-    unchanged(f, RESERVE, "1 20 100");
-    unchanged(f, "QUOTA.COMMIT acme h1", "1 20 100");
-    unchanged(f, "QUOTA.CANCEL acme h1", "0 INVALID_STATE");
+    expect_unchanged(f, RESERVE, "1 20 100");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "1 20 100");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "0 INVALID_STATE");
     at(f, START + 500 + 300000);
-    unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
-    unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.COMMIT acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
     expect(f, RESERVE, "1 40 100");
 }
 
@@ -241,9 +232,9 @@ static void a_cancel_is_remembered_for_300_s(void **state)
 
     run(f, "QUOTA.CANCEL acme h1");
     at(f, START + 299999);
-    unchanged(f, "QUOTA.CANCEL acme h1", "1 0 100");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "1 0 100");
     at(f, START + 300000);
-    unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
+    expect_unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
 }
 
 int main(void)

@@ -282,7 +282,8 @@ static void a_later_admission_replaces_the_pass(void **state)
 
 /* ---- many ----------------------------------------------------------------------------------------- */
 
-/* A core whose hash tables stay fast with many records; the fixture's seed is too simple for that. */
+/* A core whose hash tables stay fast with many records; the fixture's seed is too simple for that.
+ */
 static void use_good_hashes(struct fixture *f)
 {
     static const uint64_t seed[2] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9};

@@ -6,14 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 /* ann has b1 (2 seats) and b2 (3 seats) in a zone of 10. */
 static struct fixture *two_bookings(void **state)
 {
@@ -44,7 +36,7 @@ static void confirm_touches_only_its_own_booking(void **state)
     expect(f, "SEATS.GET gala b2",
            "booking_id b2 user_id ann zone_id floor event_id gala show_id  quantity 3 "
            "unit_price 0 status reserved created_at 1000000 expires_at 1600000");
-    unchanged(f, "SEATS.RESERVE gala floor b3 ann 3 5", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b3 ann 3 5", "0 USER_LIMIT_EXCEEDED");
     expect(f, "SEATS.RESERVE gala floor b3 ann 2 5", "1 3 5");
 }
 
@@ -140,7 +132,7 @@ static void lifetime_seats_go_on_counting(void **state)
     expect(f, "SEATS.RESERVE gala floor b1 ann 3 4 LIFETIME", "1 7 3");
     expect(f, "SEATS.CONFIRM gala b1", "1 CONFIRMED *");
     expect(f, "SEATS.USER gala ann", "0 3");
-    unchanged(f, "SEATS.RESERVE gala floor b2 ann 2 4", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 2 4", "0 USER_LIMIT_EXCEEDED");
     expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 6 4");
     expect(f, "SEATS.RELEASE gala b2", "1 SUCCESS 7 3");
 }
@@ -187,9 +179,9 @@ static void a_released_booking_is_gone_for_all_others(void **state)
     struct fixture *f = two_bookings(state);
 
     run(f, "SEATS.RELEASE gala b1");
-    unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.CONFIRM gala b1", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.EXTEND gala b1 10", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 10", "0 RESERVATION_NOT_FOUND");
 }
 
 static void a_confirmed_booking_cannot_be_released(void **state)
@@ -197,8 +189,8 @@ static void a_confirmed_booking_cannot_be_released(void **state)
     struct fixture *f = two_bookings(state);
 
     run(f, "SEATS.CONFIRM gala b1");
-    unchanged(f, "SEATS.RELEASE gala b1", "0 INVALID_STATE");
-    unchanged(f, "SEATS.RELEASE gala b1 USER ann", "0 INVALID_STATE");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "0 INVALID_STATE");
+    expect_unchanged(f, "SEATS.RELEASE gala b1 USER ann", "0 INVALID_STATE");
 }
 
 /* ---- unknown, then not the owner, then the state --------------------------------------------- */
@@ -207,23 +199,23 @@ static void an_unknown_booking_is_reported_before_its_owner(void **state)
 {
     struct fixture *f = two_bookings(state);
 
-    unchanged(f, "SEATS.CONFIRM gala b9 USER bob", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.RELEASE gala b9 USER bob", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.CONFIRM other b1 USER bob", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.RELEASE other b1 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.CONFIRM gala b9 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE gala b9 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.CONFIRM other b1 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE other b1 USER bob", "0 RESERVATION_NOT_FOUND");
     run(f, "SEATS.RELEASE gala b1");
-    unchanged(f, "SEATS.CONFIRM gala b1 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 USER bob", "0 RESERVATION_NOT_FOUND");
     at(f, 1600000);
-    unchanged(f, "SEATS.CONFIRM gala b2 USER bob", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.RELEASE gala b2 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.CONFIRM gala b2 USER bob", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE gala b2 USER bob", "0 RESERVATION_NOT_FOUND");
 }
 
 static void another_users_booking_is_not_owner(void **state)
 {
     struct fixture *f = two_bookings(state);
 
-    unchanged(f, "SEATS.CONFIRM gala b1 USER bob", "0 NOT_OWNER");
-    unchanged(f, "SEATS.RELEASE gala b1 USER bob", "0 NOT_OWNER");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 USER bob", "0 NOT_OWNER");
+    expect_unchanged(f, "SEATS.RELEASE gala b1 USER bob", "0 NOT_OWNER");
     expect(f, "SEATS.CONFIRM gala b1 USER ann", "1 CONFIRMED *");
     expect(f, "SEATS.RELEASE gala b2 USER ann", "1 SUCCESS 8 0");
 }
@@ -233,8 +225,8 @@ static void the_owner_is_checked_before_the_state(void **state)
     struct fixture *f = two_bookings(state);
 
     run(f, "SEATS.CONFIRM gala b1 PAYMENT p1");
-    unchanged(f, "SEATS.CONFIRM gala b1 USER bob PAYMENT p2", "0 NOT_OWNER");
-    unchanged(f, "SEATS.RELEASE gala b1 USER bob", "0 NOT_OWNER");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 USER bob PAYMENT p2", "0 NOT_OWNER");
+    expect_unchanged(f, "SEATS.RELEASE gala b1 USER bob", "0 NOT_OWNER");
 }
 
 int main(void)

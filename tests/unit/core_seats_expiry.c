@@ -4,14 +4,6 @@
  * in which the user's count still remembers, and untroubled by a clock that steps back. */
 #include "core_fixture.h"
 
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 #define START INT64_C(1000000)
 
 /* ann holds 4 of 10 seats for 100 s from START. */
@@ -41,10 +33,10 @@ static void from_the_deadline_on_no_command_sees_it(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, START + 100000);
-    unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.CONFIRM gala b1", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.EXTEND gala b1 10", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 10", "0 RESERVATION_NOT_FOUND");
 }
 
 static void expired_seats_come_back_at_the_millisecond(void **state)
@@ -52,7 +44,7 @@ static void expired_seats_come_back_at_the_millisecond(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, START + 99999);
-    unchanged(f, "SEATS.RESERVE gala floor b2 bob 7 7", "0 INSUFFICIENT_STOCK");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 bob 7 7", "0 INSUFFICIENT_STOCK");
     at(f, START + 100000);
     expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10");
 }
@@ -101,10 +93,10 @@ static void users_count_is_kept_60_s_after_expiry(void **state)
 
     at(f, START + 100000);
     expect(f, "SEATS.USER gala ann", "4 0");
-    unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
     at(f, START + 100000 + 59999);
     expect(f, "SEATS.USER gala ann", "4 0");
-    unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
     at(f, START + 100000 + 60000);
     expect(f, "SEATS.USER gala ann", "0 0");
     expect(f, "SEATS.RESERVE gala floor b2 ann 4 4", "1 6 4");
@@ -183,8 +175,8 @@ static void extend_never_shortens(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, START + 40000);
-    unchanged(f, "SEATS.EXTEND gala b1 10ms", "1 1100000");
-    unchanged(f, "SEATS.EXTEND gala b1 60", "1 1100000");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 10ms", "1 1100000");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 60", "1 1100000");
     expect(f, "SEATS.EXTEND gala b1 60001ms", "1 1100001");
 }
 
@@ -196,19 +188,19 @@ static void extend_goes_to_12_first_ttls_and_no_further(void **state)
     expect(f, "SEATS.EXTEND gala b1 1200", "1 2200000");
     expect(f, "SEATS.EXTEND gala b1 720h", "1 2200000");
     at(f, START + 1199999);
-    unchanged(f, "SEATS.EXTEND gala b1 100", "1 2200000");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 100", "1 2200000");
     at(f, START + 1200000);
-    unchanged(f, "SEATS.EXTEND gala b1 100", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 100", "0 RESERVATION_NOT_FOUND");
 }
 
 static void extend_reports_unknown_then_state(void **state)
 {
     struct fixture *f = one_booking(state);
 
-    unchanged(f, "SEATS.EXTEND gala b9 10", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.EXTEND other b1 10", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.EXTEND gala b9 10", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.EXTEND other b1 10", "0 RESERVATION_NOT_FOUND");
     run(f, "SEATS.CONFIRM gala b1");
-    unchanged(f, "SEATS.EXTEND gala b1 10", "0 INVALID_STATE");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 10", "0 INVALID_STATE");
 }
 
 /* ---- a clock that steps back ----------------------------------------------------------------- */
@@ -220,7 +212,7 @@ static void a_clock_stepping_back_revives_nothing(void **state)
     at(f, START + 100000);
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 10 reserved 0 confirmed 0");
     at(f, START);
-    unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
     expect(f, "SEATS.USER gala ann", "4 0");
     expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10");
 }

@@ -3,15 +3,6 @@
  * SEATS.RESERVE: what it checks and in which order, what it records, what it answers. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 /* ---- the order of the checks: each is reported before every later one ------------------------ */
 
 /* ann holds all she may; the floor has 2 seats left. */
@@ -78,8 +69,8 @@ static void a_zone_is_known_in_its_own_event_only(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    unchanged(f, "SEATS.RESERVE gala balcony b2 bob 1 1", "0 ZONE_NOT_FOUND");
-    unchanged(f, "SEATS.RESERVE other floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RESERVE gala balcony b2 bob 1 1", "0 ZONE_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RESERVE other floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
 }
 
 static void insufficient_stock_says_available_and_requested(void **state)
@@ -87,7 +78,7 @@ static void insufficient_stock_says_available_and_requested(void **state)
     struct fixture *f = nearly_full(state);
     char message[MESSAGE_SIZE];
 
-    unchanged(f, "SEATS.RESERVE gala floor b2 bob 4 9", "0 INSUFFICIENT_STOCK");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 bob 4 9", "0 INSUFFICIENT_STOCK");
     reply_message(&f->reply, message);
     assert_string_equal(message, "2 seats available, 4 requested");
 }
@@ -97,7 +88,7 @@ static void the_last_seat_can_be_had_and_no_more(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.RESERVE gala floor b2 bob 2 9", "1 0 2");
-    unchanged(f, "SEATS.RESERVE gala floor b3 cid 1 9", "0 INSUFFICIENT_STOCK");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b3 cid 1 9", "0 INSUFFICIENT_STOCK");
 }
 
 static void a_user_may_reserve_up_to_the_limit_over_all_zones(void **state)
@@ -108,16 +99,16 @@ static void a_user_may_reserve_up_to_the_limit_over_all_zones(void **state)
     expect(f, "SEATS.OPEN gala balcony 10", "1 10 10");
     expect(f, "SEATS.RESERVE gala floor b1 ann 2 4", "1 8 2");
     expect(f, "SEATS.RESERVE gala balcony b2 ann 2 4", "1 8 4");
-    unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 4", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 4", "0 USER_LIMIT_EXCEEDED");
 }
 
 static void the_limit_is_the_one_of_each_command(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 3", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 3", "0 USER_LIMIT_EXCEEDED");
     expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 1 4");
-    unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 2", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 2", "0 USER_LIMIT_EXCEEDED");
 }
 
 static void a_limit_of_zero_lets_nobody_in(void **state)
@@ -143,7 +134,8 @@ static void a_users_seats_never_pass_the_largest_integer(void **state)
            "1 0 9007199254740991");
     expect(f, "SEATS.CONFIRM gala b1", "1 CONFIRMED *");
     expect(f, "SEATS.USER gala ann", "0 9007199254740991");
-    unchanged(f, "SEATS.RESERVE gala balcony b2 ann 1 9007199254740991", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(f, "SEATS.RESERVE gala balcony b2 ann 1 9007199254740991",
+                     "0 USER_LIMIT_EXCEEDED");
 }
 
 /* ---- what it records ------------------------------------------------------------------------- */
@@ -171,7 +163,7 @@ static void bookings_are_known_in_their_own_event_only(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.OPEN other floor 5", "1 5 5");
-    unchanged(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
     expect(f, "SEATS.RESERVE other floor b1 bob 1 1", "1 4 1");
     expect(f, "SEATS.RELEASE other b1", "1 SUCCESS 5 0");
     expect(f, "SEATS.ZONE gala floor", "capacity 5 available 2 reserved 3 confirmed 0");
@@ -182,7 +174,7 @@ static void ids_are_compared_byte_by_byte(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.RESERVE gala floor B1 Ann 1 1", "1 1 1");
-    unchanged(f, "SEATS.RESERVE gala Floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RESERVE gala Floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
 }
 
 static void optional_arguments_come_in_any_order_and_case(void **state)

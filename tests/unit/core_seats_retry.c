@@ -6,15 +6,6 @@
 
 #include <stdio.h>
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 #define RESERVE "SEATS.RESERVE gala floor b1 ann 2 4 SHOW late PRICE 50 TTL 700 LIFETIME"
 #define START INT64_C(1000000)
 
@@ -46,7 +37,7 @@ static void other_arguments_conflict(struct fixture *f)
         "SEATS.RESERVE gala floor b1 ann 2 4 SHOW late PRICE 50 TTL 700",
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        unchanged(f, others[i], "0 BOOKING_EXISTS");
+        expect_unchanged(f, others[i], "0 BOOKING_EXISTS");
     }
 }
 
@@ -56,11 +47,11 @@ static void reserve_again_answers_again_with_current_figures(void **state)
 {
     struct fixture *f = reserved(state);
 
-    unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2");
     run(f, "SEATS.RESERVE gala floor b2 ann 1 4");
     run(f, "SEATS.RESERVE gala floor b3 bob 5 5");
     at(f, START + 1000);
-    unchanged(f, RESERVE, "1 2 3");
+    expect_unchanged(f, RESERVE, "1 2 3");
 }
 
 static void reserve_with_other_arguments_conflicts(void **state)
@@ -73,7 +64,7 @@ static void reserve_again_is_answered_once_confirmed_too(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.CONFIRM gala b1");
-    unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2");
     other_arguments_conflict(f);
 }
 
@@ -88,7 +79,7 @@ static void reserve_again_needs_no_free_seats(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.OPEN gala floor 2");
-    unchanged(f, RESERVE, "1 0 2");
+    expect_unchanged(f, RESERVE, "1 0 2");
 }
 
 static void omitted_and_default_are_the_same(void **state)
@@ -96,9 +87,9 @@ static void omitted_and_default_are_the_same(void **state)
     struct fixture *f = reserved(state);
 
     expect(f, "SEATS.RESERVE gala floor b2 bob 1 4", "1 7 1");
-    unchanged(f, "SEATS.RESERVE gala floor b2 bob 1 4 TTL 10m PRICE 0", "1 7 1");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 bob 1 4 TTL 10m PRICE 0", "1 7 1");
     expect(f, "SEATS.RESERVE gala floor b3 bob 1 4 PRICE 0 TTL 600", "1 6 2");
-    unchanged(f, "SEATS.RESERVE gala floor b3 bob 1 4", "1 6 2");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b3 bob 1 4", "1 6 2");
 }
 
 static void reserve_compares_the_first_ttl(void **state)
@@ -106,7 +97,7 @@ static void reserve_compares_the_first_ttl(void **state)
     struct fixture *f = reserved(state);
 
     expect(f, "SEATS.EXTEND gala b1 800", "1 1800000");
-    unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2");
     other_arguments_conflict(f);
 }
 
@@ -115,7 +106,7 @@ static void reserve_again_does_not_move_the_deadline(void **state)
     struct fixture *f = reserved(state);
 
     at(f, START + 699999);
-    unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2");
     at(f, START + 700000);
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 10 reserved 0 confirmed 0");
 }
@@ -136,12 +127,12 @@ static void confirm_again_with_the_same_payment_repeats_its_answer(void **state)
     char first[64];
 
     snprintf(first, sizeof first, "%s", run(f, "SEATS.CONFIRM gala b1 PAYMENT p1"));
-    unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", first);
-    unchanged(f, "SEATS.CONFIRM gala b1 USER ann PAYMENT p1", first);
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", first);
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 USER ann PAYMENT p1", first);
     at(f, START + 86400000);
-    unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", first);
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", first);
     snapshot_and_restore(f);
-    unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", first);
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", first);
 }
 
 static void confirm_again_without_payment_repeats_its_answer(void **state)
@@ -150,8 +141,8 @@ static void confirm_again_without_payment_repeats_its_answer(void **state)
     char first[64];
 
     snprintf(first, sizeof first, "%s", run(f, "SEATS.CONFIRM gala b1"));
-    unchanged(f, "SEATS.CONFIRM gala b1", first);
-    unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", "0 INVALID_STATE");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1", first);
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p1", "0 INVALID_STATE");
 }
 
 static void confirm_with_another_payment_conflicts(void **state)
@@ -159,8 +150,8 @@ static void confirm_with_another_payment_conflicts(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.CONFIRM gala b1 PAYMENT p1");
-    unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p2", "0 INVALID_STATE");
-    unchanged(f, "SEATS.CONFIRM gala b1", "0 INVALID_STATE");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1 PAYMENT p2", "0 INVALID_STATE");
+    expect_unchanged(f, "SEATS.CONFIRM gala b1", "0 INVALID_STATE");
 }
 
 static void extend_again_changes_nothing(void **state)
@@ -168,7 +159,7 @@ static void extend_again_changes_nothing(void **state)
     struct fixture *f = reserved(state);
 
     expect(f, "SEATS.EXTEND gala b1 800", "1 1800000");
-    unchanged(f, "SEATS.EXTEND gala b1 800", "1 1800000");
+    expect_unchanged(f, "SEATS.EXTEND gala b1 800", "1 1800000");
 }
 
 /* ---- release, and the retry window ----------------------------------------------------------- */
@@ -178,10 +169,10 @@ static void release_again_answers_again_with_current_figures(void **state)
     struct fixture *f = reserved(state);
 
     expect(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
-    unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
     run(f, "SEATS.RESERVE gala floor b2 ann 3 4");
-    unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 7 3");
-    unchanged(f, "SEATS.RELEASE gala b1 USER ann", "1 SUCCESS 7 3");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 7 3");
+    expect_unchanged(f, "SEATS.RELEASE gala b1 USER ann", "1 SUCCESS 7 3");
 }
 
 static void release_again_by_another_user_conflicts(void **state)
@@ -189,7 +180,7 @@ static void release_again_by_another_user_conflicts(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.RELEASE gala b1");
-    unchanged(f, "SEATS.RELEASE gala b1 USER bob", "0 NOT_OWNER");
+    expect_unchanged(f, "SEATS.RELEASE gala b1 USER bob", "0 NOT_OWNER");
 }
 
 static void a_release_is_remembered_for_300_s(void **state)
@@ -199,9 +190,9 @@ static void a_release_is_remembered_for_300_s(void **state)
     at(f, START + 500);
     run(f, "SEATS.RELEASE gala b1");
     at(f, START + 500 + 299999);
-    unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
     at(f, START + 500 + 300000);
-    unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
 }
 
 static void the_retry_window_survives_a_snapshot(void **state)
@@ -211,9 +202,9 @@ static void the_retry_window_survives_a_snapshot(void **state)
     run(f, "SEATS.RELEASE gala b1");
     snapshot_and_restore(f);
     at(f, START + 299999);
-    unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
     at(f, START + 300000);
-    unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
 }
 
 static void a_released_id_can_be_reserved_anew(void **state)
@@ -234,7 +225,7 @@ static void a_booking_made_anew_and_expired_is_unknown_at_once(void **state)
     run(f, "SEATS.RELEASE gala b1");
     run(f, "SEATS.RESERVE gala floor b1 ann 1 4 TTL 1");
     at(f, START + 1000);
-    unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.RELEASE gala b1", "0 RESERVATION_NOT_FOUND");
 }
 
 /* Without the audit after each, so that many can be sent. */

@@ -3,15 +3,6 @@
  * SEATS.OPEN, SEATS.ZONE and SEATS.USER: capacities, and the two totals that must add up. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 /* Of 10 seats 3 are reserved and 2 confirmed. */
 static struct fixture *half_sold(void **state)
 {
@@ -53,8 +44,8 @@ static void opening_below_what_is_held_and_sold_is_refused(void **state)
 {
     struct fixture *f = half_sold(state);
 
-    unchanged(f, "SEATS.OPEN gala floor 4", "0 CAPACITY_IN_USE");
-    unchanged(f, "SEATS.OPEN gala floor 0", "0 CAPACITY_IN_USE");
+    expect_unchanged(f, "SEATS.OPEN gala floor 4", "0 CAPACITY_IN_USE");
+    expect_unchanged(f, "SEATS.OPEN gala floor 0", "0 CAPACITY_IN_USE");
 }
 
 static void expired_and_released_seats_are_not_in_use(void **state)
@@ -62,10 +53,10 @@ static void expired_and_released_seats_are_not_in_use(void **state)
     struct fixture *f = half_sold(state);
 
     at(f, f->now_ms + 599999);
-    unchanged(f, "SEATS.OPEN gala floor 2", "0 CAPACITY_IN_USE");
+    expect_unchanged(f, "SEATS.OPEN gala floor 2", "0 CAPACITY_IN_USE");
     at(f, f->now_ms + 1);
     expect(f, "SEATS.OPEN gala floor 2", "1 0 2");
-    unchanged(f, "SEATS.OPEN gala floor 1", "0 CAPACITY_IN_USE");
+    expect_unchanged(f, "SEATS.OPEN gala floor 1", "0 CAPACITY_IN_USE");
 }
 
 static void a_capacity_of_0_is_allowed(void **state)
@@ -73,7 +64,7 @@ static void a_capacity_of_0_is_allowed(void **state)
     struct fixture *f = *state;
 
     expect(f, "SEATS.OPEN gala floor 0", "1 0 0");
-    unchanged(f, "SEATS.RESERVE gala floor b1 ann 1 1", "0 INSUFFICIENT_STOCK");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b1 ann 1 1", "0 INSUFFICIENT_STOCK");
     expect(f, "SEATS.OPEN gala floor 1", "1 1 1");
     expect(f, "SEATS.OPEN gala floor 0", "1 0 0");
 }
@@ -99,46 +90,46 @@ static void an_unknown_zone_is_not_found(void **state)
 {
     struct fixture *f = half_sold(state);
 
-    unchanged(f, "SEATS.ZONE gala balcony", "0 ZONE_NOT_FOUND");
-    unchanged(f, "SEATS.ZONE other floor", "0 ZONE_NOT_FOUND");
+    expect_unchanged(f, "SEATS.ZONE gala balcony", "0 ZONE_NOT_FOUND");
+    expect_unchanged(f, "SEATS.ZONE other floor", "0 ZONE_NOT_FOUND");
 }
 
 static void an_unknown_booking_is_not_found(void **state)
 {
     struct fixture *f = half_sold(state);
 
-    unchanged(f, "SEATS.GET gala b9", "0 RESERVATION_NOT_FOUND");
-    unchanged(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.GET gala b9", "0 RESERVATION_NOT_FOUND");
+    expect_unchanged(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
 }
 
 static void an_unknown_user_has_nothing(void **state)
 {
     struct fixture *f = half_sold(state);
 
-    unchanged(f, "SEATS.USER gala zoe", "0 0");
-    unchanged(f, "SEATS.USER other ann", "0 0");
+    expect_unchanged(f, "SEATS.USER gala zoe", "0 0");
+    expect_unchanged(f, "SEATS.USER other ann", "0 0");
 }
 
 static void user_answers_held_and_confirmed(void **state)
 {
     struct fixture *f = half_sold(state);
 
-    unchanged(f, "SEATS.USER gala ann", "3 0");
-    unchanged(f, "SEATS.USER gala bob", "0 2");
+    expect_unchanged(f, "SEATS.USER gala ann", "3 0");
+    expect_unchanged(f, "SEATS.USER gala bob", "0 2");
     expect(f, "SEATS.RESERVE gala floor b3 bob 1 9 LIFETIME", "1 4 1");
     expect(f, "SEATS.CONFIRM gala b3", "1 CONFIRMED *");
     expect(f, "SEATS.RESERVE gala floor b4 bob 4 9", "1 0 5");
-    unchanged(f, "SEATS.USER gala bob", "4 3");
+    expect_unchanged(f, "SEATS.USER gala bob", "4 3");
 }
 
 static void reading_changes_nothing(void **state)
 {
     struct fixture *f = half_sold(state);
 
-    unchanged(f, "SEATS.ZONE gala floor", "capacity 10 available 5 reserved 3 confirmed 2");
-    unchanged(f, "SEATS.GET gala b1",
-              "booking_id b1 user_id ann zone_id floor event_id gala show_id  quantity 3 "
-              "unit_price 0 status reserved created_at 1000000 expires_at 1600000");
+    expect_unchanged(f, "SEATS.ZONE gala floor", "capacity 10 available 5 reserved 3 confirmed 2");
+    expect_unchanged(f, "SEATS.GET gala b1",
+                     "booking_id b1 user_id ann zone_id floor event_id gala show_id  quantity 3 "
+                     "unit_price 0 status reserved created_at 1000000 expires_at 1600000");
 }
 
 static void zones_bookings_and_users_survive_a_snapshot(void **state)

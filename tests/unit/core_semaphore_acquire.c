@@ -3,15 +3,6 @@
  * SEM.ACQUIRE when it is answered at once: granted, refused, or repeated; and the limit it sets. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 /* ---- granted or refused ---------------------------------------------------------------------- */
 
 static void free_slots_are_granted_at_once(void **state)
@@ -33,9 +24,9 @@ static void without_a_wait_no_slot_changes_nothing(void **state)
     struct fixture *f = *state;
 
     run(f, "SEM.ACQUIRE pool a 1");
-    unchanged(f, "SEM.ACQUIRE pool b 1", "0 NO_SLOT");
-    unchanged(f, "SEM.ACQUIRE pool b 1 WAIT 0", "0 NO_SLOT");
-    unchanged(f, "SEM.ACQUIRE pool b 1 HEARTBEAT 10 TTL 10 WAIT 0ms", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 1", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 1 WAIT 0", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 1 HEARTBEAT 10 TTL 10 WAIT 0ms", "0 NO_SLOT");
     expect(f, "SEM.STATS pool", "in_use 1 max 1 waiting 0");
 }
 
@@ -57,7 +48,7 @@ static void nobody_overtakes_those_in_line(void **state)
 
     run(f, "SEM.ACQUIRE pool a 2");
     expect(f, "SEM.QUEUE pool b 60 60", "1 1");
-    unchanged(f, "SEM.ACQUIRE pool c 2", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool c 2", "0 NO_SLOT");
     expect(f, "SEM.STATS pool", "in_use 1 max 2 waiting 1");
 }
 
@@ -79,8 +70,8 @@ static void somebody_in_line_can_acquire_when_those_ahead_fit(void **state)
     run(f, "SEM.ACQUIRE pool a 1");
     run(f, "SEM.QUEUE pool b 60 60");
     run(f, "SEM.QUEUE pool c 60 60");
-    unchanged(f, "SEM.ACQUIRE pool b 1", "0 NO_SLOT");
-    unchanged(f, "SEM.ACQUIRE pool c 2", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 1", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool c 2", "0 NO_SLOT");
     expect(f, "SEM.ACQUIRE pool b 2", "1 2 2");
     expect(f, "SEM.QUEUE pool c 60 60", "1 1");
 }
@@ -103,7 +94,7 @@ static void acquire_from_the_line_takes_over_heartbeat_and_ttl(void **state)
 
     run(f, "SEM.QUEUE pool a 1 1");
     run(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 50 TTL 60");
-    unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 50 TTL 60", "1 1 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 50 TTL 60", "1 1 1");
     at(f, f->now_ms + 49999);
     expect(f, "SEM.CARD pool", "1");
     at(f, f->now_ms + 1);
@@ -119,10 +110,10 @@ static void a_holder_gets_its_own_fence_and_changes_nothing(void **state)
     run(f, "SEM.ACQUIRE pool a 2");
     run(f, "SEM.ACQUIRE pool b 2");
     at(f, f->now_ms + 1000);
-    unchanged(f, "SEM.ACQUIRE pool a 2", "1 2 1");
-    unchanged(f, "SEM.ACQUIRE pool a 2 WAIT 100", "1 2 1");
-    unchanged(f, "SEM.ACQUIRE pool a 9", "1 2 1");
-    unchanged(f, "SEM.ACQUIRE pool a 1", "1 2 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 2", "1 2 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 2 WAIT 100", "1 2 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 9", "1 2 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1", "1 2 1");
 }
 
 static void acquire_again_is_no_heartbeat(void **state)
@@ -131,7 +122,7 @@ static void acquire_again_is_no_heartbeat(void **state)
 
     run(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10");
     at(f, f->now_ms + 9999);
-    unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10", "1 1 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10", "1 1 1");
     at(f, f->now_ms + 1);
     expect(f, "SEM.CARD pool", "0");
 }
@@ -141,11 +132,11 @@ static void another_heartbeat_or_ttl_conflicts(void **state)
     struct fixture *f = *state;
 
     run(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10 TTL 20");
-    unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 11 TTL 20", "0 INVALID_STATE");
-    unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10 TTL 21", "0 INVALID_STATE");
-    unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10", "0 INVALID_STATE");
-    unchanged(f, "SEM.ACQUIRE pool a 1 TTL 20", "0 INVALID_STATE");
-    unchanged(f, "SEM.ACQUIRE pool a 1 WAIT 5", "0 INVALID_STATE");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 11 TTL 20", "0 INVALID_STATE");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10 TTL 21", "0 INVALID_STATE");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10", "0 INVALID_STATE");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 TTL 20", "0 INVALID_STATE");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 1 WAIT 5", "0 INVALID_STATE");
 }
 
 static void omitted_and_default_are_the_same(void **state)
@@ -153,9 +144,9 @@ static void omitted_and_default_are_the_same(void **state)
     struct fixture *f = *state;
 
     run(f, "SEM.ACQUIRE pool a 2");
-    unchanged(f, "SEM.ACQUIRE pool a 2 HEARTBEAT 180 TTL 24h", "1 1 1");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 2 HEARTBEAT 180 TTL 24h", "1 1 1");
     run(f, "SEM.ACQUIRE pool b 2 TTL 86400 HEARTBEAT 3m");
-    unchanged(f, "SEM.ACQUIRE pool b 2", "1 2 2");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 2", "1 2 2");
 }
 
 /* ---- the limit ------------------------------------------------------------------------------- */

@@ -3,15 +3,6 @@
  * SEM.CONFIRM of a slot that was handed over, and the fences that come with every grant. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 #define START INT64_C(1000000)
 
 /* a was granted a slot of one at START, b waits. */
@@ -34,7 +25,7 @@ static void confirm_restarts_the_heartbeat_with_the_interval_given(void **state)
 
     at(f, START + 59999);
     expect(f, "SEM.CONFIRM pool a 1 70 1h", "1 1");
-    unchanged(f, "SEM.CONFIRM pool a 1 70 1h", "1 1");
+    expect_unchanged(f, "SEM.CONFIRM pool a 1 70 1h", "1 1");
     at(f, START + 59999 + 69999);
     expect(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 70 TTL 1h", "1 1 1");
     at(f, START + 59999 + 70000);
@@ -95,11 +86,11 @@ static void a_stale_grant_changes_nothing(void **state)
 {
     struct fixture *f = granted(state);
 
-    unchanged(f, "SEM.CONFIRM pool b 9 60 60", "0 1");
-    unchanged(f, "SEM.CONFIRM pool zoe 9 60 60", "0 1");
-    unchanged(f, "SEM.CONFIRM other a 9 60 60", "0 0");
+    expect_unchanged(f, "SEM.CONFIRM pool b 9 60 60", "0 1");
+    expect_unchanged(f, "SEM.CONFIRM pool zoe 9 60 60", "0 1");
+    expect_unchanged(f, "SEM.CONFIRM other a 9 60 60", "0 0");
     at(f, START + 60000);
-    unchanged(f, "SEM.CONFIRM pool a 9 60 60", "0 1");
+    expect_unchanged(f, "SEM.CONFIRM pool a 9 60 60", "0 1");
 }
 
 static void confirm_of_a_waiting_call_changes_nothing(void **state)
@@ -107,7 +98,7 @@ static void confirm_of_a_waiting_call_changes_nothing(void **state)
     struct fixture *f = granted(state);
 
     run(f, "SEM.ACQUIRE pool c 1 WAIT 1000");
-    unchanged(f, "SEM.CONFIRM pool c 9 60 60", "0 1");
+    expect_unchanged(f, "SEM.CONFIRM pool c 9 60 60", "0 1");
     expect_wakes(f, "");
 }
 

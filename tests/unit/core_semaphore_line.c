@@ -6,15 +6,6 @@
 
 #include <stdio.h>
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 #define START INT64_C(1000000)
 #define MANY 150
 
@@ -145,7 +136,7 @@ static void queue_again_at_once_changes_nothing(void **state)
 
     run(f, "SEM.QUEUE pool a 60 60");
     run(f, "SEM.QUEUE pool b 60 60");
-    unchanged(f, "SEM.QUEUE pool b 60 60", "1 2");
+    expect_unchanged(f, "SEM.QUEUE pool b 60 60", "1 2");
 }
 
 static void queue_again_renews_heartbeat_and_ttl(void **state)
@@ -169,7 +160,7 @@ static void queue_by_a_holder_answers_0_and_changes_nothing(void **state)
     struct fixture *f = *state;
 
     run(f, "SEM.ACQUIRE pool a 1");
-    unchanged(f, "SEM.QUEUE pool a 10 10", "1 0");
+    expect_unchanged(f, "SEM.QUEUE pool a 10 10", "1 0");
 }
 
 /* ---- wake ------------------------------------------------------------------------------------ */
@@ -179,7 +170,7 @@ static void wake_hands_free_slots_to_the_first_in_line(void **state)
     struct fixture *f = many_queue(state);
 
     expect(f, "SEM.WAKE pool 3 60 60", "3");
-    unchanged(f, "SEM.WAKE pool 3 60 60", "0");
+    expect_unchanged(f, "SEM.WAKE pool 3 60 60", "0");
     expect(f, "SEM.WAKE pool 5 60 60", "2");
     expect(f, "SEM.STATS pool", "in_use 5 max 5 waiting 145");
     expect(f, "SEM.WAKE pool 1000 60 60", "145");
@@ -240,11 +231,11 @@ static void release_of_somebody_unknown_is_0(void **state)
 {
     struct fixture *f = *state;
 
-    unchanged(f, "SEM.RELEASE pool a", "0");
+    expect_unchanged(f, "SEM.RELEASE pool a", "0");
     run(f, "SEM.ACQUIRE pool a 1");
-    unchanged(f, "SEM.RELEASE pool b", "0");
+    expect_unchanged(f, "SEM.RELEASE pool b", "0");
     expect(f, "SEM.RELEASE pool a", "1");
-    unchanged(f, "SEM.RELEASE pool a", "0");
+    expect_unchanged(f, "SEM.RELEASE pool a", "0");
 }
 
 static void leaving_the_line_lets_those_behind_up(void **state)
@@ -255,7 +246,7 @@ static void leaving_the_line_lets_those_behind_up(void **state)
     run(f, "SEM.QUEUE pool b 60 60");
     run(f, "SEM.QUEUE pool c 60 60");
     expect(f, "SEM.RELEASE pool b", "1");
-    unchanged(f, "SEM.QUEUE pool c 60 60", "1 2");
+    expect_unchanged(f, "SEM.QUEUE pool c 60 60", "1 2");
     expect(f, "SEM.QUEUE pool b 60 60", "1 3");
 }
 
@@ -276,12 +267,12 @@ static void card_and_stats_read_and_change_nothing(void **state)
 {
     struct fixture *f = *state;
 
-    unchanged(f, "SEM.CARD pool", "0");
-    unchanged(f, "SEM.STATS pool", "in_use 0 max 0 waiting 0");
+    expect_unchanged(f, "SEM.CARD pool", "0");
+    expect_unchanged(f, "SEM.STATS pool", "in_use 0 max 0 waiting 0");
     run(f, "SEM.ACQUIRE pool a 2");
     run(f, "SEM.QUEUE pool b 60 60");
-    unchanged(f, "SEM.CARD pool", "1");
-    unchanged(f, "SEM.STATS pool", "in_use 1 max 2 waiting 1");
+    expect_unchanged(f, "SEM.CARD pool", "1");
+    expect_unchanged(f, "SEM.STATS pool", "in_use 1 max 2 waiting 1");
 }
 
 static void an_idle_semaphore_disappears(void **state)
@@ -297,7 +288,7 @@ static void an_idle_semaphore_disappears(void **state)
     run(f, "SEM.QUEUE pool a 1 1");
     expect(f, "SEM.STATS pool", "in_use 0 max 0 waiting 1");
     at(f, f->now_ms + 1000);
-    unchanged(f, "SEM.WAKE pool 4 60 60", "0");
+    expect_unchanged(f, "SEM.WAKE pool 4 60 60", "0");
     expect(f, "SEM.STATS pool", "in_use 0 max 0 waiting 0");
 }
 

@@ -3,15 +3,6 @@
  * SEM.ACQUIRE that waits: woken by a grant, or answered TIMEOUT and gone without a trace. */
 #include "core_fixture.h"
 
-/* The reply, and not a bit of the state is different after it. */
-static void unchanged(struct fixture *f, const char *words, const char *reply)
-{
-    core_advance(f->core, f->now_ms);
-    uint64_t before = core_digest(f->core);
-    expect(f, words, reply);
-    assert_true(core_digest(f->core) == before);
-}
-
 #define START INT64_C(1000000)
 
 /* a holds the only slot; b waits up to 100 ms for it, as ticket 1. */
@@ -118,8 +109,8 @@ static void a_wait_ends_at_the_millisecond_and_leaves_no_trace(void **state)
     at(f, START + 100);
     expect(f, "SEM.STATS pool", "in_use 1 max 1 waiting 0");
     expect_wakes(f, "1:0 TIMEOUT");
-    unchanged(f, "SEM.PING pool b 60 60", "0 0");
-    unchanged(f, "SEM.RELEASE pool b", "0");
+    expect_unchanged(f, "SEM.PING pool b 60 60", "0 0");
+    expect_unchanged(f, "SEM.RELEASE pool b", "0");
     expect(f, "SEM.RELEASE pool a", "1");
     expect_wakes(f, "");
     expect(f, "SEM.STATS pool", "in_use 0 max 0 waiting 0");
@@ -208,14 +199,14 @@ static void a_second_call_that_gets_the_slot_ends_the_first(void **state)
 
     expect(f, "SEM.ACQUIRE pool b 2", "1 2 2");
     expect_wakes(f, "1:0 TIMEOUT");
-    unchanged(f, "SEM.ACQUIRE pool b 2", "1 2 2");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 2", "1 2 2");
 }
 
 static void a_second_call_that_gets_no_slot_leaves_the_first_alone(void **state)
 {
     struct fixture *f = one_waits(state);
 
-    unchanged(f, "SEM.ACQUIRE pool b 1", "0 NO_SLOT");
+    expect_unchanged(f, "SEM.ACQUIRE pool b 1", "0 NO_SLOT");
     expect_wakes(f, "");
     run(f, "SEM.RELEASE pool a");
     expect_wakes(f, "1:1 1 2");
@@ -237,8 +228,8 @@ static void queue_by_a_waiting_id_answers_the_place_and_changes_nothing(void **s
     struct fixture *f = one_waits(state);
 
     run(f, "SEM.ACQUIRE pool c 1 WAIT 100");
-    unchanged(f, "SEM.QUEUE pool c 1h 1h", "1 2");
-    unchanged(f, "SEM.QUEUE pool b 1h 1h", "1 1");
+    expect_unchanged(f, "SEM.QUEUE pool c 1h 1h", "1 2");
+    expect_unchanged(f, "SEM.QUEUE pool b 1h 1h", "1 1");
 }
 
 static void a_wait_from_the_line_keeps_the_place_and_ends_it(void **state)
@@ -254,18 +245,30 @@ static void a_wait_from_the_line_keeps_the_place_and_ends_it(void **state)
     expect_wakes(f, "2:0 TIMEOUT");
 }
 
-static void ping_says_which_heartbeat_the_grant_will_use(void **state)
+static void ping_leaves_the_terms_of_a_waiting_call_alone(void **state)
 {
-    struct fixture *f = one_waits(state);
+    struct fixture *f = *state;
 
-    expect(f, "SEM.PING pool b 40ms 1h", "1 0");
-    at(f, START + 90);
+    at(f, START);
+    run(f, "SEM.ACQUIRE pool a 1");
+    expect(f, "SEM.ACQUIRE pool b 1 HEARTBEAT 20ms WAIT 1h", "WAIT");
+    expect_unchanged(f, "SEM.PING pool b 40ms 1h", "1 0");
     run(f, "SEM.RELEASE pool a");
     expect_wakes(f, "1:1 1 2");
-    at(f, START + 90 + 39);
+    expect(f, "SEM.ACQUIRE pool b 1 HEARTBEAT 20ms", "1 1 2");
+    at(f, START + 19);
     expect(f, "SEM.CARD pool", "1");
-    at(f, START + 90 + 40);
+    at(f, START + 20);
     expect(f, "SEM.CARD pool", "0");
+}
+
+static void a_retry_of_acquire_succeeds_after_a_ping_with_another_interval(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10", "1 1 1");
+    expect(f, "SEM.PING pool a 20 1h", "0 1");
+    expect(f, "SEM.ACQUIRE pool a 1 HEARTBEAT 10", "1 1 1");
 }
 
 static void ping_does_not_lengthen_the_wait(void **state)
@@ -313,7 +316,8 @@ int main(void)
         CASE(release_of_a_waiting_id_answers_it),
         CASE(queue_by_a_waiting_id_answers_the_place_and_changes_nothing),
         CASE(a_wait_from_the_line_keeps_the_place_and_ends_it),
-        CASE(ping_says_which_heartbeat_the_grant_will_use),
+        CASE(ping_leaves_the_terms_of_a_waiting_call_alone),
+        CASE(a_retry_of_acquire_succeeds_after_a_ping_with_another_interval),
         CASE(ping_does_not_lengthen_the_wait),
         CASE(calls_go_on_waiting_over_a_snapshot),
     };
