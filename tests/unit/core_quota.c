@@ -18,9 +18,9 @@ static struct fixture *half_used(void **state)
 
 static void an_unset_limit_is_0(void **state)
 {
-    unchanged(*state, "QUOTA.GET acme", "0 0 0");
-    unchanged(*state, "QUOTA.RESERVE acme 1", "-1 0 0");
-    unchanged(*state, "QUOTA.RESERVE acme 1 HOLD h1", "-1 0 0");
+    expect_unchanged(*state, "QUOTA.GET acme", "0 0 0");
+    expect_unchanged(*state, "QUOTA.RESERVE acme 1", "-1 0 0");
+    expect_unchanged(*state, "QUOTA.RESERVE acme 1 HOLD h1", "-1 0 0");
 }
 
 static void limit_answers_used_and_limit(void **state)
@@ -77,7 +77,7 @@ static void without_hold_every_reserve_counts(void **state)
 
 static void get_answers_used_limit_and_held(void **state)
 {
-    unchanged(half_used(state), "QUOTA.GET acme", "50 100 20");
+    expect_unchanged(half_used(state), "QUOTA.GET acme", "50 100 20");
 }
 
 static void refund_answers_what_is_used(void **state)
@@ -112,7 +112,7 @@ static void refund_does_not_touch_what_is_on_hold(void **state)
 
 static void refund_of_an_unknown_tenant_is_0(void **state)
 {
-    unchanged(*state, "QUOTA.REFUND acme 5", "0");
+    expect_unchanged(*state, "QUOTA.REFUND acme 5", "0");
 }
 
 static void an_amount_of_0_or_less_is_refused(void **state)

@@ -54,7 +54,7 @@ static void an_expired_hold_is_unknown_at_once(void **state)
 
 static void a_ttl_without_hold_makes_no_sense(void **state)
 {
-    unchanged(one_hold(state), "QUOTA.RESERVE acme 20 TTL 100", "0 INVALID_ARGUMENT");
+    expect_unchanged(one_hold(state), "QUOTA.RESERVE acme 20 TTL 100", "0 INVALID_ARGUMENT");
 }
 
 static void a_clock_stepping_back_only_delays_expiry(void **state)

@@ -17,50 +17,55 @@ static struct fixture *nearly_full(void **state)
 
 static void reserve_checks_quantity_before_zone(void **state)
 {
-    unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann 0 3", "0 INVALID_QUANTITY");
-    unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann -1 3", "0 INVALID_QUANTITY");
+    expect_unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann 0 3", "0 INVALID_QUANTITY");
+    expect_unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann -1 3", "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_quantity_before_booking(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 0 3", "0 INVALID_QUANTITY");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 0 3",
+                     "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_quantity_before_stock(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 9007199254740992 3",
-              "0 INVALID_QUANTITY");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 9007199254740992 3",
+                     "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_quantity_before_user_limit(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 0 0", "0 INVALID_QUANTITY");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 0 0",
+                     "0 INVALID_QUANTITY");
 }
 
 static void reserve_checks_zone_before_booking(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala nowhere b1 ann 3 3", "0 ZONE_NOT_FOUND");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala nowhere b1 ann 3 3",
+                     "0 ZONE_NOT_FOUND");
 }
 
 static void reserve_checks_zone_before_stock_and_user_limit(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala nowhere b2 bob 9 9", "0 ZONE_NOT_FOUND");
-    unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann 1 3", "0 ZONE_NOT_FOUND");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala nowhere b2 bob 9 9",
+                     "0 ZONE_NOT_FOUND");
+    expect_unchanged(*state, "SEATS.RESERVE gala nowhere b2 ann 1 3", "0 ZONE_NOT_FOUND");
 }
 
 static void reserve_checks_booking_before_stock(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 4 9", "0 BOOKING_EXISTS");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 4 9", "0 BOOKING_EXISTS");
 }
 
 static void reserve_checks_booking_before_user_limit(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 1 3", "0 BOOKING_EXISTS");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b1 ann 1 3", "0 BOOKING_EXISTS");
 }
 
 static void reserve_checks_stock_before_user_limit(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 3 3", "0 INSUFFICIENT_STOCK");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 ann 3 3",
+                     "0 INSUFFICIENT_STOCK");
 }
 
 /* ---- each check on its own ------------------------------------------------------------------- */
@@ -113,7 +118,8 @@ static void the_limit_is_the_one_of_each_command(void **state)
 
 static void a_limit_of_zero_lets_nobody_in(void **state)
 {
-    unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 1 0", "0 USER_LIMIT_EXCEEDED");
+    expect_unchanged(nearly_full(state), "SEATS.RESERVE gala floor b2 bob 1 0",
+                     "0 USER_LIMIT_EXCEEDED");
 }
 
 static void users_are_counted_per_event(void **state)

@@ -71,7 +71,7 @@ static void a_capacity_of_0_is_allowed(void **state)
 
 static void opening_again_changes_nothing(void **state)
 {
-    unchanged(half_sold(state), "SEATS.OPEN gala floor 10", "1 5 10");
+    expect_unchanged(half_sold(state), "SEATS.OPEN gala floor 10", "1 5 10");
 }
 
 static void zones_do_not_touch_each_other(void **state)

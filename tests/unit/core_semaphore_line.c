@@ -179,7 +179,7 @@ static void wake_hands_free_slots_to_the_first_in_line(void **state)
 
 static void wake_where_nobody_is_does_nothing(void **state)
 {
-    unchanged(*state, "SEM.WAKE pool 3 60 60", "0");
+    expect_unchanged(*state, "SEM.WAKE pool 3 60 60", "0");
     expect(*state, "SEM.STATS pool", "in_use 0 max 0 waiting 0");
 }
 
