@@ -21,7 +21,7 @@ define compile
 	@[ -e $(1) ] || { $(call quietly,meson setup $(1) $(2)); }
 	@echo "$(CURDIR)" >$(1)/.source
 	@$(call quietly,ninja -C $(1) build.ninja)
-	@$(if $(MAKE_TERMOUT),ninja -C $(1),$(call quietly,ninja -C $(1)))
+	@$(if $(MAKE_TERMOUT),ninja -C $(1),$(call quietly,ninja --quiet -C $(1)))
 	@cd $(1) && ln -sf src/holdfast src/libholdfast.a src/libholdfast.so src/libholdfast.so.? .
 endef
 
@@ -46,10 +46,11 @@ lint: ## install the linters and run them all
 	@$(MAKE) --no-print-directory with-tests
 	@tools/lint build
 
-bench: ## measure how many calls a second the engine takes [ARGS=...]
+bench: ## measure what it costs
 	@tools/install-packages build bench
 	@$(MAKE) --no-print-directory build
-	@build/holdfast bench $(ARGS)
+	@build/bench/core
+	@build/holdfast bench
 
 model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@tools/install-packages build test

@@ -45,7 +45,7 @@ static const char *const labels[FIGURES] = {
 static char (*bookings)[UUID_TEXT];
 static char (*users)[UUID_TEXT];
 
-/* ---- measuring ------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static double samples[FIGURES][ROUNDS_MAX];
 
@@ -79,7 +79,7 @@ static void make_ids(char (*ids)[UUID_TEXT], size_t count)
     }
 }
 
-/* ---- the peer: what one writes by hand ------------------------------------------------------------ */
+/* ---- the peer: what one writes by hand ------------------------------------------------------- */
 
 struct node {
     struct node *next;
@@ -163,7 +163,7 @@ static void measure_peer(enum figure figure, int round, size_t live)
     free(peer.buckets);
 }
 
-/* ---- the core ------------------------------------------------------------------------------------- */
+/* ---- the core -------------------------------------------------------------------------------- */
 
 struct rig {
     struct memory memory;
@@ -309,7 +309,7 @@ static void measure_live(int round, double *bytes_hold, double *bytes_user)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
     double bytes_hold = 0, bytes_user = 0;
 
     CHECK(rounds >= 1 && rounds <= ROUNDS_MAX);

@@ -17,9 +17,9 @@
  *     hf_close(hf);
  *
  * Rules that hold for every call:
- *
  * - A call returns HF_OK or the code of what went wrong, and then has changed nothing.
- *   hf_last_message() says it in words.
+ *   hf_last_message() says it in words. The one exception is BUSY for want of memory for the reply:
+ *   its message says that the command was carried out. Ask again with the same id.
  * - Arguments are borrowed for the length of the call; nothing you pass in is kept.
  * - In an argument struct a zero optional member means "the default". Times are in milliseconds.
  * - A reply struct is yours, filled in place, and may be NULL when you do not want it. Only the
@@ -46,7 +46,7 @@ extern "C" {
 #define HF_API
 #endif
 
-/* ---- bytes ---------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* Bytes that belong to somebody else; not NUL-terminated. */
 struct hf_bytes {
@@ -66,7 +66,7 @@ static inline struct hf_bytes hf_text(const char *text)
     return bytes;
 }
 
-/* ---- errors --------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* The one list of errors: X(code, HTTP status, default text). Every front reads it.
  * The first group refuses a well-formed command, the second is about the request or the server. */
@@ -128,7 +128,7 @@ HF_API int hf_error_status(enum hf_error code);
  * until the next call on this thread; never NULL. */
 HF_API const char *hf_last_message(void);
 
-/* ---- handles -------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 typedef struct hf_handle hf_handle;
 
@@ -153,7 +153,7 @@ struct hf_info {
     uint64_t memory_bytes; /* allocated for the state */
     uint64_t holds;        /* live bookings, quota holds, orders, slots, locks */
     uint64_t waiting;      /* in line for slots and in waiting rooms */
-    uint64_t expired;      /* holds that fell due since the handle was opened */
+    uint64_t expired;      /* holds, waiters, queue entries and passes that fell due so far */
 };
 HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
 
@@ -164,7 +164,7 @@ typedef void hf_audit_report(void *context, const char *finding);
 HF_API enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
                               uint64_t *findings);
 
-/* ---- the generic call ----------------------------------------------------------------------- */
+/* ---- the generic call ------------------------------------------------------------------------ */
 
 typedef struct hf_reply hf_reply;
 
@@ -191,7 +191,7 @@ HF_API const char *hf_reply_json(hf_reply *reply);
 /* Frees the reply. NULL is fine. */
 HF_API void hf_reply_free(hf_reply *reply);
 
-/* ---- bounds --------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 #define HF_ID_MAX 128                              /* bytes of an id */
 #define HF_ID_SIZE (HF_ID_MAX + 1)                 /* an id with its NUL */
@@ -304,7 +304,7 @@ struct hf_seats_user_reply {
 HF_API enum hf_error hf_seats_user(hf_handle *handle, const struct hf_seats_user_args *args,
                                    struct hf_seats_user_reply *reply);
 
-/* ---- quota: reserve and refund; scope: tenant ------------------------------------------------- */
+/* ---- quota: reserve and refund; scope: tenant ------------------------------------------------ */
 
 /* What most quota commands answer. */
 struct hf_quota_reply {
@@ -373,7 +373,7 @@ struct hf_quota_get_reply {
 HF_API enum hf_error hf_quota_get(hf_handle *handle, const struct hf_quota_get_args *args,
                                   struct hf_quota_get_reply *reply);
 
-/* ---- semaphore: N slots, strict FIFO, heartbeats; scope: name --------------------------------- */
+/* ---- semaphore: N slots, strict FIFO, heartbeats; scope: name -------------------------------- */
 
 /* SEM.ACQUIRE: take a slot. With wait_ms the calling thread waits in line up to that long. NO_SLOT
  * without a wait, TIMEOUT when it ran out; either way no trace of the caller is left. */
@@ -464,7 +464,7 @@ struct hf_sem_stats_reply {
 HF_API enum hf_error hf_sem_stats(hf_handle *handle, const struct hf_sem_stats_args *args,
                                   struct hf_sem_stats_reply *reply);
 
-/* ---- lock: one holder, its own key to unlock; scope: resource --------------------------------- */
+/* ---- lock: one holder, its own key to unlock; scope: resource -------------------------------- */
 
 /* LOCK.TRY: take the lock, or LOCKED. Without an id a random UUID is made. */
 struct hf_lock_try_args {
@@ -511,7 +511,7 @@ struct hf_lock_get_reply {
 HF_API enum hf_error hf_lock_get(hf_handle *handle, const struct hf_lock_get_args *args,
                                  struct hf_lock_get_reply *reply);
 
-/* ---- stock: flash sale; scope: product --------------------------------------------------------- */
+/* ---- stock: flash sale; scope: product ------------------------------------------------------- */
 
 /* STOCK.LOAD: set how much there is to sell. CAPACITY_IN_USE below what is taken or sold. */
 struct hf_stock_load_args {
@@ -582,7 +582,7 @@ struct hf_stock_adjust_reply {
 HF_API enum hf_error hf_stock_adjust(hf_handle *handle, const struct hf_stock_adjust_args *args,
                                      struct hf_stock_adjust_reply *reply);
 
-/* ---- waiting room; scope: event ----------------------------------------------------------------- */
+/* ---- waiting room; scope: event -------------------------------------------------------------- */
 
 /* ROOM.JOIN: stand in line. ALREADY_IN_QUEUE, QUEUE_FULL. */
 struct hf_room_join_args {
@@ -644,7 +644,7 @@ struct hf_room_check_reply {
 HF_API enum hf_error hf_room_check(hf_handle *handle, const struct hf_room_check_args *args,
                                    struct hf_room_check_reply *reply);
 
-/* ---- idempotency; scope: key -------------------------------------------------------------------- */
+/* ---- idempotency; scope: key ----------------------------------------------------------------- */
 
 /* IDEM.BEGIN: may I do this? HF_OK with state "NEW" (go ahead) or "COMPLETED" (here is the answer),
  * IN_PROGRESS with state "PROCESSING", KEY_REUSED. */

@@ -72,35 +72,10 @@ bool slab_reserve(struct slab *slab, uint32_t count)
     return true;
 }
 
-bool slab_take_at(struct slab *slab, uint32_t index)
-{
-    if (index < slab->top || index >= RECORDS_MAX) {
-        return false;
-    }
-    while (index >> SLAB_CHUNK_BITS >= slab->chunk_count) {
-        if (!add_chunk(slab)) {
-            return false;
-        }
-    }
-    slab->top = index + 1;
-    mark_used(slab, index);
-    return true;
-}
-
 static void push_free(struct slab *slab, uint32_t index)
 {
     memcpy(slab_at(slab, index), &slab->free, sizeof slab->free);
     slab->free = index;
-}
-
-void slab_rebuild_free(struct slab *slab)
-{
-    slab->free = NONE;
-    for (uint32_t index = slab->top; index-- > 0;) {
-        if (!slab_has(slab, index)) {
-            push_free(slab, index);
-        }
-    }
 }
 
 uint32_t slab_take(struct slab *slab)

@@ -37,11 +37,6 @@ void slab_give(struct slab *slab, uint32_t index);
 /* Room for `count` more, so that slab_take() cannot fail. */
 bool slab_reserve(struct slab *slab, uint32_t count);
 
-/* For rebuilding a slab with the indexes it had: takes this very index, in ascending order and
- * before any slab_take(). slab_rebuild_free() then makes those in between free. */
-bool slab_take_at(struct slab *slab, uint32_t index);
-void slab_rebuild_free(struct slab *slab);
-
 /* Is the index a record in use? Safe for any index. */
 bool slab_has(const struct slab *slab, uint32_t index);
 

@@ -4,9 +4,8 @@
 #include "base/check.h"
 
 #define SLOTS_FIRST 16
-#define MOVED_AT_ONCE                                                                              \
-    16 /* old slots looked at for each addition: the old array is gone long before                 \
-          the new one is full */
+/* Old slots looked at for each addition: the old array is gone long before the new one is full. */
+#define MOVED_AT_ONCE 16
 
 static size_t slots_bytes(struct table_slots slots)
 {
@@ -79,26 +78,31 @@ static bool grow(struct table *table)
     return true;
 }
 
+static inline bool has_room(const struct table *table, uint32_t count)
+{
+    uint64_t slots = table->slots.at ? (uint64_t)table->slots.mask + 1 : 0;
+    return ((uint64_t)table->count + count) * 4 <= slots * 3;
+}
+
 bool table_reserve(struct table *table, uint32_t count)
 {
-    for (;;) {
-        uint64_t slots = table->slots.at ? (uint64_t)table->slots.mask + 1 : 0;
-        if (((uint64_t)table->count + count) * 4 <= slots * 3) {
-            return true;
-        }
+    while (!has_room(table, count)) {
         if (!grow(table)) {
             return false;
         }
     }
+    return true;
 }
 
 bool table_add(struct table *table, uint32_t hash, uint32_t index)
 {
     CHECK(index < RECORDS_MAX);
-    if (!table_reserve(table, 1)) {
+    if (!has_room(table, 1) && !grow(table)) {
         return false;
     }
-    move_some(table, MOVED_AT_ONCE);
+    if (table->old.at != NULL) {
+        move_some(table, MOVED_AT_ONCE);
+    }
     place(table->slots, (struct table_slot){hash, index + 1});
     table->count++;
     return true;

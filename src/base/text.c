@@ -78,12 +78,16 @@ bool text_is_id(struct hf_bytes text)
     return true;
 }
 
-bool text_is_utf8(struct hf_bytes text)
+size_t text_utf8_size(struct hf_bytes text, size_t offset)
 {
     uint32_t point;
+    return decode((const uint8_t *)text.data + offset, text.size - offset, &point);
+}
 
+bool text_is_utf8(struct hf_bytes text)
+{
     for (size_t i = 0, size; i < text.size; i += size) {
-        size = decode((const uint8_t *)text.data + i, text.size - i, &point);
+        size = text_utf8_size(text, i);
         if (size == 0) {
             return false;
         }

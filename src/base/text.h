@@ -10,14 +10,16 @@
 bool text_is_id(struct hf_bytes text);
 
 bool text_is_utf8(struct hf_bytes text);
+/* The bytes of the character at an offset; 0 if they are no UTF-8. */
+size_t text_utf8_size(struct hf_bytes text, size_t offset);
 
 /* Is it the same word as `upper`, which is in upper case, whatever its own case? */
 bool text_is_word(struct hf_bytes text, const char *upper);
 
 bool text_equal(struct hf_bytes a, struct hf_bytes b);
 
-/* An optional '-' and digits. What does not fit in 64 bits becomes the nearest that does. False if
- * it is not of that form. */
+/* An optional '-' and digits. What is beyond 2^63-1 either way becomes that. False if it is not of
+ * that form. */
 bool text_to_integer(struct hf_bytes text, int64_t *number);
 
 /* An integer and an optional unit: ms, s, m, h. A bare number counts in `unit_ms`. As above for

@@ -15,21 +15,41 @@ typedef uint64_t words2 __attribute__((vector_size(16)));
     }
 
 /* Sixteen lower-case hex digits to their values; clears *valid if one is something else. */
-static bytes16 nibbles(const char text[16], bool *valid)
+static inline bytes16 nibbles(uint64_t first, uint64_t second, bool *valid)
 {
-    bytes16 c;
-
-    memcpy(&c, text, sizeof c);
-    bytes16 digit = (bytes16)(c >= EVERY('0')) & (bytes16)(c <= EVERY('9'));
-    bytes16 letter = (bytes16)(c >= EVERY('a')) & (bytes16)(c <= EVERY('f'));
+    bytes16 c = (bytes16)(words2){first, second};
+    bytes16 digit = (bytes16)(c - EVERY('0') <= EVERY(9)); /* what is below wraps round to above */
+    bytes16 letter = (bytes16)(c - EVERY('a') <= EVERY(5));
     words2 all = (words2)(digit | letter);
+
     *valid = *valid && (all[0] & all[1]) == UINT64_MAX;
     return (c & EVERY(0x0f)) + (letter & EVERY(9));
 }
 
+/* Bytes as they stand in memory. The parts of a UUID are put together in registers: going through
+ * memory in pieces of other sizes would stall. */
+static inline uint64_t load8(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static inline uint64_t load4(const char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define JOIN(low, high) ((low) | (high) << 32)
+#else
+#define JOIN(low, high) ((low) << 32 | (high))
+#endif
+
 bool uuid_read(const char *text, size_t size, uint8_t out[UUID_BYTES])
 {
-    char hex[32];
     bool valid = true;
 
     /* 01234567-9012-4567-9012-456789012345 */
@@ -37,12 +57,8 @@ bool uuid_read(const char *text, size_t size, uint8_t out[UUID_BYTES])
         text[23] != '-') {
         return false;
     }
-    memcpy(hex, text, 8);
-    memcpy(hex + 8, text + 9, 4);
-    memcpy(hex + 12, text + 14, 4);
-    memcpy(hex + 16, text + 19, 4);
-    memcpy(hex + 20, text + 24, 12);
-    bytes16 front = nibbles(hex, &valid), back = nibbles(hex + 16, &valid);
+    bytes16 front = nibbles(load8(text), JOIN(load4(text + 9), load4(text + 14)), &valid);
+    bytes16 back = nibbles(JOIN(load4(text + 19), load4(text + 24)), load8(text + 28), &valid);
     bytes16 high = __builtin_shufflevector(front, back, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22,
                                            24, 26, 28, 30);
     bytes16 low = __builtin_shufflevector(front, back, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23,

@@ -37,7 +37,8 @@ void wheel_add(struct wheel *wheel, uint32_t index, int64_t deadline_ms);
 void wheel_remove(struct wheel *wheel, uint32_t index);
 
 /* A record with deadline ≤ now_ms, disarmed, in the order of deadlines; NONE when there is no more.
- * Moves the wheel's time forward. */
+ * Moves the wheel's time forward, and must not be called with an earlier time than before. One that
+ * was armed when its deadline had passed already comes after those that were due. */
 uint32_t wheel_pop(struct wheel *wheel, int64_t now_ms);
 
 /* No timer is due before this time; WHEEL_NEVER when none is armed. A lower bound, not always

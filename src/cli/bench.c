@@ -200,6 +200,7 @@ static int run(struct bench *bench, const char *url, const char *load_name)
     for (; started < bench->threads; started++) {
         workers[started].bench = bench;
         make_ids(&workers[started]);
+        renew_ids(&workers[started]);
         if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) != 0) {
             break;
         }
@@ -228,8 +229,12 @@ int cli_bench(int argc, char **argv)
     const char *url = "embedded:", *load = loads[0];
     int option;
 
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        bool understood = option != '?';
+        bool understood = true;
+        if (option == '?') {
+            return cli_usage("bench: %s: unknown, or without its value", argv[optind - 1]);
+        }
         if (option == 'e') {
             url = optarg;
         } else if (option == 's') {

@@ -62,8 +62,9 @@ static int call_once(hf_handle *handle, size_t count, const struct hf_bytes *wor
     return code == HF_OK ? EXIT_DONE : code == HF_ERR ? EXIT_USAGE : EXIT_REFUSED;
 }
 
-/* Splits a line in place at white space; "double quotes" keep words together, with \" and
- * \\ inside. Returns the number of words, or -1 for an unfinished quote or too many. */
+/* Splits a line in place at white space; "double quotes" keep words together, with \" and \\ inside.
+ * Returns the number of words, or -1 for a quote that does not end, or not at a word's end, or for
+ * too many words. */
 static int split(char *line, struct hf_bytes *words)
 {
     int count = 0;
@@ -85,6 +86,9 @@ static int split(char *line, struct hf_bytes *words)
             return -1;
         }
         at += quoted;
+        if (*at != '\0' && strchr(" \t\r\n", *at) == NULL) {
+            return -1;
+        }
         words[count++] = (struct hf_bytes){start, (size_t)(out - start)};
         if (*at != '\0' && !quoted) {
             at++;
@@ -98,15 +102,21 @@ static int call_lines(hf_handle *handle, FILE *input, bool json)
     struct hf_bytes words[WORDS_MAX];
     char *line = NULL;
     size_t capacity = 0;
+    ssize_t size;
     int worst = EXIT_DONE;
 
-    while (getline(&line, &capacity, input) >= 0) {
-        int count = *line == '#' ? 0 : split(line, words);
+    for (unsigned number = 1; (size = getline(&line, &capacity, input)) >= 0; number++) {
+        bool whole = strlen(line) == (size_t)size; /* no NUL inside */
+        int count = *line == '#' ? 0 : whole ? split(line, words) : -1;
         int code = EXIT_DONE;
         if (count < 0) {
-            code = cli_usage("more than %d words, or a quote that does not end", WORDS_MAX);
+            code =
+                cli_usage("line %u: a NUL byte, more than %d words, or a quote that does not end "
+                          "where its word does",
+                          number, WORDS_MAX);
         } else if (count > 0) {
             code = call_once(handle, (size_t)count, words, json);
+            fflush(stdout); /* somebody may be waiting for the answer */
         }
         worst = code > worst ? code : worst;
     }
@@ -125,6 +135,7 @@ int cli_call(int argc, char **argv)
     hf_handle *handle;
     int option;
 
+    opterr = 0;
     /* The leading + ends the options at the command: what follows is its own. */
     while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
         if (option == 'e') {
@@ -132,7 +143,7 @@ int cli_call(int argc, char **argv)
         } else if (option == 'j') {
             json = true;
         } else {
-            return EXIT_USAGE;
+            return cli_usage("call: %s: unknown, or without its value", argv[optind - 1]);
         }
     }
     if (url == NULL) {

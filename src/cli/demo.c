@@ -167,7 +167,7 @@ static void *rush(void *context)
     return NULL;
 }
 
-/* ---- what is seen --------------------------------------------------------------------------------- */
+/* ---- what is seen ---------------------------------------------------------------------------- */
 
 static void zone_now(const struct sale *sale, struct hf_seats_zone_reply *zone)
 {

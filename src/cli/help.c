@@ -29,6 +29,9 @@ int cli_help(int argc, char **argv)
 
     memory_init(&memory);
     buffer_init(&out, &memory);
+    if (argc > 2) {
+        return cli_usage("help takes one command; what is '%s'?", argv[2]);
+    }
     if (argc < 2) {
         buffer_text(&out, overview);
         help_list(&out);
@@ -42,7 +45,9 @@ int cli_help(int argc, char **argv)
             help_command(spec, &out);
         }
     }
-    fwrite(out.data, 1, out.size, stdout);
+    if (out.size > 0) {
+        fwrite(out.data, 1, out.size, stdout);
+    }
     buffer_free(&out);
     return code;
 }

@@ -3,13 +3,15 @@
  * One word of what to do, then what it needs. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static int cli_version(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc > 1) {
+        return cli_usage("version takes no arguments; what is '%s'?", argv[1]);
+    }
     printf("holdfast %s\n", hf_version());
     return EXIT_DONE;
 }
@@ -25,12 +27,13 @@ static const struct {
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        cli_help(1, argv);
-        return EXIT_USAGE;
+        return cli_usage("what is to be done? `holdfast help` lists it");
     }
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
         if (strcmp(argv[1], subcommands[i].name) == 0) {
-            return subcommands[i].run(argc - 1, argv + 1);
+            int code = subcommands[i].run(argc - 1, argv + 1);
+            bool written = fflush(stdout) == 0 && !ferror(stdout);
+            return written ? code : cli_usage("cannot write: %s", strerror(errno));
         }
     }
     return cli_usage("unknown subcommand '%s'; `holdfast help` lists them", argv[1]);

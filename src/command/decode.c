@@ -247,7 +247,7 @@ static enum hf_error set_field(struct command *command, const struct arg_spec *a
     }
     int64_t number = field->number;
     if (arg->type == ARG_DURATION && __builtin_mul_overflow(number, 1000, &number)) {
-        number = INT64_MAX;
+        number = field->number < 0 ? -INT64_MAX : INT64_MAX;
     }
     return set_number(command, arg, number, problem);
 }

@@ -143,7 +143,7 @@ void help_list(struct buffer *out)
     }
 }
 
-/* ---- docs/commands.md ----------------------------------------------------------------------------- */
+/* ---- docs/commands.md ------------------------------------------------------------------------ */
 
 /* The title of a family, at its first command. */
 static const char *family_title(size_t i)
@@ -185,13 +185,13 @@ static void markdown_command(const struct command_spec *spec, struct buffer *out
         }
         buffer_text(out, " |\n");
     }
-    buffer_text(out, "\nReply: `");
+    buffer_text(out, "\n- Reply: `");
     describe_reply(spec, out);
     buffer_text(out, "`");
     if (spec->route != NULL) {
-        buffer_format(out, "  \nHTTP: `%s %s`", spec->method, spec->route);
+        buffer_format(out, "\n- HTTP: `%s %s`", spec->method, spec->route);
     }
-    buffer_format(out, "  \nRedis: `%s.lua` on `", spec->script);
+    buffer_format(out, "\n- Redis: `%s.lua` on `", spec->script);
     describe_keys(spec, out);
     buffer_text(out, "`\n");
 }

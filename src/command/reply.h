@@ -68,7 +68,7 @@ struct hf_bytes reply_bytes(const struct reply *reply, size_t i);
 /* The message of a refusal, NUL-terminated. Returns its length. */
 size_t reply_message(const struct reply *reply, char out[MESSAGE_SIZE]);
 
-/* ---- encoding, reply_encode.c -------------------------------------------------------------------- */
+/* ---- encoding, reply_encode.c ---------------------------------------------------------------- */
 
 /* RESP2. */
 void reply_to_resp(const struct reply *reply, const struct command_spec *spec, struct buffer *out);

@@ -2,9 +2,10 @@
  *
  * Replies as each front writes them. */
 #include "base/error.h"
+#include "base/text.h"
 #include "command/reply.h"
 
-/* ---- RESP ----------------------------------------------------------------------------------------- */
+/* ---- RESP ------------------------------------------------------------------------------------ */
 
 static void resp_line(struct buffer *out, uint8_t type, int64_t number)
 {
@@ -84,15 +85,17 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, s
     }
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
+/* A stored response may be any bytes; what is no UTF-8 becomes U+FFFD. */
 static void json_text(struct buffer *out, struct hf_bytes text)
 {
     static const char digits[] = "0123456789abcdef";
 
     buffer_byte(out, '"');
-    for (size_t i = 0; i < text.size; i++) {
+    for (size_t i = 0; i < text.size;) {
         uint8_t c = (uint8_t)text.data[i];
+        size_t size = 1;
         if (c == '"' || c == '\\') {
             buffer_byte(out, '\\');
             buffer_byte(out, c);
@@ -100,9 +103,13 @@ static void json_text(struct buffer *out, struct hf_bytes text)
             buffer_text(out, "\\u00");
             buffer_byte(out, (uint8_t)digits[c >> 4]);
             buffer_byte(out, (uint8_t)digits[c & 15]);
+        } else if ((size = text_utf8_size(text, i)) > 0) {
+            buffer_bytes(out, text.data + i, size);
         } else {
-            buffer_byte(out, c);
+            buffer_text(out, "\\ufffd");
+            size = 1;
         }
+        i += size;
     }
     buffer_byte(out, '"');
 }
@@ -165,7 +172,7 @@ void reply_to_json(const struct reply *reply, const struct command_spec *spec, s
     buffer_byte(out, ']');
 }
 
-/* ---- lines for a terminal -------------------------------------------------------------------------- */
+/* ---- lines for a terminal -------------------------------------------------------------------- */
 
 void reply_to_lines(const struct reply *reply, const struct command_spec *spec, struct buffer *out)
 {
@@ -191,7 +198,7 @@ void reply_to_lines(const struct reply *reply, const struct command_spec *spec, 
     }
 }
 
-/* ---- structs ---------------------------------------------------------------------------------------- */
+/* ---- structs --------------------------------------------------------------------------------- */
 
 void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out)
 {

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "command/command.h"
 
-/* ---- how a row is written: the member of the struct, then what is different from its name --------- */
+/* ---- how a row is written: the member of the struct, then what is different from its name ---- */
 
 #define AT(command, member) offsetof(struct hf_##command##_args, member)
 
@@ -107,7 +107,7 @@
 #define RANDOM COMMAND_RANDOM
 #define WAITS COMMAND_WAITS
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 #define KEY(variable, alone, clustered)                                                            \
     static const struct key_spec variable = {.standalone = (alone), .cluster = (clustered)}
@@ -129,7 +129,7 @@ KEY(queue_key, "queue:$event", "queue:{$event}");
 KEY(queue_user_key, "queue:user:$event:$user", "queue:user:{$event}:$user");
 KEY(idem_key, "idemp:$key", "idemp:{$key}");
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off */
 const struct command_spec command_table[COMMAND_COUNT] = {

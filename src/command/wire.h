@@ -29,7 +29,8 @@ struct wire_scratch {
 
 void wire_encode(const struct command *command, struct buffer *out);
 
-/* Fails with ERR if the bytes are no valid record. The command's texts are views of `data` and of
+/* Fails if the bytes are no valid record: with ERR, or with the code of the check that an argument
+ * did not pass. The command's texts are views of `data` and of
  * `scratch`. */
 enum hf_error wire_decode(struct command *command, struct hf_bytes data,
                           struct wire_scratch *scratch, struct problem *problem);

@@ -69,7 +69,7 @@ static void expect_all(struct audit *audit, enum kind kind, const char *what, in
     for (uint32_t i = slab_next(&(core)->stores[kind].slab, 0); i != NONE;                         \
          i = slab_next(&(core)->stores[kind].slab, i + 1))
 
-/* ---- totals --------------------------------------------------------------------------------------- */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
 /* What the records of a child kind add up to, for each record of the parent kind. */
 struct sums {
@@ -113,8 +113,7 @@ static void check_seats(struct audit *audit, struct sums *zones, struct sums *us
     struct core *core = audit->core;
     int64_t lapsed = 0;
 
-    EACH(core, BOOKINGS, i)
-    {
+    EACH (core, BOOKINGS, i) {
         const struct booking *booking = core_at(core, BOOKINGS, i);
         const struct zone *zone = core_at(core, ZONES, booking->zone);
         const struct seat_user *user = core_at(core, SEAT_USERS, booking->user);
@@ -124,28 +123,28 @@ static void check_seats(struct audit *audit, struct sums *zones, struct sums *us
         expect(audit, BOOKINGS, i, "confirmation", booking->sale != NONE,
                booking->record.state == BOOKING_CONFIRMED);
         if (booking->show != NONE) {
+            const struct show *show = core_at(core, SHOWS, booking->show);
             shows->of[booking->show][0]++;
+            expect(audit, BOOKINGS, i, "event of its show", show->record.scope,
+                   booking->record.scope);
         }
         lapsed += booking->record.state == BOOKING_LAPSED;
     }
-    EACH(core, ZONES, i)
-    {
+    EACH (core, ZONES, i) {
         const struct zone *zone = core_at(core, ZONES, i);
         int64_t available = zone->capacity - zone->reserved - zone->confirmed;
         expect(audit, ZONES, i, "reserved", zone->reserved, zones->of[i][0]);
         expect(audit, ZONES, i, "confirmed", zone->confirmed, zones->of[i][1]);
         expect(audit, ZONES, i, "oversold", available < 0 ? -available : 0, 0);
     }
-    EACH(core, SEAT_USERS, i)
-    {
+    EACH (core, SEAT_USERS, i) {
         const struct seat_user *user = core_at(core, SEAT_USERS, i);
         expect(audit, SEAT_USERS, i, "held", user->held, users->of[i][0]);
         expect(audit, SEAT_USERS, i, "confirmed", user->confirmed, users->of[i][1]);
         expect(audit, SEAT_USERS, i, "lifetime", user->lifetime, users->of[i][2]);
         expect(audit, SEAT_USERS, i, "bookings", user->bookings, users->of[i][3]);
     }
-    EACH(core, SHOWS, i)
-    {
+    EACH (core, SHOWS, i) {
         const struct show *show = core_at(core, SHOWS, i);
         expect(audit, SHOWS, i, "bookings", show->bookings, shows->of[i][0]);
     }
@@ -156,15 +155,13 @@ static void check_quota(struct audit *audit, struct sums *tenants)
 {
     struct core *core = audit->core;
 
-    EACH(core, QUOTA_HOLDS, i)
-    {
+    EACH (core, QUOTA_HOLDS, i) {
         const struct quota_hold *hold = core_at(core, QUOTA_HOLDS, i);
         int64_t *tenant = tenants->of[hold->record.scope];
         tenant[0] += hold->record.state == HOLD_OPEN ? hold->amount : 0;
         tenant[1]++;
     }
-    EACH(core, TENANTS, i)
-    {
+    EACH (core, TENANTS, i) {
         const struct tenant *tenant = core_at(core, TENANTS, i);
         expect(audit, TENANTS, i, "held", tenant->held, tenants->of[i][0]);
         expect(audit, TENANTS, i, "holds", tenant->holds, tenants->of[i][1]);
@@ -176,14 +173,12 @@ static void check_stock(struct audit *audit, struct sums *products)
 {
     struct core *core = audit->core;
 
-    EACH(core, ORDERS, i)
-    {
+    EACH (core, ORDERS, i) {
         const struct order *order = core_at(core, ORDERS, i);
         products->of[order->record.scope][0] +=
             order->record.state == ORDER_TAKEN ? order->quantity : 0;
     }
-    EACH(core, PRODUCTS, i)
-    {
+    EACH (core, PRODUCTS, i) {
         const struct product *product = core_at(core, PRODUCTS, i);
         int64_t available = product->loaded + product->adjusted - product->taken - product->sold;
         expect(audit, PRODUCTS, i, "taken", product->taken, products->of[i][0]);
@@ -191,7 +186,7 @@ static void check_stock(struct audit *audit, struct sums *products)
     }
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Everybody in a line stands where they think they do; `place` is at this offset in their record.
  */
@@ -203,7 +198,10 @@ static void check_line(struct audit *audit, enum kind kind, uint32_t owner, cons
     while ((index = line_walk(line, &place)) != NONE) {
         uint32_t own;
         memcpy(&own, (char *)core_at(audit->core, member_kind, index) + place_offset, sizeof own);
+        const struct record *member = core_at(audit->core, member_kind, index);
         count++;
+        expect(audit, member_kind, index, "state in line", member->state, 0);
+        expect(audit, member_kind, index, "what it stands in line for", member->scope, owner);
         expect(audit, member_kind, index, "place", own, place - 1);
         expect(audit, member_kind, index, "position", line_position(line, place - 1), count);
     }
@@ -215,15 +213,18 @@ static void check_semaphores(struct audit *audit, struct sums *semaphores)
     struct core *core = audit->core;
     int64_t tickets = 0;
 
-    EACH(core, SEM_CLIENTS, i)
-    {
+    EACH (core, SEM_CLIENTS, i) {
         const struct sem_client *client = core_at(core, SEM_CLIENTS, i);
         semaphores->of[client->record.scope][client->record.state == CLIENT_HOLDING]++;
         tickets += client->ticket != 0;
         expect(audit, SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
+        expect(audit, SEM_CLIENTS, i, "ticket past the last", client->ticket > core->ticket, 0);
+        expect(audit, SEM_CLIENTS, i, "slot with a ticket",
+               client->ticket != 0 && client->record.state == CLIENT_HOLDING, 0);
+        expect(audit, SEM_CLIENTS, i, "deadline", client->record.timer.deadline_ms,
+               sem_client_deadline(client));
     }
-    EACH(core, SEMAPHORES, i)
-    {
+    EACH (core, SEMAPHORES, i) {
         const struct semaphore *semaphore = core_at(core, SEMAPHORES, i);
         expect(audit, SEMAPHORES, i, "in use", semaphore->in_use, semaphores->of[i][1]);
         expect(audit, SEMAPHORES, i, "waiting", semaphore->line.count, semaphores->of[i][0]);
@@ -237,16 +238,13 @@ static void check_rooms(struct audit *audit, struct sums *rooms)
 {
     struct core *core = audit->core;
 
-    EACH(core, ROOM_ENTRIES, i)
-    {
+    EACH (core, ROOM_ENTRIES, i) {
         rooms->of[((struct record *)core_at(core, ROOM_ENTRIES, i))->scope][0]++;
     }
-    EACH(core, ROOM_PASSES, i)
-    {
+    EACH (core, ROOM_PASSES, i) {
         rooms->of[((struct record *)core_at(core, ROOM_PASSES, i))->scope][1]++;
     }
-    EACH(core, ROOMS, i)
-    {
+    EACH (core, ROOMS, i) {
         const struct room *room = core_at(core, ROOMS, i);
         expect(audit, ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
         expect(audit, ROOMS, i, "passes", room->passes, rooms->of[i][1]);
@@ -254,7 +252,22 @@ static void check_rooms(struct audit *audit, struct sums *rooms)
     }
 }
 
-/* ---- indexes and timers --------------------------------------------------------------------------- */
+static void check_keys(struct audit *audit)
+{
+    struct core *core = audit->core;
+
+    EACH (core, LOCKS, i) {
+        const struct lock *lock = core_at(core, LOCKS, i);
+        expect(audit, LOCKS, i, "fence past the last", lock->fence > core->fence, 0);
+    }
+    EACH (core, IDEM_KEYS, i) {
+        const struct idem *idem = core_at(core, IDEM_KEYS, i);
+        expect(audit, IDEM_KEYS, i, "response before the end",
+               idem->record.state != IDEM_COMPLETED && idem->response_size > 0, 0);
+    }
+}
+
+/* ---- indexes and timers ---------------------------------------------------------------------- */
 
 /* Which states of a kind have a deadline. */
 static bool wants_timer(enum kind kind, const struct record *record)
@@ -268,8 +281,7 @@ static void check_store(struct audit *audit, enum kind kind)
     const struct store *store = &audit->core->stores[kind];
     int64_t armed = 0, shown = 0, closed = 0;
 
-    EACH(audit->core, kind, i)
-    {
+    EACH (audit->core, kind, i) {
         const struct record *record = store_at(store, i);
         bool timed = record->timer.deadline_ms != 0 && !(record->marks & RECORD_CLOSED);
         expect(audit, kind, i, "timer", timed, wants_timer(kind, record));
@@ -306,6 +318,7 @@ uint64_t core_audit(struct core *core, hf_audit_report *report, void *context)
         check_stock(&audit, &sums[PRODUCTS]);
         check_semaphores(&audit, &sums[SEMAPHORES]);
         check_rooms(&audit, &sums[ROOMS]);
+        check_keys(&audit);
         for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
             check_store(&audit, kind);
         }

@@ -75,11 +75,13 @@ void codec_bytes(struct codec *codec, void *bytes, size_t size)
 /* A name is its kind, then 16 bytes of a UUID, or its text; a far one with its length. */
 static void read_name(struct codec *codec, struct name *name)
 {
+    *name = (struct name){.words = {0, 0}};
+    if (codec->failed) {
+        return;
+    }
     uint8_t kind = reader_byte(&codec->reader);
     uint64_t size =
         kind == NAME_FAR ? reader_varint(&codec->reader) : (kind == NAME_UUID ? NAME_PLACE : kind);
-
-    *name = (struct name){.words = {0, 0}};
     if (kind > NAME_FAR || size > HF_ID_MAX || (kind == NAME_FAR && size <= NAME_PLACE)) {
         codec->failed = true;
         return;
@@ -91,8 +93,11 @@ static void read_name(struct codec *codec, struct name *name)
     }
     struct name view = kind == NAME_UUID ? name_uuid(bytes)
                                          : name_view((struct hf_bytes){(const char *)bytes, size});
-    codec->failed |= view.kind != kind || !name_own(codec->core->memory, &view);
-    *name = codec->failed ? *name : view;
+    if (view.kind != kind || !name_own(codec->core->memory, &view)) {
+        codec->failed = true;
+        return;
+    }
+    *name = view;
 }
 
 void codec_name(struct codec *codec, struct name *name)
@@ -121,8 +126,6 @@ void codec_name(struct codec *codec, struct name *name)
 
 void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool optional)
 {
-    int64_t number = *index == NONE ? -1 : (int64_t)*index;
-
     if (codec->mode == CODEC_DIGEST) {
         struct name name = {.words = {0, 0}};
         if (*index != NONE) {
@@ -130,6 +133,10 @@ void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool 
         }
         codec_name(codec, &name);
         return;
+    }
+    int64_t number = *index == NONE ? -1 : (int64_t)*index;
+    if (codec->mode == CODEC_WRITE && *index != NONE) {
+        number = codec->ordinals[kind][*index];
     }
     codec_number(codec, &number, optional ? -1 : 0, RECORDS_MAX);
     if (codec->mode == CODEC_READ) {
@@ -139,10 +146,12 @@ void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool 
     }
 }
 
-/* ---- the fields of each kind ---------------------------------------------------------------------- */
+/* ---- the fields of each kind ----------------------------------------------------------------- */
 
 #define NUMBER(member) codec_number(codec, &(member), 0, HF_INTEGER_MAX)
 #define SIGNED(member) codec_number(codec, &(member), -HF_INTEGER_MAX, HF_INTEGER_MAX)
+#define DURATION(member) codec_number(codec, &(member), HF_TTL_MIN_MS, HF_TTL_MAX_MS)
+#define TIME(member) codec_number(codec, &(member), 0, TIME_MAX_MS)
 
 static void zone_fields(struct codec *codec, struct zone *zone)
 {
@@ -168,7 +177,7 @@ static void sale_fields(struct codec *codec, struct booking *booking)
         }
     }
     struct sale *sale = slab_at(&codec->core->sales, booking->sale);
-    NUMBER(sale->confirmed_ms);
+    TIME(sale->confirmed_ms);
     codec_word(codec, &sale->code);
     codec_name(codec, &sale->payment);
 }
@@ -184,10 +193,10 @@ static void booking_fields(struct codec *codec, struct booking *booking)
     codec_reference(codec, SEAT_USERS, &booking->user, false);
     codec_reference(codec, ZONES, &booking->zone, false);
     codec_reference(codec, SHOWS, &booking->show, true);
-    codec_number(codec, &ttl_ms, HF_TTL_MIN_MS, HF_TTL_MAX_MS);
+    DURATION(ttl_ms);
     NUMBER(booking->quantity);
     NUMBER(booking->unit_price);
-    NUMBER(booking->created_ms);
+    TIME(booking->created_ms);
     if (booking->record.state == BOOKING_CONFIRMED && !codec->failed) {
         sale_fields(codec, booking);
     }
@@ -211,7 +220,7 @@ static void tenant_fields(struct codec *codec, struct tenant *tenant)
 static void quota_hold_fields(struct codec *codec, struct quota_hold *hold)
 {
     NUMBER(hold->amount);
-    NUMBER(hold->ttl_ms);
+    DURATION(hold->ttl_ms);
     if (codec->mode == CODEC_READ && !codec->failed) {
         ((struct tenant *)core_at(codec->core, TENANTS, hold->record.scope))->holds++;
     }
@@ -224,13 +233,13 @@ static void semaphore_fields(struct codec *codec, struct semaphore *semaphore)
 
 static void sem_client_fields(struct codec *codec, struct sem_client *client)
 {
-    NUMBER(client->heartbeat_ms);
-    NUMBER(client->ttl_ms);
-    NUMBER(client->granted_ms);
+    DURATION(client->heartbeat_ms);
+    DURATION(client->ttl_ms);
+    TIME(client->granted_ms);
     NUMBER(client->fence);
-    NUMBER(client->alive_until_ms);
+    TIME(client->alive_until_ms);
     codec_word(codec, &client->ticket);
-    NUMBER(client->wait_until_ms);
+    TIME(client->wait_until_ms);
     if (codec->mode == CODEC_READ && !codec->failed) {
         struct semaphore *semaphore = core_at(codec->core, SEMAPHORES, client->record.scope);
         semaphore->in_use += client->record.state == CLIENT_HOLDING;
@@ -253,7 +262,7 @@ static void product_fields(struct codec *codec, struct product *product)
     SIGNED(product->adjusted);
     NUMBER(product->taken);
     NUMBER(product->sold);
-    NUMBER(product->shards);
+    codec_number(codec, &product->shards, 1, STOCK_SHARDS_MAX);
     NUMBER(product->watermark);
 }
 
@@ -261,7 +270,7 @@ static void order_fields(struct codec *codec, struct order *order)
 {
     codec_name(codec, &order->user);
     NUMBER(order->quantity);
-    NUMBER(order->ttl_ms);
+    DURATION(order->ttl_ms);
 }
 
 static void room_pass_fields(struct codec *codec, struct room_pass *pass)

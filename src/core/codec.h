@@ -14,6 +14,7 @@ struct codec {
     struct core *core;
     struct buffer *out;   /* CODEC_WRITE */
     struct reader reader; /* CODEC_READ */
+    uint32_t **ordinals;  /* CODEC_WRITE: of each kind, its place among the records by index */
     bool failed;          /* CODEC_READ: damaged, or no memory */
     uint64_t digest;      /* CODEC_DIGEST: of the record so far */
 };
@@ -25,8 +26,8 @@ void codec_small(struct codec *codec, uint8_t *number, uint8_t max);
 void codec_name(struct codec *codec, struct name *name);
 void codec_bytes(struct codec *codec, void *bytes, size_t size);
 
-/* The index of a record of `kind`, which was walked before; a digest takes in its name instead.
- * NONE only if `optional`. */
+/* A record of `kind`, which was walked before: by its ordinal, or in a digest by its name. NONE
+ * only if `optional`. */
 void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool optional);
 
 /* The fields of a record of a kind, those of struct record apart. */

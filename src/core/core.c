@@ -6,29 +6,31 @@
 #include "base/check.h"
 #include "core/state.h"
 
-/* Times are kept in 48 bits by the timers. */
-#define TIME_MAX_MS ((int64_t)1 << 47)
-
 const struct kind_spec kinds[KIND_COUNT] = {
-    [EVENTS] = {"event", sizeof(struct seat_event), NO_KIND, false, NULL, NULL},
-    [ZONES] = {"zone", sizeof(struct zone), EVENTS, false, NULL, NULL},
-    [SEAT_USERS] = {"user", sizeof(struct seat_user), EVENTS, false, NULL, NULL},
-    [SHOWS] = {"show", sizeof(struct show), EVENTS, false, NULL, NULL},
-    [BOOKINGS] = {"booking", sizeof(struct booking), EVENTS, true, booking_due, booking_let_go},
-    [TENANTS] = {"tenant", sizeof(struct tenant), NO_KIND, false, NULL, NULL},
-    [QUOTA_HOLDS] = {"quota hold", sizeof(struct quota_hold), TENANTS, true, quota_hold_due,
-                     quota_hold_let_go},
-    [SEMAPHORES] = {"semaphore", sizeof(struct semaphore), NO_KIND, false, NULL, semaphore_let_go},
-    [SEM_CLIENTS] = {"semaphore client", sizeof(struct sem_client), SEMAPHORES, false,
-                     sem_client_due, NULL},
-    [LOCKS] = {"lock", sizeof(struct lock), NO_KIND, true, lock_due, lock_let_go},
-    [PRODUCTS] = {"product", sizeof(struct product), NO_KIND, false, NULL, NULL},
-    [ORDERS] = {"order", sizeof(struct order), PRODUCTS, true, order_due, order_let_go},
-    [ROOMS] = {"room", sizeof(struct room), NO_KIND, false, NULL, room_let_go},
-    [ROOM_ENTRIES] = {"queue entry", sizeof(struct room_entry), ROOMS, false, room_entry_due, NULL},
-    [ROOM_PASSES] = {"pass", sizeof(struct room_pass), ROOMS, false, room_pass_due,
+    [EVENTS] = {"event", sizeof(struct seat_event), NO_KIND, 0, false, NULL, NULL},
+    [ZONES] = {"zone", sizeof(struct zone), EVENTS, 0, false, NULL, NULL},
+    [SEAT_USERS] = {"user", sizeof(struct seat_user), EVENTS, 0, false, NULL, NULL},
+    [SHOWS] = {"show", sizeof(struct show), EVENTS, 0, false, NULL, NULL},
+    [BOOKINGS] = {"booking", sizeof(struct booking), EVENTS, BOOKING_LAPSED, true, booking_due,
+                  booking_let_go},
+    [TENANTS] = {"tenant", sizeof(struct tenant), NO_KIND, 0, false, NULL, NULL},
+    [QUOTA_HOLDS] = {"quota hold", sizeof(struct quota_hold), TENANTS, HOLD_CANCELLED, true,
+                     quota_hold_due, quota_hold_let_go},
+    [SEMAPHORES] = {"semaphore", sizeof(struct semaphore), NO_KIND, 0, false, NULL,
+                    semaphore_let_go},
+    [SEM_CLIENTS] = {"semaphore client", sizeof(struct sem_client), SEMAPHORES, CLIENT_HOLDING,
+                     false, sem_client_due, NULL},
+    [LOCKS] = {"lock", sizeof(struct lock), NO_KIND, 0, true, lock_due, lock_let_go},
+    [PRODUCTS] = {"product", sizeof(struct product), NO_KIND, 0, false, NULL, NULL},
+    [ORDERS] = {"order", sizeof(struct order), PRODUCTS, ORDER_GIVEN, true, order_due,
+                order_let_go},
+    [ROOMS] = {"room", sizeof(struct room), NO_KIND, 0, false, NULL, room_let_go},
+    [ROOM_ENTRIES] = {"queue entry", sizeof(struct room_entry), ROOMS, 0, false, room_entry_due,
+                      NULL},
+    [ROOM_PASSES] = {"pass", sizeof(struct room_pass), ROOMS, 0, false, room_pass_due,
                      room_pass_let_go},
-    [IDEM_KEYS] = {"idempotency key", sizeof(struct idem), NO_KIND, false, idem_due, idem_let_go},
+    [IDEM_KEYS] = {"idempotency key", sizeof(struct idem), NO_KIND, IDEM_COMPLETED, false, idem_due,
+                   idem_let_go},
 };
 
 struct core *core_create(struct memory *memory, const uint64_t seed[2])
@@ -70,7 +72,7 @@ void core_destroy(struct core *core)
     memory_free(core->memory, core, sizeof *core);
 }
 
-/* ---- records -------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id)
 {
@@ -113,7 +115,7 @@ void core_forget(struct core *core, enum kind kind, uint32_t index)
     store_remove(&core->stores[kind], index);
 }
 
-/* ---- time ----------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* All that is due at this very time. */
 static void expire_at(struct core *core, int64_t time_ms)
@@ -129,7 +131,9 @@ static void expire_at(struct core *core, int64_t time_ms)
             core_forget(core, kind, store->closed);
         }
     }
-    sem_settle(core);
+    if (core->touched != NONE) {
+        sem_settle(core);
+    }
 }
 
 static int64_t earliest(const struct core *core)
@@ -163,7 +167,7 @@ int64_t core_next_due(const struct core *core)
     return core->next_due_ms;
 }
 
-/* ---- commands ------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 typedef CORE_COMMAND(core_function);
 
@@ -203,7 +207,7 @@ void core_apply(struct core *core, const struct command *command, int64_t now_ms
     functions[command_id(command->spec)](core, &command->args, command->entropy, reply);
 }
 
-/* ---- replies -------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 void reply_name(struct reply *reply, const struct name *name)
 {
@@ -228,7 +232,7 @@ void reply_busy(struct reply *reply)
     reply_refuse(reply, HF_BUSY, "out of memory; nothing was changed, try again later");
 }
 
-/* ---- wakeups -------------------------------------------------------------------------------------- */
+/* ---- wakeups --------------------------------------------------------------------------------- */
 
 bool core_reserve_wakeup(struct core *core)
 {
@@ -278,7 +282,7 @@ void wakeup_reply(const struct wakeup *wakeup, struct reply *reply)
     reply_number(reply, wakeup->fence);
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 const char *event_name(enum event_kind kind)
 {
@@ -352,7 +356,7 @@ uint64_t core_events_dropped(const struct core *core)
     return core->events_dropped;
 }
 
-/* ---- figures -------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 void core_info(const struct core *core, struct hf_info *info)
 {

@@ -27,7 +27,7 @@ void core_advance(struct core *core, int64_t now_ms);
 /* Nothing falls due before this time; INT64_MAX if nothing ever does. */
 int64_t core_next_due(const struct core *core);
 
-/* ---- what leaves the core without having been asked for ------------------------------------------- */
+/* ---- what leaves the core without having been asked for -------------------------------------- */
 
 /* The answer to a command that waited. */
 struct wakeup {
@@ -75,7 +75,7 @@ void core_collect_events(struct core *core, bool collect);
 bool core_next_event(struct core *core, struct event *event);
 uint64_t core_events_dropped(const struct core *core);
 
-/* ---- the state as a whole ------------------------------------------------------------------------- */
+/* ---- the state as a whole -------------------------------------------------------------------- */
 
 /* Appends the whole state to `out`; false when there is no memory. Format: snapshot.c. */
 bool core_snapshot(struct core *core, struct buffer *out);

@@ -55,17 +55,6 @@ void name_free(struct memory *memory, struct name *name)
     *name = (struct name){.words = {0, 0}};
 }
 
-bool name_same(const struct name *a, const struct name *b)
-{
-    if (a->kind != b->kind) {
-        return false;
-    }
-    if (a->kind == NAME_FAR) {
-        return a->far.size == b->far.size && memcmp(a->far.data, b->far.data, a->far.size) == 0;
-    }
-    return a->words[0] == b->words[0] && a->words[1] == b->words[1];
-}
-
 size_t name_write(const struct name *name, char out[HF_ID_MAX])
 {
     if (name->kind == NAME_UUID) {
@@ -81,29 +70,15 @@ size_t name_write(const struct name *name, char out[HF_ID_MAX])
     return name->kind;
 }
 
-/* Both halves of the full product, folded: every input bit reaches every output bit. */
-static uint64_t fold(uint64_t a, uint64_t b)
+uint64_t name_far_hash(const uint64_t key[2], const struct name *name)
 {
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
+    uint64_t hash = name->far.size;
 
-uint32_t name_hash(const uint64_t key[2], uint32_t scope, const struct name *name)
-{
-    uint64_t low = name->words[0], high = name->words[1];
-
-    if (name->kind == NAME_FAR) {
-        low = high = 0;
-        for (uint64_t i = 0; i < name->far.size; i += 16) {
-            uint64_t part[2] = {0, 0};
-            uint64_t left = name->far.size - i;
-            memcpy(part, name->far.data + i, left < 16 ? left : 16);
-            low = fold(low ^ part[0] ^ key[0], part[1] ^ key[1]);
-            high += low;
-        }
+    for (uint64_t i = 0; i < name->far.size; i += 16) {
+        uint64_t part[2] = {0, 0};
+        uint64_t left = name->far.size - i;
+        memcpy(part, name->far.data + i, left < 16 ? left : 16);
+        hash = name_fold(hash ^ part[0] ^ key[0], part[1] ^ key[1]);
     }
-    uint64_t mixed = fold(low ^ key[0], high ^ key[1]);
-    uint64_t tail = ((uint64_t)scope << 8 | name->kind) ^ key[0];
-    return (uint32_t)(fold(mixed ^ tail, key[1] | 1) >> 16);
+    return hash;
 }

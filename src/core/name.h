@@ -35,12 +35,38 @@ struct name name_uuid(const uint8_t bytes[NAME_PLACE]);
 bool name_own(struct memory *memory, struct name *name);
 void name_free(struct memory *memory, struct name *name);
 
-bool name_same(const struct name *a, const struct name *b);
+static inline bool name_same(const struct name *a, const struct name *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    if (a->kind == NAME_FAR) {
+        return a->far.size == b->far.size && memcmp(a->far.data, b->far.data, a->far.size) == 0;
+    }
+    return a->words[0] == b->words[0] && a->words[1] == b->words[1];
+}
 
 /* Writes the text, without a NUL, and returns its length. */
 size_t name_write(const struct name *name, char out[HF_ID_MAX]);
 
+/* Both halves of the full product, folded: every input bit reaches every output bit. */
+static inline uint64_t name_fold(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t name_far_hash(const uint64_t key[2], const struct name *name);
+
 /* A hash under a secret key, so that nobody can choose ids that collide. */
-uint32_t name_hash(const uint64_t key[2], uint32_t scope, const struct name *name);
+static inline uint32_t name_hash(const uint64_t key[2], uint32_t scope, const struct name *name)
+{
+    uint64_t mixed = name->kind == NAME_FAR
+                         ? name_far_hash(key, name)
+                         : name_fold(name->words[0] ^ key[0], name->words[1] ^ key[1]);
+    uint64_t tail = ((uint64_t)scope << 8 | name->kind) ^ key[0];
+    return (uint32_t)(name_fold(mixed ^ tail, key[1] | 1) >> 16);
+}
 
 #endif

@@ -82,7 +82,7 @@ CORE_COMMAND(quota_get)
     reply_number(reply, tenant->held);
 }
 
-/* ---- reserve and refund --------------------------------------------------------------------------- */
+/* ---- reserve and refund ---------------------------------------------------------------------- */
 
 /* Is there a hold under this id that a RESERVE must answer to? It then has. */
 static bool answer_known(const struct core *core, const struct tenant *tenant, uint32_t known,
@@ -161,7 +161,7 @@ CORE_COMMAND(quota_refund)
     drop_tenant(core, index);
 }
 
-/* ---- the end of a hold ---------------------------------------------------------------------------- */
+/* ---- the end of a hold ----------------------------------------------------------------------- */
 
 /* COMMIT and CANCEL: an open hold goes to `state`; one that is there already stays. */
 static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_bytes hold_id,

@@ -130,7 +130,7 @@ CORE_COMMAND(room_leave)
     reply_number(reply, index != NONE);
 }
 
-/* ---- admission ------------------------------------------------------------------------------------ */
+/* ---- admission ------------------------------------------------------------------------------- */
 
 /* The n-th pass of an ADMIT: unguessable, and the same when the journal is replayed. */
 static void make_pass(const uint8_t *entropy, uint64_t n, uint8_t token[TOKEN_BYTES])
@@ -212,7 +212,7 @@ CORE_COMMAND(room_check)
     reply_number(reply, pass != NONE && is_token(pass_at(core, pass)->token, a->pass));
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 void room_entry_due(struct core *core, uint32_t index)
 {

@@ -36,7 +36,7 @@ static uint32_t find_zone(const struct core *core, uint32_t event, struct hf_byt
     return event == NONE ? NONE : core_find(core, ZONES, event, zone);
 }
 
-/* ---- zones ---------------------------------------------------------------------------------------- */
+/* ---- zones ----------------------------------------------------------------------------------- */
 
 static uint32_t obtain_zone(struct core *core, struct hf_bytes event_id, struct hf_bytes zone_id)
 {
@@ -101,7 +101,7 @@ CORE_COMMAND(seats_user)
     reply_number(reply, user ? user->confirmed : 0);
 }
 
-/* ---- reserve -------------------------------------------------------------------------------------- */
+/* ---- reserve --------------------------------------------------------------------------------- */
 
 /* Same id, same arguments? What the booking did not record is not compared. */
 static bool same_booking(const struct core *core, const struct booking *booking,
@@ -257,7 +257,7 @@ CORE_COMMAND(seats_reserve)
     answer_reserved(reply, zone, user);
 }
 
-/* ---- after the reserve ---------------------------------------------------------------------------- */
+/* ---- after the reserve ----------------------------------------------------------------------- */
 
 /* The booking a command is about, or NULL and a refusal. Released ones are found only on request.
  */
@@ -459,7 +459,7 @@ CORE_COMMAND(seats_get)
     }
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 /* The deadline gives the seats back; the user's count keeps them for the grace. */
 void booking_due(struct core *core, uint32_t index)

@@ -40,22 +40,21 @@ static void drop_if_idle(struct core *core, uint32_t index)
     }
 }
 
-/* ---- slots ---------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A waiter lives as long as its call, or until its heartbeat; a holder until its heartbeat or TTL.
- */
-static void arm(struct core *core, uint32_t index)
+/* A waiter lives as long as its call, or its heartbeat; a holder until its heartbeat or TTL. */
+int64_t sem_client_deadline(const struct sem_client *client)
 {
-    const struct sem_client *client = client_at(core, index);
-    int64_t deadline = client->alive_until_ms;
-
     if (is_holder(client)) {
         int64_t end = client->granted_ms + client->ttl_ms;
-        deadline = end < deadline ? end : deadline;
-    } else if (client->ticket != 0) {
-        deadline = client->wait_until_ms;
+        return end < client->alive_until_ms ? end : client->alive_until_ms;
     }
-    core_arm(core, SEM_CLIENTS, index, deadline);
+    return client->ticket != 0 ? client->wait_until_ms : client->alive_until_ms;
+}
+
+static void arm(struct core *core, uint32_t index)
+{
+    core_arm(core, SEM_CLIENTS, index, sem_client_deadline(client_at(core, index)));
 }
 
 static void end_wait(struct core *core, struct sem_client *client, struct wakeup wakeup)
@@ -111,7 +110,7 @@ static void remove_client(struct core *core, uint32_t index, const char *why)
     core_forget(core, SEM_CLIENTS, index);
 }
 
-/* ---- time ----------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 void sem_client_due(struct core *core, uint32_t index)
 {
@@ -131,8 +130,58 @@ void sem_client_due(struct core *core, uint32_t index)
     remove_client(core, index, "waited and got no slot");
 }
 
+static bool comes_before(const struct core *core, uint32_t a, uint32_t b)
+{
+    char texts[2][HF_ID_MAX];
+    struct name first = record_name(&semaphore_at(core, a)->record);
+    struct name second = record_name(&semaphore_at(core, b)->record);
+    size_t size = name_write(&first, texts[0]), other = name_write(&second, texts[1]);
+    int order = memcmp(texts[0], texts[1], size < other ? size : other);
+
+    return order != 0 ? order < 0 : size < other;
+}
+
+/* Two sorted lists of touched semaphores as one. */
+static uint32_t merge(struct core *core, uint32_t a, uint32_t b)
+{
+    uint32_t head = NONE, *end = &head;
+
+    while (a != NONE && b != NONE) {
+        uint32_t *smaller = comes_before(core, a, b) ? &a : &b;
+        *end = *smaller;
+        end = &semaphore_at(core, *end)->next_touched;
+        *smaller = *end;
+    }
+    *end = a != NONE ? a : b;
+    return head;
+}
+
+/* The touched semaphores in the order of their names: who gets which fence must follow from the
+ * state alone, not from how it came about. */
+static uint32_t sorted(struct core *core, uint32_t head)
+{
+    uint32_t runs[32]; /* runs[i] is a sorted list of 2^i, or NONE */
+
+    memset(runs, 0xff, sizeof runs);
+    while (head != NONE) {
+        uint32_t run = head;
+        size_t i = 0;
+        head = semaphore_at(core, run)->next_touched;
+        semaphore_at(core, run)->next_touched = NONE;
+        for (; runs[i] != NONE; runs[i++] = NONE) {
+            run = merge(core, runs[i], run);
+        }
+        runs[i] = run;
+    }
+    for (size_t i = 0; i < 32; i++) {
+        head = merge(core, runs[i], head);
+    }
+    return head;
+}
+
 void sem_settle(struct core *core)
 {
+    core->touched = sorted(core, core->touched);
     while (core->touched != NONE) {
         uint32_t index = core->touched;
         struct semaphore *semaphore = semaphore_at(core, index);
@@ -145,7 +194,7 @@ void sem_settle(struct core *core)
     }
 }
 
-/* ---- joining -------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
 /* The semaphore and the client under these names, made if need be, with room in line for one more.
  * Nothing is left behind when memory runs out. A client that is new is neither in line nor holding.
@@ -306,7 +355,7 @@ CORE_COMMAND(sem_queue)
     reply_number(reply, line_position(&semaphore_at(core, which)->line, client->place));
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 CORE_COMMAND(sem_wake)
 {

@@ -2,19 +2,18 @@
  *
  * The whole state as bytes, back again, and as one number.
  *
- *     magic      8 bytes "HOLDFAST"
- *     version    varint, SNAPSHOT_VERSION
+ *     magic                      8 bytes "HOLDFAST"
+ *     version                    varint, SNAPSHOT_VERSION
  *     time, last fence           zigzag varints
  *     last ticket                varint
  *     for each kind, in the order of enum kind:
  *         count                  varint
- *         record                 as many: index (varint, less the one before and 1), scope (zigzag
- *                                varint), state, flags, marks (zigzag varints), deadline in ms or 0
- *                                (zigzag varint), name unless hidden, the fields of the kind
- * (codec.c) closed                 varint count, then the indexes, oldest first for each semaphore,
- * then for each room, in the order of their indexes: line                   varint count, then the
- * indexes of those in line, in order crc32c                     4 bytes, little-endian, over all
- * before
+ *         record                 as many: scope, state, flags, marks, deadline in ms or 0 (zigzag
+ *                                varints), name unless hidden, fields of the kind (codec.c)
+ *         closed                 varint count, then their ordinals, oldest first
+ *     for each semaphore, then for each room, in their order above:
+ *         line                   varint count, then the ordinals of those in line, in order
+ *     crc32c                     4 bytes, little-endian, over all before
  *
  * A valid snapshot
  *   1. has the magic, a known version and the right checksum, and ends behind it,
@@ -22,10 +21,11 @@
  *   3. has every number within its bounds,
  *   4. passes the audit: every total agrees with the records.
  *
- * Records come back under the indexes they had. What can be counted from the records (references,
- * slots in use) is counted, not stored. */
+ * A record is referred to by its ordinal: how many of its kind stand before it. What can be
+ * counted from the records (references, slots in use) is counted, not stored. */
 #include "base/check.h"
 #include "base/crc32c.h"
+#include "base/little_endian.h"
 #include "core/codec.h"
 
 #define SNAPSHOT_VERSION 1
@@ -41,10 +41,10 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
     if (kinds[kind].parent != NO_KIND) {
         codec_reference(codec, kinds[kind].parent, &record->scope, false);
     }
-    codec_small(codec, &record->state, BOOKING_LAPSED);
+    codec_small(codec, &record->state, kinds[kind].last_state);
     codec_small(codec, &record->flags, 1);
     codec_small(codec, &record->marks, RECORD_HIDDEN | RECORD_CLOSED);
-    codec_number(codec, &record->timer.deadline_ms, 0, HF_INTEGER_MAX >> 6);
+    codec_number(codec, &record->timer.deadline_ms, 0, TIME_MAX_MS);
     if (!(record->marks & RECORD_HIDDEN) && !codec->failed) {
         codec_name(codec, &name);
         record->name_words[0] = name.words[0];
@@ -62,24 +62,27 @@ static struct line *line_of(const struct core *core, enum kind kind, uint32_t in
                               : &((struct room *)core_at(core, kind, index))->line;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_kind(struct codec *codec, enum kind kind)
 {
     const struct store *store = &codec->core->stores[kind];
-    uint32_t last = NONE, at = store->closed;
+    uint32_t at = store->closed;
 
     buffer_varint(codec->out, store->slab.count);
     for (uint32_t i = slab_next(&store->slab, 0); i != NONE; i = slab_next(&store->slab, i + 1)) {
-        buffer_varint(codec->out, i - last - 1);
         walk_record(codec, kind, i);
-        last = i;
     }
     buffer_varint(codec->out, store->closed_count);
     for (uint32_t i = 0; i < store->closed_count; i++) {
-        buffer_varint(codec->out, at);
+        buffer_varint(codec->out, codec->ordinals[kind][at]);
         at = ((struct record *)store_at(store, at))->timer.next;
     }
+}
+
+static enum kind member_of(enum kind kind)
+{
+    return kind == SEMAPHORES ? SEM_CLIENTS : ROOM_ENTRIES;
 }
 
 static void write_lines(struct codec *codec, enum kind kind)
@@ -91,37 +94,69 @@ static void write_lines(struct codec *codec, enum kind kind)
         uint32_t place = 0, index;
         buffer_varint(codec->out, line->count);
         while ((index = line_walk(line, &place)) != NONE) {
-            buffer_varint(codec->out, index);
+            buffer_varint(codec->out, codec->ordinals[member_of(kind)][index]);
         }
     }
 }
 
+/* For each record of a kind, how many stand before it. NULL when there is no memory. */
+static uint32_t *number_records(const struct core *core, enum kind kind)
+{
+    const struct slab *slab = &core->stores[kind].slab;
+    uint32_t *ordinals = memory_get(core->memory, ((size_t)slab->top + 1) * sizeof(*ordinals));
+    uint32_t next = 0;
+
+    for (uint32_t i = slab_next(slab, 0); ordinals != NULL && i != NONE;
+         i = slab_next(slab, i + 1)) {
+        ordinals[i] = next++;
+    }
+    return ordinals;
+}
+
+static void write_all(struct codec *codec)
+{
+    struct core *core = codec->core;
+
+    buffer_bytes(codec->out, magic, sizeof magic);
+    buffer_varint(codec->out, SNAPSHOT_VERSION);
+    buffer_signed(codec->out, core->now_ms);
+    buffer_signed(codec->out, core->fence);
+    buffer_varint(codec->out, core->ticket);
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        write_kind(codec, kind);
+    }
+    write_lines(codec, SEMAPHORES);
+    write_lines(codec, ROOMS);
+}
+
 bool core_snapshot(struct core *core, struct buffer *out)
 {
-    struct codec codec = {.mode = CODEC_WRITE, .core = core, .out = out};
+    uint32_t *ordinals[KIND_COUNT] = {NULL};
+    struct codec codec = {.mode = CODEC_WRITE, .core = core, .out = out, .ordinals = ordinals};
     size_t start = out->size;
+    bool enough = true;
 
-    buffer_bytes(out, magic, sizeof magic);
-    buffer_varint(out, SNAPSHOT_VERSION);
-    buffer_signed(out, core->now_ms);
-    buffer_signed(out, core->fence);
-    buffer_varint(out, core->ticket);
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        write_kind(&codec, kind);
+    for (enum kind kind = 0; kind < KIND_COUNT && enough; kind++) {
+        ordinals[kind] = number_records(core, kind);
+        enough = ordinals[kind] != NULL;
     }
-    write_lines(&codec, SEMAPHORES);
-    write_lines(&codec, ROOMS);
-    if (out->failed) {
+    if (enough) {
+        write_all(&codec);
+    }
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        memory_free(core->memory, ordinals[kind],
+                    ((size_t)core->stores[kind].slab.top + 1) * sizeof(*ordinals[kind]));
+    }
+    if (!enough || out->failed) {
         return false;
     }
-    uint32_t crc = crc32c(0, out->data + start, out->size - start);
-    for (unsigned shift = 0; shift < 32; shift += 8) {
-        buffer_byte(out, (uint8_t)(crc >> shift));
-    }
+    uint8_t crc[4];
+    put_u32(crc, crc32c(0, out->data + start, out->size - start));
+    buffer_bytes(out, crc, sizeof crc);
     return !out->failed;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Puts the timer or the list of the closed in order again. The deadline was read into the record.
  */
@@ -169,28 +204,25 @@ static void read_kind(struct codec *codec, enum kind kind)
 {
     struct store *store = &codec->core->stores[kind];
     uint64_t count = reader_varint(&codec->reader);
-    uint64_t index = UINT64_MAX; /* one before the first */
 
     for (uint64_t i = 0; i < count && !codec->failed; i++) {
-        uint64_t skip = reader_varint(&codec->reader);
-        index += skip + 1;
-        if (codec->reader.failed || skip > RECORDS_MAX || index >= RECORDS_MAX ||
-            !store_restore_at(store, (uint32_t)index)) {
+        uint32_t index = reader_left(&codec->reader) > 0 ? slab_take(&store->slab) : NONE;
+        if (index == NONE) {
             codec->failed = true;
             return;
         }
-        walk_record(codec, kind, (uint32_t)index);
+        CHECK(index == i); /* in a new slab the ordinal is the index */
+        walk_record(codec, kind, index);
         if (!codec->failed) {
-            struct record *record = store_at(store, (uint32_t)index);
-            codec->failed = !(record->marks & RECORD_HIDDEN) && !store_link(store, (uint32_t)index);
+            struct record *record = store_at(store, index);
+            codec->failed = !(record->marks & RECORD_HIDDEN) && !store_link(store, index);
         }
         if (!codec->failed) {
-            rearm(codec, kind, (uint32_t)index);
+            rearm(codec, kind, index);
         }
     }
     codec->failed |= codec->reader.failed;
     if (!codec->failed) {
-        store_restore_end(store);
         read_closed(codec, kind);
     }
 }
@@ -198,7 +230,7 @@ static void read_kind(struct codec *codec, enum kind kind)
 static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
 {
     struct core *core = codec->core;
-    enum kind member_kind = kind == SEMAPHORES ? SEM_CLIENTS : ROOM_ENTRIES;
+    enum kind member_kind = member_of(kind);
     line_moved *moved = kind == SEMAPHORES ? sem_client_moved : room_entry_moved;
     struct line *line = line_of(core, kind, owner);
     uint64_t count = reader_varint(&codec->reader);
@@ -227,22 +259,18 @@ static void read_lines(struct codec *codec, enum kind kind)
 
 static bool checksum_right(struct hf_bytes snapshot)
 {
-    uint32_t stored = 0;
-
     if (snapshot.size < sizeof magic + 4 || memcmp(snapshot.data, magic, sizeof magic) != 0) {
         return false;
     }
-    for (size_t i = 0; i < 4; i++) {
-        stored |= (uint32_t)(uint8_t)snapshot.data[snapshot.size - 4 + i] << (8 * i);
-    }
-    return crc32c(0, snapshot.data, snapshot.size - 4) == stored;
+    size_t end = snapshot.size - 4;
+    return crc32c(0, snapshot.data, end) == get_u32(snapshot.data + end);
 }
 
 static void read_all(struct codec *codec)
 {
     struct core *core = codec->core;
 
-    codec_number(codec, &core->now_ms, 0, HF_INTEGER_MAX >> 6);
+    codec_number(codec, &core->now_ms, 0, TIME_MAX_MS - 1);
     codec_number(codec, &core->fence, 0, HF_INTEGER_MAX);
     codec_word(codec, &core->ticket);
     for (enum kind kind = 0; kind < KIND_COUNT && !codec->failed; kind++) {
@@ -309,12 +337,12 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
     return codec.core;
 }
 
-/* ---- digest --------------------------------------------------------------------------------------- */
+/* ---- digest ---------------------------------------------------------------------------------- */
 
 /* Those in line, in order, with the name of what they stand in line for. */
 static uint64_t line_digest(struct codec *codec, enum kind kind, uint32_t owner)
 {
-    enum kind member_kind = kind == SEMAPHORES ? SEM_CLIENTS : ROOM_ENTRIES;
+    enum kind member_kind = member_of(kind);
     const struct line *line = line_of(codec->core, kind, owner);
     uint32_t place = 0, index;
 

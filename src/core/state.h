@@ -8,6 +8,9 @@
 #include "core/line.h"
 #include "core/store.h"
 
+/* Times are kept in 48 bits by the timers. */
+#define TIME_MAX_MS ((int64_t)1 << 47)
+
 /* Kinds of records. A record's scope is a record of its parent kind, which comes before it. */
 enum kind {
     EVENTS,
@@ -30,7 +33,7 @@ enum kind {
     NO_KIND = KIND_COUNT
 };
 
-/* ---- seats ---------------------------------------------------------------------------------------- */
+/* ---- seats ----------------------------------------------------------------------------------- */
 
 struct seat_event {
     struct record record;
@@ -86,7 +89,7 @@ struct sale {
     struct name payment; /* empty if none was given */
 };
 
-/* ---- quota ---------------------------------------------------------------------------------------- */
+/* ---- quota ----------------------------------------------------------------------------------- */
 
 struct tenant {
     struct record record;
@@ -102,7 +105,7 @@ struct quota_hold {
     int64_t amount, ttl_ms;
 };
 
-/* ---- semaphore ------------------------------------------------------------------------------------ */
+/* ---- semaphore ------------------------------------------------------------------------------- */
 
 struct semaphore {
     struct record record;
@@ -126,7 +129,7 @@ struct sem_client {
     uint32_t spare;
 };
 
-/* ---- lock ----------------------------------------------------------------------------------------- */
+/* ---- lock ------------------------------------------------------------------------------------ */
 
 struct lock {
     struct record record; /* named by the resource */
@@ -134,7 +137,7 @@ struct lock {
     int64_t fence;
 };
 
-/* ---- stock ---------------------------------------------------------------------------------------- */
+/* ---- stock ----------------------------------------------------------------------------------- */
 
 struct product {
     struct record record;
@@ -153,7 +156,7 @@ struct order {
     int64_t quantity, ttl_ms;
 };
 
-/* ---- waiting room --------------------------------------------------------------------------------- */
+/* ---- waiting room ---------------------------------------------------------------------------- */
 
 #define TOKEN_BYTES 16
 
@@ -176,7 +179,7 @@ struct room_pass {
     uint8_t token[TOKEN_BYTES];
 };
 
-/* ---- idempotency ---------------------------------------------------------------------------------- */
+/* ---- idempotency ----------------------------------------------------------------------------- */
 
 enum idem_state { IDEM_PROCESSING, IDEM_COMPLETED };
 
@@ -187,7 +190,7 @@ struct idem {
     uint64_t response_size;
 };
 
-/* ---- all of it ------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 struct core {
     struct memory *memory;
@@ -213,7 +216,7 @@ struct core {
     uint64_t events_dropped;
 };
 
-/* ---- what the files of core/ share ---------------------------------------------------------------- */
+/* ---- what the files of core/ share ----------------------------------------------------------- */
 
 /* The record of a kind. */
 static inline void *core_at(const struct core *core, enum kind kind, uint32_t index)
@@ -327,6 +330,9 @@ core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_l
 /* Slots that became free while time advanced go to the next in line. */
 void sem_settle(struct core *core);
 
+/* When a client is due, by what its record says. */
+int64_t sem_client_deadline(const struct sem_client *client);
+
 void sem_client_moved(void *core, uint32_t index, uint32_t place);
 void room_entry_moved(void *core, uint32_t index, uint32_t place);
 
@@ -335,6 +341,7 @@ struct kind_spec {
     const char *name;
     size_t record_size;
     enum kind parent;
+    uint8_t last_state;           /* states count from 0 */
     bool holds;                   /* those with a deadline are live holds */
     core_record_function *due;    /* NULL: never has a deadline */
     core_record_function *let_go; /* NULL: owns nothing but its name */

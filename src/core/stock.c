@@ -106,7 +106,7 @@ CORE_COMMAND(stock_get)
     reply_word(reply, "single");
 }
 
-/* ---- orders --------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 /* Is there an order under this id that a TAKE must answer to? It then has. */
 static bool answer_known(const struct core *core, const struct product *product, uint32_t known,

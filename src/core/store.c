@@ -204,13 +204,3 @@ int64_t store_next(const struct store *store)
     }
     return next;
 }
-
-bool store_restore_at(struct store *store, uint32_t index)
-{
-    return slab_take_at(&store->slab, index);
-}
-
-void store_restore_end(struct store *store)
-{
-    slab_rebuild_free(&store->slab);
-}

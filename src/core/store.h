@@ -86,12 +86,7 @@ void store_unclose(struct store *store, uint32_t index);
 /* Nothing falls due before this time. */
 int64_t store_next(const struct store *store);
 
-/* Puts a record back at its old index, for restoring a snapshot: a zeroed record in the slab only.
- * False when the index is taken or there is no memory. */
-bool store_restore_at(struct store *store, uint32_t index);
-/* After the last store_restore_at(): the indexes that were left out are free. */
-void store_restore_end(struct store *store);
-/* Makes a restored record, whose name is filled in, findable. */
+/* Makes a record that was taken from the slab and filled in findable: for reading a snapshot. */
 bool store_link(struct store *store, uint32_t index);
 
 #endif

@@ -47,7 +47,7 @@ void hf_free(void *memory)
     free(memory);
 }
 
-/* ---- open and close ------------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 enum hf_error hf_open(const char *url, hf_handle **handle)
 {
@@ -82,7 +82,7 @@ void hf_close(hf_handle *handle)
     }
 }
 
-/* ---- commands ------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* Somebody sleeps until the engine has something to do: if that is sooner now, tell them. */
 static void after_submit(hf_handle *handle)
@@ -179,7 +179,7 @@ enum hf_error handle_run(hf_handle *handle, struct command *command, struct repl
     return keep_message(reply);
 }
 
-/* ---- figures -------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 enum hf_error hf_info(hf_handle *handle, struct hf_info *info)
 {

@@ -86,7 +86,7 @@ TYPED(room_check, ROOM_CHECK, room_check_reply)
 TYPED(idem_complete, IDEM_COMPLETE, idem_complete_reply)
 TYPED(idem_abort, IDEM_ABORT, idem_abort_reply)
 
-/* ---- the three that are not plain ----------------------------------------------------------------- */
+/* ---- the three that are not plain ------------------------------------------------------------ */
 
 enum hf_error hf_sem_acquire(hf_handle *handle, const struct hf_sem_acquire_args *args,
                              struct hf_sem_acquire_reply *out)

@@ -2,13 +2,14 @@
  *
  * Drives the core from standard input, for the model test.
  *
- * In:  now_ms, then the words of a command, separated by tabs, bytes outside [A-Za-z0-9_.:-] as
- * %XX. Out: [reply, wakes], one line a command, both as JSON. A refusal is [0,"CODE"], a malformed
- * request
- *      {"error":"ERR"}, a command that waits "WAIT". wakes has [line, reply] for each command that
- * waited and is answered now; line counts the commands from 1. Directives: !audit gives the
- * findings as a list; !snapshot goes on with a core made from a snapshot of this one; !digest gives
- * the digest. */
+ * In:  now_ms, then the words of a command, separated by tabs, bytes outside [A-Za-z0-9_.:-]
+ *      as %XX.
+ * Out: [reply, wakes], one line a command, both as JSON. A refusal is [0,"CODE"], a malformed
+ *      request {"error":"ERR"}, a command that waits "WAIT". wakes has [line, reply] for each
+ *      command that waited and is answered now; line counts the commands from 1.
+ *
+ * Directives: !audit gives the findings as a list; !snapshot goes on with a core made from a
+ * snapshot of this one; !digest gives the digest. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/core.h"

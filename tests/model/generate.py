@@ -226,7 +226,8 @@ class Generator:
         elif roll < 0.07 and len(argv) > 1:
             argv.pop()
         elif roll < 0.10:
-            argv += [dice.pick(UNKNOWN_KEYWORDS)] * dice.pick((1, 2, 9))
+            count = max(1, command.most - len(argv) + dice.pick((0, 1)))
+            argv += [dice.pick(UNKNOWN_KEYWORDS)] * count
         elif roll < 0.22 and command.options:
             self.spoil_options(argv, command)
         else:

@@ -69,8 +69,13 @@ class SemaphoreWorkload(Workload):
 
     def confirm(self, target):
         holder = self.holder(target, 0.85)
-        intervals = [self.interval(), self.interval()]
-        return [b"SEM.CONFIRM", self.name, holder, self.limit(), *intervals]
+        ttl = self.interval()
+        semaphore = self.semaphore()
+        slot = semaphore and semaphore.slot_of(holder.decode("latin-1"))
+        if slot and self.dice.chance(0.2):  # a TTL that has just passed, or nearly
+            age_ms = self.model.now - slot.granted_at
+            ttl = b"%dms" % max(10, age_ms + self.dice.pick((-1, 0, 0, 1)))
+        return [b"SEM.CONFIRM", self.name, holder, self.limit(), self.interval(), ttl]
 
     def release(self, target):
         client = self.holder(target, 0.6) if self.dice.chance(0.6) else self.member(target)

@@ -88,6 +88,7 @@ def fields(flat):
         ("SEM.ACQUIRE s id 1 WAIT 9", [1, 1, 1]),
         ("SEM.ACQUIRE s id 1 WAIT -1", [0, "INVALID_TTL"]),
         ("SEM.ACQUIRE { id 1 WAIT 1 TTL 1 WAITS 1", [0, "INVALID_ID"]),
+        ("SEM.ACQUIRE { id 1 WAIT 1 TTL 1 HEARTBEAT 1 WAITS", MALFORMED),
         ("SEM.CARD { x", MALFORMED),
         ("STOCK.LOAD p 5 SHARDS 1024 POLICY steal", [1, 5]),
         ("STOCK.LOAD p 5 SHARDS 1025", [0, "INVALID_QUANTITY"]),
@@ -298,6 +299,14 @@ def test_queue_keeps_the_place_and_lives_by_its_heartbeat(engine):
     assert engine(2800, "SEM.WAKE s 3 5 5") == 1
     assert engine(2800, "SEM.QUEUE s b 5 5") == [1, 0]
     assert engine(2800, "SEM.PING s b 5 5") == [0, 1]
+
+
+def test_a_ping_restarts_the_heartbeat_this_once(engine):
+    engine(0, "SEM.ACQUIRE s a 1 HEARTBEAT 1s")
+    assert engine(500, "SEM.PING s a 5s 5") == [0, 1]
+    assert engine(5499, "SEM.ACQUIRE s a 1 HEARTBEAT 1s") == [1, 1, 1]
+    assert engine(5499, "SEM.ACQUIRE s a 1 HEARTBEAT 5s") == [0, "INVALID_STATE"]
+    assert engine(5500, "SEM.CARD s") == 0
 
 
 def test_confirm_counts_the_ttl_from_the_grant(engine):

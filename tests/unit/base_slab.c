@@ -150,46 +150,6 @@ static void reserved_room_needs_no_memory_later(void **state)
     assert_int_equal(memory.used, used);
 }
 
-static void rebuilt_slab_has_the_same_indexes(void **state)
-{
-    static const uint32_t kept[] = {0, 1, 5, 63, 64, 1023, 1024, 4000};
-    enum { COUNT = sizeof kept / sizeof kept[0] };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT; i++) {
-        assert_true(slab_take_at(&slab, kept[i]));
-        assert_true(is_zero(slab_at(&slab, kept[i])));
-    }
-    slab_rebuild_free(&slab);
-    assert_int_equal(slab.count, COUNT);
-    uint32_t at = 0;
-    for (size_t i = 0; i < COUNT; i++, at++) {
-        at = slab_next(&slab, at);
-        assert_int_equal(at, kept[i]);
-    }
-    assert_int_equal(slab_next(&slab, at), NONE);
-
-    /* What lies between is free, each index once; only then the slab grows. */
-    for (uint32_t i = COUNT; i <= 4000; i++) {
-        uint32_t index = slab_take(&slab);
-        assert_true(index < 4000);
-        assert_true(is_zero(slab_at(&slab, index)));
-    }
-    assert_int_equal(slab.count, 4001);
-    assert_int_equal(slab_take(&slab), 4001);
-}
-
-static void rebuilding_wants_ascending_indexes_within_bounds(void **state)
-{
-    (void)state;
-    assert_true(slab_take_at(&slab, 10));
-    assert_false(slab_take_at(&slab, 10));
-    assert_false(slab_take_at(&slab, 9));
-    assert_false(slab_take_at(&slab, RECORDS_MAX));
-    assert_false(slab_take_at(&slab, NONE));
-    assert_int_equal(slab.count, 1);
-}
-
 static void random_operations_agree_with_an_array(void **state)
 {
     enum { INDEXES = 3000, STEPS = 100000 };
@@ -228,8 +188,6 @@ int main(void)
         TEST(given_back_is_gone_and_used_again),
         TEST(walk_meets_every_record_once_in_order),
         TEST(reserved_room_needs_no_memory_later),
-        TEST(rebuilt_slab_has_the_same_indexes),
-        TEST(rebuilding_wants_ascending_indexes_within_bounds),
         TEST(random_operations_agree_with_an_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void utf8_stays_as_it_is(void **state)
     expect_json(ROOM_ADMIT, "[{\"user\":\"caf\xc3\xa9-\xf0\x9f\x8e\xab\",\"pass\":\"p\"}]");
 }
 
-/* ---- structs ---- */
+/* ---- structs --------------------------------------------------------------------------------- */
 
 static void struct_gets_each_value_in_its_member(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* ---- memory that fails ---------------------------------------------------------------------------- */
+/* ---- memory that fails ----------------------------------------------------------------------- */
 
 struct failing {
     struct memory memory; /* first: what the core sees */
@@ -49,7 +49,7 @@ static void *failing_zeroed(struct memory *memory, size_t size)
     return fails(memory) ? NULL : calloc(1, size);
 }
 
-/* ---- the script ----------------------------------------------------------------------------------- */
+/* ---- the script ------------------------------------------------------------------------------ */
 
 #define LONG_A "a-name-that-does-not-fit-into-sixteen-bytes-and-is-no-uuid-A"
 #define LONG_B "a-name-that-does-not-fit-into-sixteen-bytes-and-is-no-uuid-B"

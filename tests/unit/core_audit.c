@@ -193,12 +193,13 @@ static void a_holder_who_stands_in_line_is_found(void **state)
     run(f, "SEM.QUEUE gpu b 1 1");
     struct semaphore *semaphore = record(f, SEMAPHORES, "", "gpu");
     struct sem_client *holder = record(f, SEM_CLIENTS, "gpu", "a");
-    uint32_t waiter = semaphore->line.slots[0];
-    holder->place = 0;
-    semaphore->line.slots[0] = core_find(f->core, SEM_CLIENTS, 0, hf_text("a"));
+    const struct sem_client *waiter = record(f, SEM_CLIENTS, "gpu", "b");
+    uint32_t *slot = &semaphore->line.slots[waiter->place], stood = *slot;
+    *slot = core_find(f->core, SEM_CLIENTS, holder->record.scope, hf_text("a"));
+    holder->place = waiter->place;
     struct findings findings = {.count = 0};
     core_audit(f->core, note, &findings);
-    semaphore->line.slots[0] = waiter;
+    *slot = stood;
     assert_non_null(strstr(findings.text, " of gpu: "));
 }
 
@@ -217,7 +218,20 @@ static void a_room_that_does_not_add_up_is_named(void **state)
     room->line.count--;
 }
 
-/* ---- timers and indexes --------------------------------------------------------------------------- */
+/* ---- timers and indexes ---------------------------------------------------------------------- */
+
+static void a_slot_with_another_deadline_than_its_terms_say_is_named(void **state)
+{
+    struct fixture *f = *state;
+
+    at(f, 1000000);
+    run(f, "SEM.ACQUIRE gpu a 1");
+    uint32_t gpu = core_find(f->core, SEMAPHORES, 0, hf_text("gpu"));
+    uint32_t index = core_find(f->core, SEM_CLIENTS, gpu, hf_text("a"));
+    core_arm(f->core, SEM_CLIENTS, index, 1180001);
+    expect_findings(f, "semaphore client a of gpu: deadline is 1180001, the records say 1180000\n");
+    core_arm(f->core, SEM_CLIENTS, index, 1180000);
+}
 
 static void a_hold_without_its_timer_is_named(void **state)
 {
@@ -228,10 +242,11 @@ static void a_hold_without_its_timer_is_named(void **state)
         {"LOCK.TRY seat-1 10 ID k1", "", "seat-1", "lock seat-1", LOCKS},
         {"IDEM.BEGIN k1 f1", "", "k1", "idempotency key k1", IDEM_KEYS},
         {"ROOM.JOIN gala ann", "gala", "ann", "queue entry ann of gala", ROOM_ENTRIES},
-        {"SEM.ACQUIRE gpu a 1", "gpu", "a", "semaphore client a of gpu", SEM_CLIENTS},
+        {"QUOTA.RESERVE acme 1 HOLD h1", "acme", "h1", "quota hold h1 of acme", QUOTA_HOLDS},
     };
     struct fixture *f = *state;
 
+    run(f, "QUOTA.LIMIT acme 10");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char expected[200];
         run(f, cases[i].command);
@@ -337,6 +352,7 @@ int main(void)
         CASE(a_place_in_line_that_is_wrong_is_named),
         CASE(a_holder_who_stands_in_line_is_found),
         CASE(a_room_that_does_not_add_up_is_named),
+        CASE(a_slot_with_another_deadline_than_its_terms_say_is_named),
         CASE(a_hold_without_its_timer_is_named),
         CASE(a_deadline_that_has_passed_is_named),
         CASE(counts_of_timers_names_and_closed_records_are_checked),

@@ -152,7 +152,7 @@ static void abort_works_only_while_it_is_processed(void **state)
     expect(f, "IDEM.ABORT k2", "0");
 }
 
-/* ---- responses ------------------------------------------------------------------------------------ */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 /* Completes k1 with any bytes and looks at what BEGIN then answers. */
 static void complete(struct fixture *f, const char *data, size_t size, const char *reply)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- the line ------------------------------------------------------------------------------------- */
+/* ---- the line -------------------------------------------------------------------------------- */
 
 static void joining_answers_position_total_and_a_token(void **state)
 {
@@ -149,7 +149,7 @@ static void arguments_out_of_bounds_are_refused(void **state)
     expect(f, "ROOM.POSITION gala ann", "0 NOT_IN_QUEUE");
 }
 
-/* ---- passes --------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 /* Admits the first in line and writes down the pass. */
 static void admit(struct fixture *f, const char *words, char pass[64])
@@ -280,7 +280,7 @@ static void a_later_admission_replaces_the_pass(void **state)
     expect_pass(f, "a-user-with-a-name-past-sixteen-bytes", second, "0");
 }
 
-/* ---- many ----------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 /* A core whose hash tables stay fast with many records; the fixture's seed is too simple for that.
  */

@@ -249,8 +249,8 @@ static void a_duration_is_10_ms_to_30_days(void **state)
 static void durations_out_of_bounds_are_refused(void **state)
 {
     static const char *const outside[] = {
-        "9ms",     "0",        "0ms",    "0h",   "-1",    "-10ms", "2592000001ms",
-        "2592001", "2592001s", "43201m", "721h", HUNDRED, "-" TEN, "9223372036854775807h",
+        "9ms",     "0",        "0ms",    "0h",   "-1",    "-10ms",   "2592000001ms",
+        "2592001", "2592001s", "43201m", "721h", HUNDRED, ("-" TEN), "9223372036854775807h",
     };
     for (size_t i = 0; i < COUNT(durations); i++) {
         for (size_t k = 0; k < COUNT(outside); k++) {

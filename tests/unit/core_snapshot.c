@@ -74,7 +74,7 @@ static struct core *restore(struct memory *memory, const char *data, size_t size
     return core_restore(memory, seed, (struct hf_bytes){data, size}, problem);
 }
 
-/* ---- whole ---------------------------------------------------------------------------------------- */
+/* ---- whole ----------------------------------------------------------------------------------- */
 
 static void an_empty_state_comes_back(void **state)
 {

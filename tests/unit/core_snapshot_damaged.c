@@ -240,7 +240,7 @@ static void a_changed_byte_under_a_right_checksum_is_refused_or_does_no_harm(voi
     buffer_free(&bytes);
 }
 
-/* ---- crafted -------------------------------------------------------------------------------------- */
+/* ---- crafted --------------------------------------------------------------------------------- */
 
 /* "HOLDFAST", version 1, time, fence and ticket 0, `kind` as the part says, of all others none. */
 static struct core *craft(struct fixture *f, enum kind kind, const char *part, size_t size)
@@ -273,7 +273,7 @@ static void what_is_crafted_well_is_taken(void **state)
     f->core = CRAFTED(LOCKS, "\0\0");
     assert_non_null(f->core);
     core_destroy(f->core);
-    f->core = CRAFTED(LOCKS, "\1\0\0\0\0\x14\1r\1k\0\0");
+    f->core = CRAFTED(LOCKS, "\1\0\0\0\x14\1r\1k\0\0");
     assert_non_null(f->core);
     at(f, 1);
     expect(f, "LOCK.GET r", "k 0 9");
@@ -286,35 +286,34 @@ static void bad_counts_are_refused(void **state)
     f->memory.resize = bounded;
     assert_null(CRAFTED(EVENTS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1")); /* 2^64 - 1 */
     assert_null(CRAFTED(EVENTS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"));
-    assert_null(CRAFTED(EVENTS, "\1\xfe\xff\xff\xff\7\0\0\0\0\1e\0")); /* index 2^31 - 2 */
-    assert_null(CRAFTED(EVENTS, "\1\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1\0\0\0\0\1e\0"));
-    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\0\1e\1\0"));     /* closed, but not marked so */
-    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\0\1e\1\7"));     /* closed, but not there */
-    assert_null(CRAFTED(LOCKS, "\1\0\0\0\4\x14\1r\1k\0\0")); /* marked so, but not in the list */
-    assert_null(CRAFTED(IDEM_KEYS, "\1\0\2\0\0\x14\1k\1f\xff\xff\xff\xff\xff\xff\1\0"));
+    assert_null(CRAFTED(EVENTS, "\xff\xff\xff\xff\7\0\0\0\0\1e\0")); /* 2^31 - 1, with one there */
+    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\1e\1\0"));               /* closed, but not marked so */
+    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\1e\1\7"));               /* closed, but not there */
+    assert_null(CRAFTED(LOCKS, "\1\0\0\4\x14\1r\1k\0\0")); /* marked so, but not in the list */
+    assert_null(CRAFTED(IDEM_KEYS, "\1\2\0\0\x14\1k\1f\xff\xff\xff\xff\xff\xff\1\0"));
 }
 
 static void bad_references_are_refused(void **state)
 {
     struct fixture *f = *state;
 
-    assert_null(CRAFTED(ZONES, "\1\0\0\0\0\0\0\1z\2\0\0\0"));                 /* of no event */
-    assert_null(CRAFTED(ZONES, "\1\0\1\0\0\0\0\1z\2\0\0\0"));                 /* of event -1 */
-    assert_null(CRAFTED(QUOTA_HOLDS, "\1\0\0\0\0\0\x14\1h\2\x14\0"));         /* of no tenant */
-    assert_null(CRAFTED(ORDERS, "\1\0\0\0\0\0\x14\1o\1u\2\x14\0"));           /* of no product */
-    assert_null(CRAFTED(SEM_CLIENTS, "\1\0\0\0\0\0\x14\1c\0\0\0\0\0\0\0\0")); /* of none */
+    assert_null(CRAFTED(ZONES, "\1\0\0\0\0\0\1z\2\0\0\0"));                     /* of no event */
+    assert_null(CRAFTED(ZONES, "\1\1\0\0\0\0\1z\2\0\0\0"));                     /* of event -1 */
+    assert_null(CRAFTED(QUOTA_HOLDS, "\1\0\0\0\0\x14\1h\2\x14\0"));             /* of no tenant */
+    assert_null(CRAFTED(ORDERS, "\1\0\0\0\0\x14\1o\1u\2\x14\0"));               /* of no product */
+    assert_null(CRAFTED(SEM_CLIENTS, "\1\0\0\0\0\x14\1c\x14\x14\0\0\0\0\0\0")); /* of none */
 }
 
 static void records_that_contradict_each_other_are_refused(void **state)
 {
     struct fixture *f = *state;
 
-    assert_null(CRAFTED(EVENTS, "\2\0\0\0\0\0\1e\0\0\0\0\0\1e\0"));  /* one name twice */
-    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\x14\1e\0"));             /* with a deadline */
-    assert_null(CRAFTED(LOCKS, "\1\0\0\0\0\0\1r\1k\0\0"));           /* without one */
-    assert_null(CRAFTED(TENANTS, "\1\0\0\0\0\0\1t\x14\0\2\0"));      /* held, by no hold */
-    assert_null(CRAFTED(PRODUCTS, "\1\0\0\0\0\0\1p\2\0\0\4\2\0\0")); /* 2 sold of 1 */
-    assert_null(CRAFTED(LOCKS, "\1\0\0\0\0\x14\x11r\1k\0\0"));       /* no such name */
+    assert_null(CRAFTED(EVENTS, "\2\0\0\0\0\1e\0\0\0\0\1e\0"));    /* one name twice */
+    assert_null(CRAFTED(EVENTS, "\1\0\0\0\x14\1e\0"));             /* with a deadline */
+    assert_null(CRAFTED(LOCKS, "\1\0\0\0\0\1r\1k\0\0"));           /* without one */
+    assert_null(CRAFTED(TENANTS, "\1\0\0\0\0\1t\x14\0\2\0"));      /* held, by no hold */
+    assert_null(CRAFTED(PRODUCTS, "\1\0\0\0\0\1p\2\0\0\4\2\0\0")); /* 2 sold of 1 */
+    assert_null(CRAFTED(LOCKS, "\1\0\0\0\x14\x11r\1k\0\0"));       /* no such name */
 }
 
 int main(void)

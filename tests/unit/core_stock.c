@@ -10,7 +10,7 @@
 
 #define MAX "9007199254740991"
 
-/* ---- LOAD and ADJUST ------------------------------------------------------------------------------ */
+/* ---- LOAD and ADJUST ------------------------------------------------------------------------- */
 
 static void load_makes_a_product(void **state)
 {
@@ -146,7 +146,7 @@ static void no_product_has_more_than_2_to_the_53_less_1(void **state)
     expect(f, "STOCK.GET hat", "available 2 taken 0 sold 0 loaded 2 shards 1 mode single");
 }
 
-/* ---- TAKE ----------------------------------------------------------------------------------------- */
+/* ---- TAKE ------------------------------------------------------------------------------------ */
 
 static void take_says_what_remains(void **state)
 {
@@ -254,7 +254,7 @@ static void an_expired_order_is_unknown_at_once(void **state)
     expect(f, "STOCK.TAKE shoe o1 bob 5", "1 5");
 }
 
-/* ---- SETTLE and GIVE ------------------------------------------------------------------------------ */
+/* ---- SETTLE and GIVE ------------------------------------------------------------------------- */
 
 static void settle_sells_for_good_and_give_takes_back(void **state)
 {
@@ -372,7 +372,7 @@ static void only_the_newest_65536_closed_orders_are_remembered(void **state)
     expect(f, "STOCK.GIVE shoe o65536", "1 100");
 }
 
-/* ---- conservation --------------------------------------------------------------------------------- */
+/* ---- conservation ---------------------------------------------------------------------------- */
 
 static void assert_conserved(struct fixture *f)
 {

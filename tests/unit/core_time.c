@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- a clock that steps back ---------------------------------------------------------------------- */
+/* ---- a clock that steps back ----------------------------------------------------------------- */
 
 static void a_clock_that_steps_back_does_not_revive_a_booking(void **state)
 {
@@ -157,7 +157,7 @@ static void a_clock_that_steps_back_delays_expiry_until_it_has_caught_up(void **
     expect(f, "LOCK.GET seat-1", "nil");
 }
 
-/* ---- what falls due ------------------------------------------------------------------------------- */
+/* ---- what falls due -------------------------------------------------------------------------- */
 
 static void a_slot_passes_on_at_the_due_time_not_when_somebody_notices(void **state)
 {
@@ -215,7 +215,7 @@ static int64_t next_expiry(const struct core *core)
     return next;
 }
 
-/* ---- random runs over all families ---------------------------------------------------------------- */
+/* ---- random runs over all families ----------------------------------------------------------- */
 
 /* In a form, %d is the number of a scope or an id; TTLs are short, so that much falls due. */
 static const char *const forms[] = {

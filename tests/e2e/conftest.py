@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the program share."""
+
+import json
+
+import pytest
+
+from harness import ROOT, Build, run
+
+
+@pytest.fixture(scope="session")
+def build():
+    return Build()
+
+
+@pytest.fixture(scope="session")
+def holdfast(build):
+    """holdfast(word, …, stdin=…): runs the program."""
+    def call(*words, stdin=b""):
+        return run(build.program, *words, stdin=stdin)
+    return call
+
+
+@pytest.fixture(scope="session")
+def call(holdfast):
+    """call(word, …): one command on an engine of its own."""
+    def one(*words):
+        return holdfast("call", "--engine", "embedded:", *words)
+    return one
+
+
+@pytest.fixture(scope="session")
+def script(holdfast):
+    """script(lines): commands from standard input, all on one engine; replies as JSON, in order."""
+    def several(text):
+        ended = holdfast("call", "--engine", "embedded:", "--json", stdin=text)
+        return ended, [json.loads(line) for line in ended.lines]
+    return several
+
+
+@pytest.fixture(scope="session")
+def header():
+    return (ROOT / "include" / "holdfast.h").read_text()

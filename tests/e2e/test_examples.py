@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs in examples/ do what they and the README say."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from harness import ROOT, run
+
+EXAMPLES = ROOT / "examples"
+CODE = "[0-9A-HJKMNP-TV-Z]{10}"  # Crockford's base 32
+
+
+def test_every_example_is_run_here():
+    tested = {"seats.c", "semaphore.c", "seats.sh", "seats.py"}
+    sources = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".c", ".py", ".sh")}
+    assert sources == tested
+
+
+@pytest.mark.parametrize("source", sorted(EXAMPLES.glob("*.c")), ids=lambda path: path.name)
+def test_examples_in_c_use_nothing_but_the_public_header(source):
+    assert re.findall(r'#include ["<](.*/.*|holdfast.*)[">]', source.read_text()) == ["holdfast.h"]
+
+
+def test_seats_in_c(build):
+    ended = run(build.path / "examples" / "seats")
+    assert (ended.code, ended.err) == (0, "")
+    assert re.fullmatch(
+        "ann holds two seats, 2 left\n"
+        "ann asks again with the same booking id: still 2 left\n"
+        "bob holds two seats, 0 left\n"
+        "cy is refused: 0 seats available, 2 requested\n"
+        f"ann has paid: CONFIRMED, code {CODE}\n"
+        "bob's hold has lapsed\n"
+        "cy holds two seats, 0 left\n"
+        r"capacity 4 = available 0 \+ reserved 2 \+ confirmed 2" "\n"
+        "audit: 0 findings\n", ended.out)
+
+
+def test_semaphore_in_c(build):
+    ended = run(build.path / "examples" / "semaphore")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.lines == [
+        "both slots are taken, with fences 1 and 2",
+        "5 workers stand in line",
+        *(f"worker-{i} was let in with fence {i + 2}" for i in range(1, 6)),
+        "a late write with fence 1 is turned away",
+        "slots still in use: 0"]
+
+
+def test_seats_in_shell(build):
+    ended = run("sh", EXAMPLES / "seats.sh", env={"HOLDFAST": str(build.program)})
+    assert (ended.code, ended.err) == (0, "")
+    *replies, last = ended.lines
+    opened, reserved, refused, confirmed, zone = map(json.loads, replies)
+    assert opened == {"available": 2, "capacity": 2}
+    assert reserved == {"remaining": 0, "user_reserved": 2}
+    assert refused == {"error": {"code": "INSUFFICIENT_STOCK",
+                                 "message": "0 seats available, 1 requested"}}
+    assert confirmed["status"] == "CONFIRMED"
+    assert re.fullmatch(CODE, confirmed["confirmation_code"])
+    assert zone == {"capacity": 2, "available": 0, "reserved": 0, "confirmed": 2}
+    assert last == "bob was refused, as he had to be"
+
+
+def test_seats_in_python(build):
+    env = {"HOLDFAST_LIBRARY": str(build.library), "PYTHONDONTWRITEBYTECODE": "1"}
+    if build.sanitized:
+        # The interpreter knows nothing of AddressSanitizer, which has to come first, and leaks.
+        runtime = subprocess.run(["cc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE,
+                                 check=True, text=True).stdout.strip()
+        if not os.path.isabs(runtime):
+            pytest.skip("the compiler's AddressSanitizer cannot be loaded ahead of the interpreter")
+        env["LD_PRELOAD"] = runtime
+        env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    ended = run("/usr/bin/python3", EXAMPLES / "seats.py", env=env)
+    assert (ended.code, ended.err) == (0, "")
+    assert re.fullmatch(
+        "ann holds two seats, 0 left\n"
+        "bob is refused: INSUFFICIENT_STOCK: 0 seats available, 1 requested\n"
+        f"ann has paid: CONFIRMED, code {CODE}\n"
+        r"\{'capacity': 2, 'available': 0, 'reserved': 0, 'confirmed': 2\}" "\n", ended.out)

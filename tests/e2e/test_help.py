@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""holdfast help, holdfast version, and what is not understood."""
+
+import re
+
+import pytest
+
+from harness import COMMANDS, ROOT
+
+NOT_UNDERSTOOD = 2
+
+
+def test_there_are_41_commands():
+    assert len(COMMANDS) == len(set(COMMANDS)) == 41
+
+
+def test_help_lists_every_command_with_a_line_about_it(holdfast):
+    ended = holdfast("help")
+    assert ended.code == 0 and ended.err == ""
+    listed = re.findall(r"(?m)^    ([A-Z]+\.[A-Z]+) +(\S.*)$", ended.out)
+    assert [name for name, _ in listed] == COMMANDS
+
+
+@pytest.mark.parametrize("subcommand", ["demo", "call", "bench", "help", "version"])
+def test_help_names_every_subcommand(holdfast, subcommand):
+    assert f"    holdfast {subcommand}" in holdfast("help").out
+
+
+def test_help_as_a_flag(holdfast):
+    assert holdfast("--help").out == holdfast("help").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_on_a_command(holdfast, command):
+    ended = holdfast("help", command)
+    assert ended.code == 0 and ended.err == ""
+    usage = ended.lines[0]
+    assert usage.split()[0] == command
+    arguments = re.search(r"(?s)\nArguments\n(.*?)\n\n", ended.out).group(1).splitlines()
+    documented = [line.split()[0] for line in arguments]
+    assert documented == re.sub(r"\[(\w+)[^]]*\]", r"\1", usage).split()[1:]
+    assert "\nReply\n    " in ended.out
+
+
+def test_help_takes_a_command_in_any_case(holdfast):
+    assert holdfast("help", "seats.Open").out == holdfast("help", "SEATS.OPEN").out
+
+
+@pytest.mark.parametrize("flag", ["version", "--version"])
+def test_version_is_the_headers(holdfast, header, flag):
+    version = re.search(r'#define HF_VERSION "(.*)"', header).group(1)
+    ended = holdfast(flag)
+    assert (ended.code, ended.out, ended.err) == (0, f"holdfast {version}\n", "")
+
+
+@pytest.mark.parametrize("words, about", [
+    (["serv"], "unknown subcommand 'serv'"),
+    (["--verbose"], "'--verbose'"),
+    (["SEATS.ZONE", "gala", "floor"], "unknown subcommand 'SEATS.ZONE'"),
+    (["help", "SEATS.CLOSE"], "unknown command 'SEATS.CLOSE'"),
+    (["help", "--html"], "'--html'"),
+    (["demo", "500"], "'500'"),
+    (["call", "--fast", "SEATS.ZONE", "gala", "floor"], "--fast"),
+    (["call", "--engine"], "--engine"),
+    (["call", "SEATS.ZONE", "gala", "floor"], "--engine URL"),
+    (["call", "--engine", "postgres:", "SEATS.ZONE", "gala", "floor"], "postgres:"),
+    (["call", "--engine", "embedded", "SEATS.ZONE", "gala", "floor"], "embedded"),
+    (["call", "--engine", "embedded:", *["word"] * 65], "64 words"),
+    (["bench", "--fast"], "--fast"),
+    (["bench", "now"], "'now'"),
+    (["bench", "--engine", "postgres:"], "postgres:"),
+    (["bench", "--load", "all"], "--load all"),
+    (["bench", "--seconds", "0"], "--seconds 0"),
+    (["bench", "--seconds", "3601"], "--seconds 3601"),
+    (["bench", "--seconds", "soon"], "--seconds soon"),
+    (["bench", "--threads", "0"], "--threads 0"),
+    (["bench", "--threads", "257"], "--threads 257"),
+], ids=" ".join)
+def test_what_is_not_understood(holdfast, words, about):
+    ended = holdfast(*words)
+    assert ended.code == NOT_UNDERSTOOD
+    assert ended.out == ""
+    assert about in ended.err and len(ended.err.splitlines()) == 1
+
+
+def test_without_a_word_it_shows_the_help_and_fails(holdfast):
+    ended = holdfast()
+    assert ended.code == NOT_UNDERSTOOD
+    assert holdfast("help").out in (ended.out, ended.err)
+
+
+def test_the_reference_page_is_what_the_program_says(holdfast):
+    ended = holdfast("help", "--markdown")
+    assert ended.code == 0
+    page = ROOT / "docs" / "commands.md"
+    assert page.exists(), "`make docs` writes it"
+    assert page.read_text() == ended.out, "`make docs` brings it up to date"
+    assert re.findall(r"(?m)^### (\S+)$", ended.out) == COMMANDS

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make install` puts in place can be built against, and shows nothing but its own names."""
+
+import os
+import re
+
+import pytest
+
+from harness import run
+
+PROGRAM = r"""
+#include <holdfast.h>
+#include <stdio.h>
+
+int main(void)
+{
+    hf_handle *hf;
+    struct hf_seats_open_args open = {
+        .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .capacity = 500};
+    struct hf_seats_open_reply got;
+
+    if (hf_open("embedded:", &hf) != HF_OK || hf_seats_open(hf, &open, &got) != HF_OK) {
+        return fprintf(stderr, "%s\n", hf_last_message()), 1;
+    }
+    printf("%s %lld\n", hf_version(), (long long)got.available);
+    hf_close(hf);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def prefix(build, tmp_path_factory):
+    """Installs the build as it is under a directory of its own, and says where."""
+    destination = tmp_path_factory.mktemp("install")
+    ended = run("/usr/bin/meson", "install", "-C", build.path, "--destdir", destination,
+                "--no-rebuild")
+    assert ended.code == 0, ended
+    return destination / build.options["prefix"].lstrip("/")
+
+
+@pytest.fixture
+def compile_with(build, prefix, tmp_path):
+    """Compiles PROGRAM as pkg-config says; gives the path of the program."""
+    if build.sanitized:
+        pytest.skip("a program compiled elsewhere cannot use a library built with AddressSanitizer")
+
+    def compiled(*flags, static=False):
+        destination = str(prefix)[:-len(build.options["prefix"])]
+        wanted = ["--cflags", "--libs", *(["--static"] if static else [])]
+        said = run("pkg-config", *wanted, "holdfast",
+                   env={"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig"),
+                        "PKG_CONFIG_SYSROOT_DIR": destination,
+                        "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1", "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"})
+        assert said.code == 0, said
+        source, program = tmp_path / "program.c", tmp_path / "program"
+        source.write_text(PROGRAM)
+        ended = run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", source,
+                    *flags, *said.out.split(), "-o", program)
+        assert ended.code == 0, ended
+        return program
+    return compiled
+
+
+def version(header):
+    return re.search(r'#define HF_VERSION "(.*)"', header).group(1)
+
+
+def test_everything_is_in_its_place(prefix, header):
+    installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+    assert installed == {
+        "bin/holdfast", "include/holdfast.h", "lib/pkgconfig/holdfast.pc", "lib/libholdfast.a",
+        "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}"}
+
+
+def test_the_installed_program_runs(prefix, header):
+    ended = run(prefix / "bin" / "holdfast", "version")
+    assert (ended.code, ended.out) == (0, f"holdfast {version(header)}\n")
+
+
+def test_pkg_config_knows_the_version(prefix, header):
+    ended = run("pkg-config", "--modversion", prefix / "lib/pkgconfig/holdfast.pc")
+    assert (ended.code, ended.out.strip()) == (0, version(header))
+
+
+def test_a_program_with_the_shared_library(compile_with, prefix, header):
+    program = compile_with()
+    ended = run(program, env={"LD_LIBRARY_PATH": str(prefix / "lib")})
+    assert (ended.code, ended.out, ended.err) == (0, f"{version(header)} 500\n", "")
+    assert "libholdfast.so.0" in run("readelf", "-d", program).out
+
+
+def test_a_program_with_the_static_library(compile_with, header):
+    program = compile_with("-static", static=True)
+    ended = run(program)
+    assert (ended.code, ended.out, ended.err) == (0, f"{version(header)} 500\n", "")
+    assert "NEEDED" not in run("readelf", "-d", program).out
+
+
+def test_the_shared_library_exports_what_the_header_declares_and_no_more(prefix, header):
+    ended = run("nm", "-D", "--defined-only", os.path.realpath(prefix / "lib" / "libholdfast.so"))
+    assert ended.code == 0
+    exported = {line.split()[-1].split("@")[0] for line in ended.lines}
+    declared = set(re.findall(r"(?m)^HF_API [^;]*?\b(hf_\w+)\(", header))
+    assert exported == declared
+    assert all(name.startswith("hf_") for name in exported)
