@@ -62,9 +62,9 @@ static int call_once(hf_handle *handle, size_t count, const struct hf_bytes *wor
     return code == HF_OK ? EXIT_DONE : code == HF_ERR ? EXIT_USAGE : EXIT_REFUSED;
 }
 
-/* Splits a line in place at white space; "double quotes" keep words together, with \" and \\ inside.
- * Returns the number of words, or -1 for a quote that does not end, or not at a word's end, or for
- * too many words. */
+/* Splits a line in place at white space; "double quotes" keep words together, with \" and \\ in
+ * them. Returns the number of words, or -1 for a quote that does not end, or not where its word
+ * does, or for too many words. */
 static int split(char *line, struct hf_bytes *words)
 {
     int count = 0;
