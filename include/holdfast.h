@@ -133,9 +133,12 @@ HF_API const char *hf_last_message(void);
 typedef struct hf_handle hf_handle;
 
 /* Opens an engine. URLs:
- *     embedded:            in this process, in memory only
- * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT or BUSY, and *handle is
- * NULL. */
+ *     embedded:                   in this process, in memory only
+ *     embedded:DIR                in this process, kept in a directory; what was answered is on disk
+ *     embedded:DIR?fsync=everysec the disk is synced once a second only; fsync=no: never
+ * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in use,
+ * damaged or cannot be written; nothing was changed) or BUSY, and *handle is NULL. A handle whose disk
+ * failed answers IOERR from then on: close it, and open it again to recover. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have

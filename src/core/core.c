@@ -162,6 +162,11 @@ void core_advance(struct core *core, int64_t now_ms)
     }
 }
 
+int64_t core_now(const struct core *core)
+{
+    return core->now_ms;
+}
+
 int64_t core_next_due(const struct core *core)
 {
     return core->next_due_ms;
@@ -338,6 +343,22 @@ void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
     write_name(record, event->id);
     write_name(scope_kind == NO_KIND ? record : core_at(core, scope_kind, record->scope),
                event->scope);
+}
+
+bool core_waiting_call(const struct core *core, char name[HF_ID_SIZE], char id[HF_ID_SIZE])
+{
+    const struct slab *clients = &core->stores[SEM_CLIENTS].slab;
+
+    for (uint32_t i = slab_next(clients, 0); core->waiting_calls > 0 && i != NONE;
+         i = slab_next(clients, i + 1)) {
+        const struct sem_client *client = slab_at(clients, i);
+        if (client->ticket != 0) {
+            write_name(core_at(core, SEMAPHORES, client->record.scope), name);
+            write_name(&client->record, id);
+            return true;
+        }
+    }
+    return false;
 }
 
 bool core_next_event(struct core *core, struct event *event)

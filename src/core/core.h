@@ -44,6 +44,10 @@ void core_clear_wakeups(struct core *core);
 /* The same as a reply. */
 void wakeup_reply(const struct wakeup *wakeup, struct reply *reply);
 
+/* Semaphore and id of a command that waits; false if there is none. After a restart nobody is there to
+ * be answered: the engine lets them go. */
+bool core_waiting_call(const struct core *core, char name[HF_ID_SIZE], char id[HF_ID_SIZE]);
+
 /* Something fell due. */
 enum event_kind {
     EVENT_BOOKING_EXPIRED,
@@ -93,5 +97,8 @@ uint64_t core_digest(struct core *core);
 uint64_t core_audit(struct core *core, hf_audit_report *report, void *context);
 
 void core_info(const struct core *core, struct hf_info *info);
+
+/* The latest time seen. */
+int64_t core_now(const struct core *core);
 
 #endif

@@ -1,34 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine in this process: the core, a clock, randomness, and the callers who wait. In memory
- * only. */
+ * The engine in this process: the core, a clock, randomness, those who wait, and with a directory the
+ * journal. URLs:
+ *
+ *     embedded:                  in memory only
+ *     embedded:DIR               in a directory
+ *     embedded:DIR?fsync=POLICY  always (default), everysec or no
+ *
+ * A command is applied, then appended to the journal; its answer waits until that batch is on disk,
+ * and so does the answer of every read that could have seen it. After the first failed write or sync
+ * every answer is IOERR: whether what was under way has happened is for the next start to find out. */
+#include "engine/embedded.h"
+
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/list.h"
 #include "base/random.h"
 #include "base/slab.h"
 #include "base/table.h"
+#include "command/wire.h"
 #include "core/core.h"
-#include "engine/engine.h"
+#include "engine/snapshots.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-/* A command that was not answered at once. */
+#define SEGMENT_BYTES ((int64_t)64 << 20)
+#define SNAPSHOT_BYTES ((int64_t)256 << 20)
+
+/* A command that was not answered at once, because the core makes it wait. */
 struct waiter {
     uint64_t ticket;
     engine_done *done;
     void *context;
 };
 
+/* An answer that waits for the disk. */
+struct pending {
+    struct list node;
+    uint64_t sequence; /* of the record that must be on disk */
+    struct reply reply;
+    engine_done *done;
+    void *context;
+};
+
 struct embedded {
     struct engine engine;
+    struct embedded_options options;
     struct memory memory;  /* of the state */
-    struct memory scratch; /* of replies and waiters */
+    struct memory scratch; /* of replies and those who wait */
     struct core *core;
-    struct clock clock;
     struct random random;
+    uint64_t commands;
     struct reply reply;
     struct slab waiters;
     struct table by_ticket;
+
+    struct journal *journal; /* NULL: in memory only */
+    struct buffer encoded;
+    struct list pending; /* oldest first */
+    struct list spare;   /* used again */
+    uint64_t durable;    /* the last record whose batch was flushed */
+    uint64_t flushing;   /* the last record of the batch on its way */
+    int64_t synced_ms;   /* when the policy is everysec */
+    bool failed;
+    struct snapshots snapshots;
 };
 
 static struct embedded *self(struct engine *engine)
@@ -36,48 +72,93 @@ static struct embedded *self(struct engine *engine)
     return (struct embedded *)engine;
 }
 
-static void embedded_close(struct engine *engine)
+static int64_t now(struct embedded *embedded)
 {
-    struct embedded *embedded = self(engine);
-
-    core_destroy(embedded->core);
-    reply_free(&embedded->reply);
-    slab_free(&embedded->waiters);
-    table_free(&embedded->by_ticket);
-    CHECK(embedded->memory.used == 0 && embedded->scratch.used == 0);
-    free(embedded);
+    return clock_now(&embedded->options.clock);
 }
 
-static enum hf_error embedded_open(const char *rest, struct engine **engine,
-                                   struct problem *problem)
-{
-    uint64_t seed[2];
+/* ---- answers -------------------------------------------------------------------------------------- */
 
-    if (*rest != '\0') {
-        return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "embedded:%.60s: only embedded: (in memory) is supported", rest);
+static struct pending *new_pending(struct embedded *embedded)
+{
+    if (!list_empty(&embedded->spare)) {
+        struct pending *pending = LIST_ENTRY(embedded->spare.next, struct pending, node);
+        list_remove(&pending->node);
+        return pending;
     }
-    struct embedded *embedded = calloc(1, sizeof *embedded);
-    if (embedded == NULL) {
-        return problem_set(problem, HF_BUSY, "out of memory");
+    struct pending *pending = calloc(1, sizeof *pending);
+    if (pending != NULL && !reply_init(&pending->reply, &embedded->scratch)) {
+        reply_free(&pending->reply);
+        free(pending);
+        pending = NULL;
     }
-    embedded->engine.type = &engine_embedded;
-    memory_init(&embedded->memory);
-    memory_init(&embedded->scratch);
-    clock_real(&embedded->clock);
-    random_init(&embedded->random);
-    random_bytes(&embedded->random, seed, sizeof seed);
-    slab_init(&embedded->waiters, &embedded->scratch, sizeof(struct waiter));
-    table_init(&embedded->by_ticket, &embedded->scratch);
-    bool ready = reply_init(&embedded->reply, &embedded->scratch);
-    embedded->core = ready ? core_create(&embedded->memory, seed) : NULL;
-    if (embedded->core == NULL) {
-        embedded_close(&embedded->engine);
-        return problem_set(problem, HF_BUSY, "out of memory");
-    }
-    *engine = &embedded->engine;
-    return HF_OK;
+    return pending;
 }
+
+/* Makes sure that an answer can be put off. */
+static bool reserve_pending(struct embedded *embedded)
+{
+    if (!list_empty(&embedded->spare)) {
+        return true;
+    }
+    struct pending *pending = new_pending(embedded);
+    if (pending != NULL) {
+        list_add_last(&embedded->spare, &pending->node);
+    }
+    return pending != NULL;
+}
+
+static void refuse(struct embedded *embedded, enum hf_error code, engine_done *done, void *context)
+{
+    static const char lost[] =
+        "the data directory failed; the next start decides whether it happened";
+
+    reply_clear(&embedded->reply);
+    reply_refuse(&embedded->reply, code, code == HF_IOERR ? lost : NULL);
+    done(context, &embedded->reply);
+}
+
+/* Answers now, or when all that the answer could show is on disk. */
+static void answer(struct embedded *embedded, const struct reply *reply, engine_done *done,
+                   void *context)
+{
+    if (embedded->journal == NULL || journal_last(embedded->journal) == embedded->durable) {
+        done(context, reply);
+        return;
+    }
+    struct pending *pending = new_pending(embedded);
+    if (pending == NULL || !reply_copy(&pending->reply, reply)) {
+        if (pending != NULL) {
+            list_add_last(&embedded->spare, &pending->node);
+        }
+        refuse(embedded, HF_BUSY, done, context); /* only a huge read comes here */
+        return;
+    }
+    pending->sequence = journal_last(embedded->journal);
+    pending->done = done;
+    pending->context = context;
+    list_add_last(&embedded->pending, &pending->node);
+}
+
+/* Answers all whose records are on disk; after a failure, all. */
+static void answer_pending(struct embedded *embedded)
+{
+    while (!list_empty(&embedded->pending)) {
+        struct pending *pending = LIST_ENTRY(embedded->pending.next, struct pending, node);
+        if (pending->sequence > embedded->durable && !embedded->failed) {
+            return;
+        }
+        list_remove(&pending->node);
+        if (pending->sequence > embedded->durable) {
+            refuse(embedded, HF_IOERR, pending->done, pending->context);
+        } else {
+            pending->done(pending->context, &pending->reply);
+        }
+        list_add_last(&embedded->spare, &pending->node);
+    }
+}
+
+/* ---- commands that wait --------------------------------------------------------------------------- */
 
 struct wanted {
     const struct slab *waiters;
@@ -90,12 +171,6 @@ static bool has_ticket(const void *context, uint32_t index)
     return ((struct waiter *)slab_at(wanted->waiters, index))->ticket == wanted->ticket;
 }
 
-static uint32_t find_waiter(struct embedded *embedded, uint64_t ticket)
-{
-    struct wanted wanted = {&embedded->waiters, ticket};
-    return table_find(&embedded->by_ticket, (uint32_t)ticket, has_ticket, &wanted);
-}
-
 /* Answers those whose wait is over. */
 static void deliver(struct embedded *embedded)
 {
@@ -103,53 +178,94 @@ static void deliver(struct embedded *embedded)
     const struct wakeup *wakeups = core_wakeups(embedded->core, &count);
 
     for (size_t i = 0; i < count; i++) {
-        uint32_t index = find_waiter(embedded, wakeups[i].ticket);
-        CHECK(index != NONE);
+        struct wanted wanted = {&embedded->waiters, wakeups[i].ticket};
+        uint32_t index =
+            table_find(&embedded->by_ticket, (uint32_t)wanted.ticket, has_ticket, &wanted);
+        if (index == NONE) {
+            continue; /* of a caller before the restart */
+        }
         struct waiter waiter = *(struct waiter *)slab_at(&embedded->waiters, index);
         table_remove(&embedded->by_ticket, (uint32_t)waiter.ticket, index);
         slab_give(&embedded->waiters, index);
         wakeup_reply(&wakeups[i], &embedded->reply);
-        waiter.done(waiter.context, &embedded->reply);
+        answer(embedded, &embedded->reply, waiter.done, waiter.context);
     }
     core_clear_wakeups(embedded->core);
 }
 
-/* Carries out a command that may have to wait, with a place for its waiter kept ready. */
-static void submit_waiting(struct embedded *embedded, const struct command *command,
-                           engine_done *done, void *context)
+static void add_waiter(struct embedded *embedded, engine_done *done, void *context)
 {
-    struct reply *reply = &embedded->reply;
-
-    if (!slab_reserve(&embedded->waiters, 1) || !table_reserve(&embedded->by_ticket, 1)) {
-        reply_clear(reply);
-        reply_refuse(reply, HF_BUSY, NULL);
-        done(context, reply);
-        return;
-    }
-    core_apply(embedded->core, command, clock_now(&embedded->clock), reply);
-    if (!reply->waits) {
-        done(context, reply);
-        return;
-    }
     uint32_t index = slab_take(&embedded->waiters);
-    struct waiter *waiter = slab_at(&embedded->waiters, index);
-    *waiter = (struct waiter){reply->ticket, done, context};
-    table_add(&embedded->by_ticket, (uint32_t)reply->ticket, index);
+
+    *(struct waiter *)slab_at(&embedded->waiters, index) =
+        (struct waiter){embedded->reply.ticket, done, context};
+    table_add(&embedded->by_ticket, (uint32_t)embedded->reply.ticket, index);
+}
+
+/* ---- submitting ----------------------------------------------------------------------------------- */
+
+static void fill_entropy(struct embedded *embedded, struct command *command)
+{
+    embedded->commands++;
+    if (!(command->spec->flags & COMMAND_RANDOM)) {
+        return;
+    }
+    if (embedded->options.fixed_entropy) {
+        memset(command->entropy, 0, sizeof command->entropy);
+        memcpy(command->entropy, &embedded->commands, sizeof embedded->commands);
+    } else {
+        random_bytes(&embedded->random, command->entropy, sizeof command->entropy);
+    }
+}
+
+/* All the memory that may be needed once the core has changed. */
+static bool prepare(struct embedded *embedded, const struct command *command)
+{
+    if (command->spec->flags & COMMAND_WAITS &&
+        (!slab_reserve(&embedded->waiters, 1) || !table_reserve(&embedded->by_ticket, 1))) {
+        return false;
+    }
+    if (embedded->journal == NULL) {
+        return true;
+    }
+    if (!reserve_pending(embedded)) {
+        return false;
+    }
+    if (command->spec->flags & COMMAND_WRITES) {
+        buffer_clear(&embedded->encoded);
+        wire_encode(command, &embedded->encoded);
+        return !embedded->encoded.failed &&
+               journal_reserve(embedded->journal, embedded->encoded.size);
+    }
+    return true;
 }
 
 static void embedded_submit(struct engine *engine, struct command *command, engine_done *done,
                             void *context)
 {
     struct embedded *embedded = self(engine);
+    struct reply *reply = &embedded->reply;
 
-    if (command->spec->flags & COMMAND_RANDOM) {
-        random_bytes(&embedded->random, command->entropy, sizeof command->entropy);
+    if (embedded->failed) {
+        refuse(embedded, HF_IOERR, done, context);
+        return;
     }
-    if (command->spec->flags & COMMAND_WAITS) {
-        submit_waiting(embedded, command, done, context);
+    fill_entropy(embedded, command);
+    if (!prepare(embedded, command)) {
+        refuse(embedded, HF_BUSY, done, context);
+        return;
+    }
+    int64_t time_ms = now(embedded);
+    core_apply(embedded->core, command, time_ms, reply);
+    if (embedded->journal != NULL && command->spec->flags & COMMAND_WRITES &&
+        reply->code == HF_OK) {
+        struct hf_bytes bytes = {embedded->encoded.data, embedded->encoded.size};
+        journal_append(embedded->journal, time_ms, bytes);
+    }
+    if (reply->waits) {
+        add_waiter(embedded, done, context);
     } else {
-        core_apply(embedded->core, command, clock_now(&embedded->clock), &embedded->reply);
-        done(context, &embedded->reply);
+        answer(embedded, reply, done, context);
     }
     deliver(embedded);
 }
@@ -158,21 +274,335 @@ static void embedded_turn(struct engine *engine)
 {
     struct embedded *embedded = self(engine);
 
-    core_advance(embedded->core, clock_now(&embedded->clock));
-    deliver(embedded);
+    if (!embedded->failed) {
+        core_advance(embedded->core, now(embedded));
+        deliver(embedded);
+    }
+    if (embedded->journal != NULL) {
+        snapshots_reap(&embedded->snapshots, embedded->journal, &embedded->options.log);
+    }
 }
 
 static int64_t embedded_idle_ms(struct engine *engine)
 {
     struct embedded *embedded = self(engine);
     int64_t due_ms = core_next_due(embedded->core);
+    int64_t left_ms = due_ms == INT64_MAX ? INT64_MAX : due_ms - now(embedded);
 
-    if (due_ms == INT64_MAX) {
-        return -1;
+    if (embedded->journal != NULL &&
+        (snapshots_running(&embedded->snapshots) || embedded->options.policy == JOURNAL_EVERYSEC)) {
+        left_ms = left_ms < 1000 ? left_ms : 1000;
     }
-    int64_t left_ms = due_ms - clock_now(&embedded->clock);
-    return left_ms > 0 ? left_ms : 0;
+    return left_ms == INT64_MAX ? -1 : left_ms > 0 ? left_ms : 0;
 }
+
+/* ---- group commit --------------------------------------------------------------------------------- */
+
+static bool wants_sync(struct embedded *embedded)
+{
+    return embedded->options.policy == JOURNAL_EVERYSEC &&
+           now(embedded) - embedded->synced_ms >= 1000;
+}
+
+static bool embedded_flush_begin(struct engine *engine)
+{
+    struct embedded *embedded = self(engine);
+
+    if (embedded->journal == NULL || embedded->failed) {
+        return false;
+    }
+    embedded->flushing = journal_last(embedded->journal);
+    return journal_take(embedded->journal) || wants_sync(embedded);
+}
+
+static void embedded_flush_work(struct engine *engine)
+{
+    struct embedded *embedded = self(engine);
+
+    if (journal_flush(embedded->journal) && wants_sync(embedded)) {
+        journal_sync(embedded->journal);
+    }
+}
+
+static void embedded_flush_end(struct engine *engine)
+{
+    struct embedded *embedded = self(engine);
+
+    if (journal_failure(embedded->journal) != NULL) {
+        embedded->failed = true;
+    } else {
+        journal_flushed(embedded->journal);
+        embedded->durable = embedded->flushing;
+        if (wants_sync(embedded)) {
+            embedded->synced_ms = now(embedded);
+        }
+    }
+    answer_pending(embedded);
+    int64_t limit = embedded->options.snapshot_bytes;
+    if (!embedded->failed && limit > 0 && journal_growth(embedded->journal) >= limit) {
+        engine_snapshot(engine, NULL);
+    }
+}
+
+/* Everything appended so far is on disk, or the engine has failed. */
+static void flush_all(struct embedded *embedded)
+{
+    while (embedded_flush_begin(&embedded->engine)) {
+        embedded_flush_work(&embedded->engine);
+        if (journal_failure(embedded->journal) == NULL) {
+            journal_flushed(embedded->journal);
+            embedded->durable = embedded->flushing;
+            embedded->synced_ms = now(embedded);
+        } else {
+            embedded->failed = true;
+        }
+        answer_pending(embedded);
+    }
+}
+
+static enum hf_error embedded_snapshot(struct engine *engine, struct problem *problem)
+{
+    struct embedded *embedded = self(engine);
+
+    if (embedded->journal == NULL) {
+        return problem_set(problem, HF_INVALID_STATE, "in memory only: there is nothing to keep");
+    }
+    if (snapshots_running(&embedded->snapshots)) {
+        return problem_set(problem, HF_BUSY, "a snapshot is being made already");
+    }
+    flush_all(embedded);
+    if (embedded->failed || !journal_sync(embedded->journal)) {
+        embedded->failed = true;
+        return problem_set(problem, HF_IOERR, "%s", journal_failure(embedded->journal));
+    }
+    return snapshots_begin(&embedded->snapshots, embedded->core, embedded->journal,
+                           &embedded->options.log, problem);
+}
+
+/* ---- recovery ------------------------------------------------------------------------------------- */
+
+static bool recover_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+{
+    struct embedded *embedded = context;
+    uint64_t seed[2];
+    struct problem problem;
+    (void)sequence;
+
+    random_bytes(&embedded->random, seed, sizeof seed);
+    struct core *core = core_restore(&embedded->memory, seed, state, &problem);
+    if (core == NULL) {
+        snprintf(why, 256, "%.250s", problem.message);
+        return false;
+    }
+    core_destroy(embedded->core);
+    embedded->core = core;
+    return true;
+}
+
+static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes bytes,
+                           char why[256])
+{
+    struct embedded *embedded = context;
+    struct command command;
+    struct wire_scratch scratch;
+    struct problem problem;
+    (void)sequence;
+
+    if (wire_decode(&command, bytes, &scratch, &problem) != HF_OK) {
+        snprintf(why, 256, "%.250s", problem.message);
+        return false;
+    }
+    core_apply(embedded->core, &command, time_ms, &embedded->reply);
+    core_clear_wakeups(embedded->core);
+    if (embedded->reply.code != HF_OK) {
+        snprintf(why, 256, "%s was acknowledged but is refused now: %s", command.spec->name,
+                 hf_error_name(embedded->reply.code));
+        return false;
+    }
+    return true;
+}
+
+static void recover_progress(void *context, int64_t done, int64_t total)
+{
+    struct embedded *embedded = context;
+    embedded->options.progress(embedded->options.progress_context, done, total);
+}
+
+static void ignore(void *context, const struct reply *reply)
+{
+    (void)context;
+    (void)reply;
+}
+
+/* Those who waited when the last run ended are not there any more. */
+static void release_waiting(struct embedded *embedded)
+{
+    char name[HF_ID_SIZE], id[HF_ID_SIZE];
+
+    while (!embedded->failed && core_waiting_call(embedded->core, name, id)) {
+        struct hf_sem_release_args args = {.name = hf_text(name), .id = hf_text(id)};
+        struct command command;
+        command_from_struct(&command, &command_table[SEM_RELEASE], &args, NULL);
+        embedded_submit(&embedded->engine, &command, ignore, NULL);
+    }
+    flush_all(embedded);
+}
+
+static bool open_journal(struct embedded *embedded, struct problem *problem)
+{
+    char why[256] = "";
+    struct journal_options options = {.policy = embedded->options.policy,
+                                      .segment_bytes = embedded->options.segment_bytes,
+                                      .log = &embedded->options.log};
+    struct journal_sink sink = {
+        .state = recover_state, .record = recover_record, .context = embedded};
+
+    if (embedded->options.progress != NULL) {
+        sink.progress = recover_progress;
+    }
+    embedded->journal = journal_open(embedded->options.storage, &options, &sink, why);
+    embedded->options.storage = NULL;
+    if (embedded->journal == NULL) {
+        problem_set(problem, HF_IOERR, "%s", why);
+        return false;
+    }
+    embedded->durable = journal_last(embedded->journal);
+    embedded->engine.durable = true;
+    /* The clock may stand before what the last run saw: time then waits for it. */
+    if (embedded->options.clock.last_ms < core_now(embedded->core)) {
+        embedded->options.clock.last_ms = core_now(embedded->core);
+    }
+    release_waiting(embedded);
+    return true;
+}
+
+/* ---- open and close ------------------------------------------------------------------------------- */
+
+static void free_pending(struct list *head)
+{
+    while (!list_empty(head)) {
+        struct pending *pending = LIST_ENTRY(head->next, struct pending, node);
+        list_remove(&pending->node);
+        reply_free(&pending->reply);
+        free(pending);
+    }
+}
+
+static void embedded_close(struct engine *engine)
+{
+    struct embedded *embedded = self(engine);
+
+    if (embedded->journal != NULL) {
+        flush_all(embedded);
+        if (!embedded->failed) {
+            journal_sync(embedded->journal);
+        }
+        snapshots_end(&embedded->snapshots, embedded->journal, &embedded->options.log);
+        journal_close(embedded->journal);
+    }
+    storage_free(embedded->options.storage);
+    core_destroy(embedded->core);
+    reply_free(&embedded->reply);
+    free_pending(&embedded->pending);
+    free_pending(&embedded->spare);
+    buffer_free(&embedded->encoded);
+    slab_free(&embedded->waiters);
+    table_free(&embedded->by_ticket);
+    CHECK(embedded->memory.used == 0 && embedded->scratch.used == 0);
+    free(embedded);
+}
+
+enum hf_error embedded_open_with(const struct embedded_options *options, struct engine **engine,
+                                 struct problem *problem)
+{
+    uint64_t seed[2];
+    struct embedded *embedded = calloc(1, sizeof *embedded);
+
+    *engine = NULL;
+    if (embedded == NULL) {
+        storage_free(options->storage);
+        return problem_set(problem, HF_BUSY, "out of memory");
+    }
+    embedded->engine.type = &engine_embedded;
+    embedded->options = *options;
+    if (embedded->options.segment_bytes == 0) {
+        embedded->options.segment_bytes = SEGMENT_BYTES;
+    }
+    if (embedded->options.snapshot_bytes == 0) {
+        embedded->options.snapshot_bytes = SNAPSHOT_BYTES;
+    }
+    memory_init(&embedded->memory);
+    memory_init(&embedded->scratch);
+    buffer_init(&embedded->encoded, &embedded->scratch);
+    list_init(&embedded->pending);
+    list_init(&embedded->spare);
+    random_init(&embedded->random);
+    random_bytes(&embedded->random, seed, sizeof seed);
+    slab_init(&embedded->waiters, &embedded->scratch, sizeof(struct waiter));
+    table_init(&embedded->by_ticket, &embedded->scratch);
+    bool ready = reply_init(&embedded->reply, &embedded->scratch);
+    embedded->core = ready ? core_create(&embedded->memory, seed) : NULL;
+    enum hf_error code = HF_OK;
+    if (embedded->core == NULL) {
+        code = problem_set(problem, HF_BUSY, "out of memory");
+    } else if (embedded->options.storage != NULL && !open_journal(embedded, problem)) {
+        code = HF_IOERR;
+    }
+    if (code != HF_OK) {
+        embedded_close(&embedded->engine);
+        return code;
+    }
+    *engine = &embedded->engine;
+    return HF_OK;
+}
+
+/* "?fsync=everysec" */
+static bool parse_policy(const char *query, enum journal_policy *policy)
+{
+    static const struct {
+        const char *text;
+        enum journal_policy policy;
+    } policies[] = {{"", JOURNAL_ALWAYS},
+                    {"?fsync=always", JOURNAL_ALWAYS},
+                    {"?fsync=everysec", JOURNAL_EVERYSEC},
+                    {"?fsync=no", JOURNAL_NO}};
+
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        if (strcmp(query, policies[i].text) == 0) {
+            *policy = policies[i].policy;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum hf_error embedded_open(const char *rest, struct engine **engine,
+                                   struct problem *problem)
+{
+    struct embedded_options options = {.log = {LOG_INFO}};
+    size_t size = strcspn(rest, "?");
+    char path[4096];
+
+    clock_real(&options.clock);
+    if (size == 0 && *rest == '\0') {
+        return embedded_open_with(&options, engine, problem);
+    }
+    if (size == 0 || size >= sizeof path || !parse_policy(rest + size, &options.policy)) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "embedded:%.80s: must be embedded:DIR, or embedded:DIR?fsync=always, "
+                           "everysec or no",
+                           rest);
+    }
+    memcpy(path, rest, size);
+    path[size] = '\0';
+    int code = storage_posix(path, true, &options.storage);
+    if (code != 0) {
+        return problem_set(problem, HF_IOERR, "%.120s: %s", path, strerror(-code));
+    }
+    return embedded_open_with(&options, engine, problem);
+}
+
+/* ---- figures -------------------------------------------------------------------------------------- */
 
 static enum hf_error embedded_info(struct engine *engine, struct hf_info *info)
 {
@@ -189,6 +619,17 @@ static enum hf_error embedded_audit(struct engine *engine, hf_audit_report *repo
     return *findings == UINT64_MAX ? HF_BUSY : HF_OK;
 }
 
+uint64_t embedded_digest(struct engine *engine)
+{
+    return core_digest(self(engine)->core);
+}
+
+const char *embedded_failure(struct engine *engine)
+{
+    struct embedded *embedded = self(engine);
+    return embedded->failed ? journal_failure(embedded->journal) : NULL;
+}
+
 const struct engine_type engine_embedded = {
     .scheme = "embedded:",
     .open = embedded_open,
@@ -196,6 +637,10 @@ const struct engine_type engine_embedded = {
     .submit = embedded_submit,
     .turn = embedded_turn,
     .idle_ms = embedded_idle_ms,
+    .flush_begin = embedded_flush_begin,
+    .flush_work = embedded_flush_work,
+    .flush_end = embedded_flush_end,
+    .snapshot = embedded_snapshot,
     .info = embedded_info,
     .audit = embedded_audit,
 };

@@ -38,6 +38,26 @@ int64_t engine_idle_ms(struct engine *engine)
     return engine->type->idle_ms(engine);
 }
 
+bool engine_flush_begin(struct engine *engine)
+{
+    return engine->type->flush_begin(engine);
+}
+
+void engine_flush_work(struct engine *engine)
+{
+    engine->type->flush_work(engine);
+}
+
+void engine_flush_end(struct engine *engine)
+{
+    engine->type->flush_end(engine);
+}
+
+enum hf_error engine_snapshot(struct engine *engine, struct problem *problem)
+{
+    return engine->type->snapshot(engine, problem);
+}
+
 enum hf_error engine_info(struct engine *engine, struct hf_info *info)
 {
     return engine->type->info(engine, info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An engine keeps the state, tells the time and carries out commands. It is used by one thread at a
- * time. */
+ * time, except where a function says otherwise. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -10,16 +10,18 @@
 struct engine;
 
 /* The answer to a command; valid during the call. It comes exactly once, before engine_submit()
- * returns or from a later engine_submit() or engine_turn(). It must not call the engine. */
+ * returns or from a later call of the engine. It must not call the engine. */
 typedef void engine_done(void *context, const struct reply *reply);
 
-/* Opens the engine a URL names. INVALID_ARGUMENT for one we do not know. */
+/* Opens the engine a URL names. INVALID_ARGUMENT for one we do not know, IOERR for a directory that
+ * cannot be used. */
 enum hf_error engine_open(const char *url, struct engine **engine, struct problem *problem);
 
-/* Commands that still wait are never answered. */
+/* Puts on disk what is not there yet. Commands that still wait are never answered. */
 void engine_close(struct engine *engine);
 
-/* Carries out a checked command, which is borrowed for the call. */
+/* Carries out a checked command, which is borrowed for the call. No answer shows what could still be
+ * lost: it may have to wait for the next flush. */
 void engine_submit(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
 
@@ -28,6 +30,15 @@ void engine_turn(struct engine *engine);
 
 /* How long until engine_turn() has something to do: 0 is now, -1 is never. */
 int64_t engine_idle_ms(struct engine *engine);
+
+/* Group commit in three steps. Begin says whether there is anything to put on disk; work does it, and
+ * may run while other threads submit; end answers those who waited for it. One at a time. */
+bool engine_flush_begin(struct engine *engine);
+void engine_flush_work(struct engine *engine);
+void engine_flush_end(struct engine *engine);
+
+/* Begins a snapshot of the state, if the engine keeps any. BUSY while one is being made. */
+enum hf_error engine_snapshot(struct engine *engine, struct problem *problem);
 
 enum hf_error engine_info(struct engine *engine, struct hf_info *info);
 enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
@@ -42,6 +53,10 @@ struct engine_type {
                    void *context);
     void (*turn)(struct engine *engine);
     int64_t (*idle_ms)(struct engine *engine);
+    bool (*flush_begin)(struct engine *engine);
+    void (*flush_work)(struct engine *engine);
+    void (*flush_end)(struct engine *engine);
+    enum hf_error (*snapshot)(struct engine *engine, struct problem *problem);
     enum hf_error (*info)(struct engine *engine, struct hf_info *info);
     enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
                            uint64_t *findings);
@@ -50,6 +65,7 @@ struct engine_type {
 /* The head of every engine's own struct. */
 struct engine {
     const struct engine_type *type;
+    bool durable; /* answers wait for flushes */
 };
 
 extern const struct engine_type engine_embedded;

@@ -20,6 +20,7 @@ struct hf_reply {
     struct buffer json;
     struct element *elements;
     size_t count, capacity;
+    bool lost; /* carried out, but there was no memory for the reply */
 };
 
 static void add_element(hf_reply *reply, struct element element)
@@ -93,6 +94,12 @@ static bool flatten(hf_reply *out)
     return !out->text.failed;
 }
 
+static void keep_reply(void *context, const struct reply *reply)
+{
+    hf_reply *out = context;
+    out->lost = !reply_copy(&out->reply, reply);
+}
+
 enum hf_error hf_call(hf_handle *handle, size_t argc, const struct hf_bytes *argv, hf_reply **reply)
 {
     struct problem no_memory = {.code = HF_BUSY, .message = "out of memory for the reply"};
@@ -115,7 +122,10 @@ enum hf_error hf_call(hf_handle *handle, size_t argc, const struct hf_bytes *arg
         handle_fail(&out->problem);
     } else {
         out->spec = command.spec;
-        code = handle_run(handle, &command, &out->reply);
+        code = handle_run(handle, &command, keep_reply, out);
+        if (out->lost) {
+            code = handle_fail(&no_memory);
+        }
     }
     if (code == HF_BUSY || !flatten(out)) {
         hf_reply_free(out);

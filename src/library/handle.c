@@ -12,8 +12,14 @@ struct hf_handle {
     struct engine *engine;
     pthread_mutex_t mutex;  /* guards all below, and the engine */
     pthread_cond_t changed; /* an answer came, or something falls due earlier than was thought */
-    unsigned sleeping;      /* threads in handle_run() */
+    unsigned sleeping;      /* threads that wait for an answer */
     int64_t sleep_ms;       /* what engine_idle_ms() said when the last one went to sleep */
+    bool flushing;          /* a thread is putting a batch on disk, with the mutex open */
+
+    /* Only for an engine that keeps files: sees to what is due while nobody calls. */
+    bool has_keeper, closing;
+    pthread_t keeper;
+    pthread_cond_t wake_keeper;
 };
 
 static _Thread_local char last_message[MESSAGE_SIZE];
@@ -29,14 +35,6 @@ enum hf_error handle_fail(const struct problem *problem)
     return problem->code;
 }
 
-static enum hf_error keep_message(const struct reply *reply)
-{
-    if (reply->code != HF_OK) {
-        reply_message(reply, last_message);
-    }
-    return reply->code;
-}
-
 const char *hf_version(void)
 {
     return HF_VERSION;
@@ -47,12 +45,69 @@ void hf_free(void *memory)
     free(memory);
 }
 
-/* ---- open and close -------------------------------------------------------------------------- */
+/* ---- flushing --------------------------------------------------------------------------------- */
+
+/* Puts what was appended on disk, with the mutex open meanwhile: those who come now make the next
+ * batch. False if there is nothing to do, or somebody else is at it. */
+static bool flush(hf_handle *handle)
+{
+    if (handle->flushing || !engine_flush_begin(handle->engine)) {
+        return false;
+    }
+    handle->flushing = true;
+    pthread_mutex_unlock(&handle->mutex);
+    engine_flush_work(handle->engine);
+    pthread_mutex_lock(&handle->mutex);
+    handle->flushing = false;
+    engine_flush_end(handle->engine);
+    pthread_cond_broadcast(&handle->changed);
+    return true;
+}
+
+static struct timespec time_from_now(int64_t ms)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t nanoseconds = time.tv_nsec + ms % 1000 * 1000000;
+    time.tv_sec += (time_t)(ms / 1000 + nanoseconds / 1000000000);
+    time.tv_nsec = (long)(nanoseconds % 1000000000);
+    return time;
+}
+
+#define KEEPER_MS 200
+
+/* Syncs once a second where the policy says so, and puts finished snapshots in place. */
+static void *keep(void *context)
+{
+    hf_handle *handle = context;
+
+    pthread_mutex_lock(&handle->mutex);
+    while (!handle->closing) {
+        struct timespec until = time_from_now(KEEPER_MS);
+        pthread_cond_timedwait(&handle->wake_keeper, &handle->mutex, &until);
+        engine_turn(handle->engine);
+        flush(handle);
+    }
+    pthread_mutex_unlock(&handle->mutex);
+    return NULL;
+}
+
+/* ---- open and close --------------------------------------------------------------------------- */
+
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
 
 enum hf_error hf_open(const char *url, hf_handle **handle)
 {
     struct problem problem = {.code = HF_BUSY, .message = "out of memory"};
-    pthread_condattr_t attributes;
     hf_handle *opened = calloc(1, sizeof *opened);
 
     *handle = NULL;
@@ -64,25 +119,92 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
         return handle_fail(&problem);
     }
     pthread_mutex_init(&opened->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&opened->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    init_condition(&opened->changed);
+    init_condition(&opened->wake_keeper);
+    if (opened->engine->durable) {
+        opened->has_keeper = pthread_create(&opened->keeper, NULL, keep, opened) == 0;
+        if (!opened->has_keeper) {
+            hf_close(opened);
+            return handle_fail(
+                &(struct problem){.code = HF_BUSY, .message = "cannot start a thread"});
+        }
+    }
     *handle = opened;
     return HF_OK;
 }
 
 void hf_close(hf_handle *handle)
 {
-    if (handle != NULL) {
-        engine_close(handle->engine);
-        pthread_cond_destroy(&handle->changed);
-        pthread_mutex_destroy(&handle->mutex);
-        free(handle);
+    if (handle == NULL) {
+        return;
+    }
+    if (handle->has_keeper) {
+        pthread_mutex_lock(&handle->mutex);
+        handle->closing = true;
+        pthread_cond_signal(&handle->wake_keeper);
+        pthread_mutex_unlock(&handle->mutex);
+        pthread_join(handle->keeper, NULL);
+    }
+    engine_close(handle->engine);
+    pthread_cond_destroy(&handle->wake_keeper);
+    pthread_cond_destroy(&handle->changed);
+    pthread_mutex_destroy(&handle->mutex);
+    free(handle);
+}
+
+/* ---- commands --------------------------------------------------------------------------------- */
+
+/* A call under way. It may be answered by another thread, which then fills in all of it. */
+struct call {
+    hf_handle *handle;
+    handle_use *use;
+    void *context;
+    bool done;
+    enum hf_error code;
+    char message[MESSAGE_SIZE]; /* of a refusal */
+};
+
+static void answer_call(void *context, const struct reply *reply)
+{
+    struct call *call = context;
+
+    call->code = reply->code;
+    if (reply->code != HF_OK) {
+        reply_message(reply, call->message);
+    }
+    if (call->use != NULL) {
+        call->use(call->context, reply);
+    }
+    call->done = true;
+    if (call->handle->sleeping > 0) {
+        pthread_cond_broadcast(&call->handle->changed);
     }
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
+/* Sleeps until something changed or falls due. */
+static void sleep_a_while(hf_handle *handle)
+{
+    handle->sleep_ms = engine_idle_ms(handle->engine);
+    if (handle->sleep_ms < 0 || handle->flushing) {
+        pthread_cond_wait(&handle->changed, &handle->mutex);
+    } else {
+        struct timespec until = time_from_now(handle->sleep_ms);
+        pthread_cond_timedwait(&handle->changed, &handle->mutex, &until);
+    }
+}
+
+/* The answer did not come at once: it waits for the disk, or for its turn. */
+static void wait_for_answer(hf_handle *handle, struct call *call)
+{
+    handle->sleeping++;
+    while (!call->done) {
+        if (!flush(handle)) {
+            sleep_a_while(handle);
+            engine_turn(handle->engine);
+        }
+    }
+    handle->sleeping--;
+}
 
 /* Somebody sleeps until the engine has something to do: if that is sooner now, tell them. */
 static void after_submit(hf_handle *handle)
@@ -95,88 +217,25 @@ static void after_submit(hf_handle *handle)
     }
 }
 
-struct use {
-    handle_use *use;
-    void *context;
-    enum hf_error code;
-};
-
-static void use_now(void *context, const struct reply *reply)
+enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use, void *context)
 {
-    struct use *use = context;
+    struct call call;
 
-    use->code = keep_message(reply);
-    if (use->use != NULL) {
-        use->use(use->context, reply);
-    }
-}
-
-enum hf_error handle_run_now(hf_handle *handle, struct command *command, handle_use *use,
-                             void *context)
-{
-    struct use now = {use, context, HF_INTERNAL};
-
-    pthread_mutex_lock(&handle->mutex);
-    engine_submit(handle->engine, command, use_now, &now);
-    after_submit(handle);
-    pthread_mutex_unlock(&handle->mutex);
-    return now.code;
-}
-
-/* A call that may sleep. */
-struct call {
-    hf_handle *handle;
-    struct reply *reply;
-    bool done, copied;
-};
-
-static void answer_call(void *context, const struct reply *reply)
-{
-    struct call *call = context;
-
-    call->copied = reply_copy(call->reply, reply);
-    call->done = true;
-    if (call->handle->sleeping > 0) {
-        pthread_cond_broadcast(&call->handle->changed);
-    }
-}
-
-/* Sleeps until something changed or falls due. */
-static void sleep_a_while(hf_handle *handle)
-{
-    struct timespec until;
-
-    handle->sleep_ms = engine_idle_ms(handle->engine);
-    if (handle->sleep_ms < 0) {
-        pthread_cond_wait(&handle->changed, &handle->mutex);
-        return;
-    }
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t nanoseconds = until.tv_nsec + handle->sleep_ms % 1000 * 1000000;
-    until.tv_sec += (time_t)(handle->sleep_ms / 1000 + nanoseconds / 1000000000);
-    until.tv_nsec = (long)(nanoseconds % 1000000000);
-    pthread_cond_timedwait(&handle->changed, &handle->mutex, &until);
-}
-
-enum hf_error handle_run(hf_handle *handle, struct command *command, struct reply *reply)
-{
-    struct call call = {.handle = handle, .reply = reply};
-
+    call.handle = handle;
+    call.use = use;
+    call.context = context;
+    call.done = false;
     pthread_mutex_lock(&handle->mutex);
     engine_submit(handle->engine, command, answer_call, &call);
     after_submit(handle);
-    handle->sleeping++;
-    while (!call.done) {
-        sleep_a_while(handle);
-        engine_turn(handle->engine);
+    if (!call.done) {
+        wait_for_answer(handle, &call);
     }
-    handle->sleeping--;
     pthread_mutex_unlock(&handle->mutex);
-    if (!call.copied) {
-        reply_clear(reply);
-        reply_refuse(reply, HF_BUSY, "out of memory for the reply; ask again with the same id");
+    if (call.code != HF_OK) {
+        memcpy(last_message, call.message, strlen(call.message) + 1);
     }
-    return keep_message(reply);
+    return call.code;
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static enum hf_error run(hf_handle *handle, enum command_id id, const void *args
     if (command_from_struct(&command, typed->spec, args, &problem) != HF_OK) {
         return handle_fail(&problem);
     }
-    return handle_run_now(handle, &command, use, typed);
+    return handle_run(handle, &command, use, typed);
 }
 
 static enum hf_error run_plain(hf_handle *handle, enum command_id id, const void *args, void *out)
@@ -62,6 +62,7 @@ TYPED(quota_commit, QUOTA_COMMIT, quota_reply)
 TYPED(quota_cancel, QUOTA_CANCEL, quota_reply)
 TYPED(quota_sync, QUOTA_SYNC, quota_reply)
 TYPED(quota_get, QUOTA_GET, quota_get_reply)
+TYPED(sem_acquire, SEM_ACQUIRE, sem_acquire_reply)
 TYPED(sem_queue, SEM_QUEUE, sem_queue_reply)
 TYPED(sem_wake, SEM_WAKE, sem_wake_reply)
 TYPED(sem_confirm, SEM_CONFIRM, sem_confirm_reply)
@@ -86,34 +87,7 @@ TYPED(room_check, ROOM_CHECK, room_check_reply)
 TYPED(idem_complete, IDEM_COMPLETE, idem_complete_reply)
 TYPED(idem_abort, IDEM_ABORT, idem_abort_reply)
 
-/* ---- the three that are not plain ------------------------------------------------------------ */
-
-enum hf_error hf_sem_acquire(hf_handle *handle, const struct hf_sem_acquire_args *args,
-                             struct hf_sem_acquire_reply *out)
-{
-    struct command command;
-    struct problem problem = {.code = HF_BUSY, .message = "out of memory"};
-    struct memory memory;
-    struct reply reply;
-
-    if (args->wait_ms == 0) {
-        return run_plain(handle, SEM_ACQUIRE, args, out);
-    }
-    if (command_from_struct(&command, &command_table[SEM_ACQUIRE], args, &problem) != HF_OK) {
-        return handle_fail(&problem);
-    }
-    memory_init(&memory);
-    if (!reply_init(&reply, &memory)) {
-        reply_free(&reply);
-        return handle_fail(&problem);
-    }
-    enum hf_error code = handle_run(handle, &command, &reply);
-    if (out != NULL) {
-        reply_to_struct(&reply, command.spec, out);
-    }
-    reply_free(&reply);
-    return code;
-}
+/* ---- the two that are not plain ------------------------------------------------------------ */
 
 static void fill_admitted(void *context, const struct reply *reply)
 {

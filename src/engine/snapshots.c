@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/snapshots.h"
+
+#include "journal/snapshot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* 0 or a negative errno. */
+static int write_down(struct core *core, struct journal *journal)
+{
+    struct snapshot_header header = {.sequence = journal_last(journal),
+                                     .chain = journal_chain(journal)};
+    struct memory memory;
+    struct buffer state;
+
+    memory_init(&memory);
+    buffer_init(&state, &memory);
+    int code = core_snapshot(core, &state) ? 0 : -ENOMEM;
+    if (code == 0) {
+        struct hf_bytes bytes = {state.data, state.size};
+        code = snapshot_write(journal_storage(journal), &header, bytes);
+    }
+    buffer_free(&state);
+    return code;
+}
+
+/* The snapshot was written, or not: `code` says. */
+static void finish(struct snapshots *snapshots, struct journal *journal, const struct log *log,
+                   int code)
+{
+    if (code == 0) {
+        code = snapshot_publish(journal_storage(journal), snapshots->sequence);
+    }
+    if (code == 0) {
+        journal_forget_before(journal, snapshots->sequence);
+        log_line(log, LOG_DEBUG, "snapshot of record %" PRIu64 " is in place", snapshots->sequence);
+    } else {
+        /* Nothing is lost: the journal has it all. */
+        log_line(log, LOG_WARNING, "no snapshot could be made: %s", strerror(-code));
+    }
+}
+
+enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
+                              struct journal *journal, const struct log *log,
+                              struct problem *problem)
+{
+    struct storage *storage = journal_storage(journal);
+
+    snapshots->sequence = journal_last(journal);
+    if (snapshots->sequence == 0) {
+        return HF_OK; /* nothing has happened yet */
+    }
+    if (storage->type->forked == NULL) {
+        finish(snapshots, journal, log, write_down(core, journal));
+        return HF_OK;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        /* Only the parent gives the file its name: an orphan does no harm. */
+        storage->type->forked(storage);
+        _exit(write_down(core, journal) == 0 ? 0 : 1);
+    }
+    if (child < 0) {
+        return problem_set(problem, HF_BUSY, "cannot fork for a snapshot: %s", strerror(errno));
+    }
+    snapshots->child = child;
+    return HF_OK;
+}
+
+bool snapshots_running(const struct snapshots *snapshots)
+{
+    return snapshots->child != 0;
+}
+
+static void reap(struct snapshots *snapshots, struct journal *journal, const struct log *log,
+                 int flags)
+{
+    int status = 0;
+
+    if (snapshots->child == 0) {
+        return;
+    }
+    pid_t ended = waitpid(snapshots->child, &status, flags);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) {
+        return;
+    }
+    bool good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    snapshots->child = 0;
+    finish(snapshots, journal, log, good ? 0 : -EIO);
+}
+
+void snapshots_reap(struct snapshots *snapshots, struct journal *journal, const struct log *log)
+{
+    reap(snapshots, journal, log, WNOHANG);
+}
+
+void snapshots_end(struct snapshots *snapshots, struct journal *journal, const struct log *log)
+{
+    while (snapshots->child != 0) {
+        reap(snapshots, journal, log, 0);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is in a data directory: which segments, which snapshots, and what was left half done. */
+#ifndef JOURNAL_DIRECTORY_H
+#define JOURNAL_DIRECTORY_H
+
+#include "journal/storage.h"
+
+struct numbers {
+    uint64_t *at;
+    size_t count, capacity;
+};
+
+struct directory {
+    struct numbers segments;  /* first sequence numbers, ascending */
+    struct numbers snapshots; /* sequence numbers, ascending */
+    bool temporary;           /* a snapshot that was not finished */
+    bool failed;              /* no memory */
+};
+
+#define SEGMENT_NAME_SIZE 40
+void segment_name(uint64_t first, char out[SEGMENT_NAME_SIZE]);
+
+/* 0 or a negative errno. directory_free() in any case. */
+int directory_read(struct storage *storage, struct directory *directory);
+void directory_free(struct directory *directory);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/journal.h"
+
+#include "base/check.h"
+#include "journal/directory.h"
+#include "journal/record.h"
+#include "journal/recover.h"
+#include "journal/snapshot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct journal {
+    struct storage *storage;
+    struct journal_options options;
+    struct memory memory;
+
+    /* Appending. */
+    struct buffer open;     /* the batch that is being collected */
+    uint64_t last;          /* number of the last record appended */
+    uint32_t chain;         /* its checksum */
+    uint64_t known_durable; /* as far as appending knows */
+
+    /* Flushing. */
+    struct buffer taken; /* the batch on its way to disk */
+    uint64_t taken_last; /* number of its last record */
+    uint32_t taken_chain;
+    int handle;             /* of the newest segment, or -1 */
+    int64_t end;            /* where the next batch goes */
+    uint64_t written;       /* number of the last record written */
+    uint32_t written_chain; /* its checksum */
+    int64_t growth;         /* bytes since the last snapshot */
+    bool unsynced;
+    bool failed;
+    char failure[256];
+};
+
+/* ---- failure --------------------------------------------------------------------------------- */
+
+static bool fail(struct journal *journal, const char *what, int code)
+{
+    if (!journal->failed) {
+        journal->failed = true;
+        snprintf(journal->failure, sizeof journal->failure,
+                 "%s: %s; nothing more is acknowledged, restart to recover", what, strerror(-code));
+        log_line(journal->options.log, LOG_ERROR, "%s", journal->failure);
+    }
+    return false;
+}
+
+const char *journal_failure(const struct journal *journal)
+{
+    return journal->failed ? journal->failure : NULL;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+static void close_segment(struct journal *journal)
+{
+    if (journal->handle >= 0) {
+        journal->storage->type->close(journal->storage, journal->handle);
+        journal->handle = -1;
+    }
+}
+
+/* Begins the segment whose first record follows on the last one written. It is on disk, name and
+ * all, before anything is written to it. */
+static bool begin_segment(struct journal *journal)
+{
+    const struct storage_type *type = journal->storage->type;
+    struct segment_header header = {.chain = journal->written_chain, .first = journal->written + 1};
+    char name[SEGMENT_NAME_SIZE];
+    struct buffer bytes;
+
+    segment_name(header.first, name);
+    journal->handle = type->open(journal->storage, name, STORAGE_CREATE);
+    if (journal->handle < 0) {
+        return fail(journal, "cannot create a segment of the journal", journal->handle);
+    }
+    buffer_init(&bytes, &journal->memory);
+    segment_header_write(&header, &bytes);
+    int code = bytes.failed ? -ENOMEM : 0;
+    if (code == 0) {
+        code = type->allocate(journal->storage, journal->handle, journal->options.segment_bytes);
+    }
+    if (code == 0) {
+        code = storage_write_all(journal->storage, journal->handle, 0, bytes.data, bytes.size);
+    }
+    buffer_free(&bytes);
+    if (code == 0) {
+        code = type->sync(journal->storage, journal->handle);
+    }
+    if (code == 0) {
+        code = type->sync_directory(journal->storage);
+    }
+    journal->end = SEGMENT_HEADER;
+    return code == 0 || fail(journal, "cannot begin a segment of the journal", code);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Opens the last segment for appending, its torn tail cut off. */
+static bool resume_segment(struct journal *journal, const struct recovery *recovery, char why[256])
+{
+    const struct storage_type *type = journal->storage->type;
+    char name[SEGMENT_NAME_SIZE];
+
+    segment_name(recovery->segment, name);
+    int code = journal->handle = type->open(journal->storage, name, STORAGE_WRITE);
+    if (code >= 0 && recovery->torn > 0) {
+        log_line(journal->options.log, LOG_WARNING,
+                 "%s: a tail of %" PRId64 " bytes at byte %" PRId64
+                 " was being written when the last run ended; cut",
+                 name, recovery->torn, recovery->segment_end);
+        code = type->truncate(journal->storage, journal->handle, recovery->segment_end);
+        code = code != 0 ? code : type->sync(journal->storage, journal->handle);
+    }
+    if (code >= 0) {
+        code = type->allocate(journal->storage, journal->handle, journal->options.segment_bytes);
+    }
+    if (code < 0) {
+        snprintf(why, 256, "%s: cannot go on with it: %s", name, strerror(-code));
+        return false;
+    }
+    journal->end = recovery->segment_end;
+    return true;
+}
+
+/* Removes what is left from before the snapshot, and what was left half done. */
+static bool clean(struct journal *journal, const struct directory *directory,
+                  const struct recovery *recovery, char why[256])
+{
+    const struct storage_type *type = journal->storage->type;
+    char name[SEGMENT_NAME_SIZE];
+    int code = 0;
+
+    if (directory->temporary) {
+        code = type->remove(journal->storage, "snapshot.tmp");
+    }
+    if (code == 0 && recovery->drop_last) {
+        segment_name(recovery->last_name, name);
+        code = type->remove(journal->storage, name);
+        code = code != 0 ? code : type->sync_directory(journal->storage);
+    }
+    if (code != 0) {
+        snprintf(why, 256, "cannot remove what an earlier run left behind: %s", strerror(-code));
+    }
+    return code == 0;
+}
+
+static bool start(struct journal *journal, const struct journal_sink *sink, char why[256])
+{
+    struct directory directory;
+    struct recovery recovery;
+    int code = journal->options.read_only ? 0 : journal->storage->type->lock(journal->storage);
+
+    if (code != 0) {
+        snprintf(why, 256,
+                 code == -EAGAIN || code == -EWOULDBLOCK
+                     ? "the directory is in use by another process"
+                     : "the directory cannot be locked: %s",
+                 strerror(-code));
+        return false;
+    }
+    code = directory_read(journal->storage, &directory);
+    bool fine = code == 0;
+    if (!fine) {
+        snprintf(why, 256, "the directory cannot be read: %s", strerror(-code));
+    }
+    fine = fine && recover(journal->storage, &directory, sink, &recovery, why);
+    if (fine && !journal->options.read_only) {
+        fine = clean(journal, &directory, &recovery, why);
+    }
+    if (fine) {
+        journal->last = journal->known_durable = journal->written = recovery.last;
+        journal->chain = journal->written_chain = recovery.chain;
+        journal->growth = recovery.bytes;
+    }
+    if (fine && !journal->options.read_only) {
+        fine =
+            recovery.has_segment ? resume_segment(journal, &recovery, why) : begin_segment(journal);
+        if (!fine && journal->failed) {
+            snprintf(why, 256, "%s", journal->failure);
+        }
+    }
+    if (fine && !journal->options.read_only && recovery.snapshot > 0) {
+        journal_forget_before(journal, recovery.snapshot);
+    }
+    directory_free(&directory);
+    return fine;
+}
+
+struct journal *journal_open(struct storage *storage, const struct journal_options *options,
+                             const struct journal_sink *sink, char why[256])
+{
+    struct journal *journal = calloc(1, sizeof *journal);
+
+    if (journal == NULL) {
+        snprintf(why, 256, "out of memory");
+        storage_free(storage);
+        return NULL;
+    }
+    journal->storage = storage;
+    journal->options = *options;
+    journal->handle = -1;
+    memory_init(&journal->memory);
+    buffer_init(&journal->open, &journal->memory);
+    buffer_init(&journal->taken, &journal->memory);
+    if (!start(journal, sink, why)) {
+        journal_close(journal);
+        return NULL;
+    }
+    return journal;
+}
+
+void journal_close(struct journal *journal)
+{
+    if (journal != NULL) {
+        close_segment(journal);
+        buffer_free(&journal->open);
+        buffer_free(&journal->taken);
+        storage_free(journal->storage);
+        free(journal);
+    }
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
+
+bool journal_reserve(struct journal *journal, size_t size)
+{
+    if (size > RECORD_MAX - RECORD_HEADER) {
+        return false;
+    }
+    if (!buffer_reserve(&journal->open, RECORD_HEADER + size)) {
+        journal->open.failed = false; /* what it holds is whole */
+        return false;
+    }
+    return true;
+}
+
+uint64_t journal_append(struct journal *journal, int64_t time_ms, struct hf_bytes command)
+{
+    uint64_t undurable = journal->last - journal->known_durable;
+    struct journal_record record = {
+        .sequence = journal->last + 1,
+        .chain = journal->chain,
+        .undurable = undurable < UINT32_MAX ? (uint32_t)undurable : UINT32_MAX,
+        .time_ms = time_ms,
+        .command = command,
+    };
+
+    record_write(&record, &journal->open);
+    CHECK(!journal->open.failed);
+    journal->last = record.sequence;
+    journal->chain = record.checksum;
+    return record.sequence;
+}
+
+/* ---- flushing -------------------------------------------------------------------------------- */
+
+bool journal_take(struct journal *journal)
+{
+    if (journal->open.size == 0 || journal->taken.size > 0) {
+        return journal->taken.size > 0;
+    }
+    struct buffer empty = journal->taken;
+    journal->taken = journal->open;
+    journal->open = empty;
+    journal->taken_last = journal->last;
+    journal->taken_chain = journal->chain;
+    return true;
+}
+
+bool journal_sync(struct journal *journal)
+{
+    if (journal->failed) {
+        return false;
+    }
+    if (journal->unsynced) {
+        int code = journal->storage->type->sync(journal->storage, journal->handle);
+        if (code != 0) {
+            return fail(journal, "the journal cannot be synced", code);
+        }
+        journal->unsynced = false;
+    }
+    return true;
+}
+
+bool journal_flush(struct journal *journal)
+{
+    if (journal->failed || journal->taken.size == 0) {
+        return !journal->failed;
+    }
+    /* A segment is left only when all of it is on disk: what follows proves it whole. */
+    if (journal->end >= journal->options.segment_bytes) {
+        if (!journal_sync(journal)) {
+            return false;
+        }
+        close_segment(journal);
+        if (!begin_segment(journal)) {
+            return false;
+        }
+    }
+    int code = storage_write_all(journal->storage, journal->handle, journal->end,
+                                 journal->taken.data, journal->taken.size);
+    if (code != 0) {
+        return fail(journal, "the journal cannot be written", code);
+    }
+    journal->end += (int64_t)journal->taken.size;
+    journal->growth += (int64_t)journal->taken.size;
+    journal->written = journal->taken_last;
+    journal->written_chain = journal->taken_chain;
+    journal->unsynced = true;
+    buffer_clear(&journal->taken);
+    return journal->options.policy != JOURNAL_ALWAYS || journal_sync(journal);
+}
+
+void journal_flushed(struct journal *journal)
+{
+    if (!journal->failed && !journal->unsynced) {
+        journal->known_durable = journal->written;
+    }
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+bool journal_forget_before(struct journal *journal, uint64_t sequence)
+{
+    const struct storage_type *type = journal->storage->type;
+    struct directory directory;
+    char name[SEGMENT_NAME_SIZE];
+    int code = directory_read(journal->storage, &directory);
+
+    /* A segment goes if the next one begins at or before the record after the snapshot. */
+    for (size_t i = 0; i + 1 < directory.segments.count && code == 0 &&
+                       directory.segments.at[i + 1] <= sequence + 1;
+         i++) {
+        segment_name(directory.segments.at[i], name);
+        code = type->remove(journal->storage, name);
+    }
+    for (size_t i = 0; i < directory.snapshots.count && code == 0; i++) {
+        if (directory.snapshots.at[i] < sequence) {
+            snapshot_name(directory.snapshots.at[i], name);
+            code = type->remove(journal->storage, name);
+        }
+    }
+    directory_free(&directory);
+    journal->growth = 0;
+    if (code != 0) {
+        /* It only takes room; the next start tries again. */
+        log_line(journal->options.log, LOG_WARNING, "%s: cannot be removed: %s", name,
+                 strerror(-code));
+    }
+    return code == 0;
+}
+
+uint64_t journal_last(const struct journal *journal)
+{
+    return journal->last;
+}
+
+uint32_t journal_chain(const struct journal *journal)
+{
+    return journal->chain;
+}
+
+int64_t journal_growth(const struct journal *journal)
+{
+    return journal->growth;
+}
+
+struct storage *journal_storage(struct journal *journal)
+{
+    return journal->storage;
+}

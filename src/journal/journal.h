@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The write-ahead log of a directory, its snapshots, and recovery from both. It knows bytes and
+ * sequence numbers, not commands.
+ *
+ * Writing goes in batches: journal_append() collects records, journal_take() closes the batch, and
+ * journal_flush() puts it on disk. journal_flush() touches nothing that journal_append() does, so
+ * that one thread may wait for the disk while another goes on appending.
+ *
+ * The first failure of a write or a sync is the end: journal_failure() says why, every later flush
+ * fails, and what was appended since the last good flush is not durable and must not be
+ * acknowledged. */
+#ifndef JOURNAL_JOURNAL_H
+#define JOURNAL_JOURNAL_H
+
+#include "base/log.h"
+#include "journal/storage.h"
+
+enum journal_policy {
+    JOURNAL_ALWAYS,   /* a flush ends with a sync */
+    JOURNAL_EVERYSEC, /* a sync once a second: journal_sync() */
+    JOURNAL_NO,       /* the system decides */
+};
+
+struct journal_options {
+    enum journal_policy policy;
+    int64_t segment_bytes; /* a new segment is begun when one has grown to this */
+    bool read_only;        /* takes no lock, cuts no tail, removes nothing; for looking only */
+    const struct log *log;
+};
+
+/* What recovery finds, in order: at most one state, then the records after it. A false return ends
+ * it: the sink has filled in what was wrong. */
+struct journal_sink {
+    bool (*state)(void *context, uint64_t sequence, struct hf_bytes state, char why[256]);
+    bool (*record)(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
+                   char why[256]);
+    /* Now and then: bytes of the journal read, of all there are. May be NULL. */
+    void (*progress)(void *context, int64_t done, int64_t total);
+    void *context;
+};
+
+struct journal;
+
+/* Recovers a directory and opens it for appending. NULL and `why` (what, where, and what to do) if
+ * it is in use, damaged, or of a newer version; nothing is changed then. The journal takes the
+ * storage over in any case. */
+struct journal *journal_open(struct storage *storage, const struct journal_options *options,
+                             const struct journal_sink *sink, char why[256]);
+/* What was not flushed is lost. */
+void journal_close(struct journal *journal);
+
+/* Makes sure that appending a record of this size cannot fail. */
+bool journal_reserve(struct journal *journal, size_t size);
+/* Appends to the open batch; returns the record's sequence number. */
+uint64_t journal_append(struct journal *journal, int64_t time_ms, struct hf_bytes command);
+
+/* Closes the open batch for journal_flush(). False if there is nothing to flush. */
+bool journal_take(struct journal *journal);
+/* Writes the taken batch, and syncs it if the policy is `always`. */
+bool journal_flush(struct journal *journal);
+/* Tells the appending side that the last flush or sync is over. */
+void journal_flushed(struct journal *journal);
+/* Syncs what was written. */
+bool journal_sync(struct journal *journal);
+
+/* Why nothing can be written any more; NULL if all is well. */
+const char *journal_failure(const struct journal *journal);
+
+uint64_t journal_last(const struct journal *journal);  /* the last number given */
+uint32_t journal_chain(const struct journal *journal); /* its checksum */
+int64_t journal_growth(const struct journal *journal); /* bytes written since the last snapshot */
+
+/* A snapshot as of record `sequence` is in place (snapshot_store()): what it replaces is removed.
+ */
+bool journal_forget_before(struct journal *journal, uint64_t sequence);
+
+struct storage *journal_storage(struct journal *journal);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/recover.h"
+
+#include "journal/record.h"
+#include "journal/snapshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct reading {
+    struct storage *storage;
+    const struct directory *directory;
+    const struct journal_sink *sink;
+    struct recovery *recovery;
+    int64_t total; /* bytes of all segments, for the progress */
+    char *why;
+};
+
+static bool refuse(struct reading *reading, const char *name, size_t offset, const char *what)
+{
+    snprintf(reading->why, 256,
+             "%s at byte %zu: %s; restore a backup, or move the file away to go "
+             "on without what follows",
+             name, offset, what);
+    return false;
+}
+
+static bool read_file(struct reading *reading, const char *name, struct buffer *out)
+{
+    int code = storage_read_file(reading->storage, name, out);
+
+    if (code != 0) {
+        snprintf(reading->why, 256, "%s: cannot be read: %s", name, strerror(-code));
+    }
+    return code == 0;
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+/* True if the snapshot was used, or is to be passed over (*used false); false to give up. */
+static bool try_snapshot(struct reading *reading, uint64_t number, struct buffer *bytes, bool *used)
+{
+    struct snapshot_header header;
+    struct hf_bytes state;
+    char name[SNAPSHOT_NAME_SIZE];
+    char why[256] = "";
+
+    *used = false;
+    snapshot_name(number, name);
+    if (!read_file(reading, name, bytes)) {
+        return false;
+    }
+    enum snapshot_check check =
+        snapshot_read((struct hf_bytes){bytes->data, bytes->size}, &header, &state);
+    if (check == SNAPSHOT_NEWER) {
+        return refuse(reading, name, 8, "written by a newer version of this program");
+    }
+    if (check == SNAPSHOT_DAMAGED || header.sequence != number) {
+        return true;
+    }
+    if (!reading->sink->state(reading->sink->context, number, state, why)) {
+        return refuse(reading, name, SNAPSHOT_HEADER, why);
+    }
+    reading->recovery->snapshot = reading->recovery->last = number;
+    reading->recovery->chain = header.chain;
+    *used = true;
+    return true;
+}
+
+static bool read_snapshots(struct reading *reading)
+{
+    const struct numbers *snapshots = &reading->directory->snapshots;
+    struct memory memory;
+    struct buffer bytes;
+    bool fine = true, used = false;
+
+    memory_init(&memory);
+    buffer_init(&bytes, &memory);
+    for (size_t i = snapshots->count; i-- > 0 && fine && !used;) {
+        buffer_clear(&bytes);
+        fine = try_snapshot(reading, snapshots->at[i], &bytes, &used);
+    }
+    buffer_free(&bytes);
+    if (fine && !used && snapshots->count > 0 &&
+        (reading->directory->segments.count == 0 || reading->directory->segments.at[0] != 1)) {
+        char name[SNAPSHOT_NAME_SIZE];
+        snapshot_name(snapshots->at[snapshots->count - 1], name);
+        return refuse(reading, name, 0, "damaged, and the journal before it is gone");
+    }
+    return fine;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* The journal ends in this file at `offset`: properly, torn, or damaged. */
+static bool read_end(struct reading *reading, const char *name, struct hf_bytes file, size_t offset,
+                     bool newest)
+{
+    struct recovery *recovery = reading->recovery;
+
+    if (!newest) {
+        if (record_none_left(file, offset)) {
+            return true; /* whether the next one fits is checked by its header */
+        }
+        return refuse(reading, name, offset, "damaged record before the end of the journal");
+    }
+    if (record_was_durable(file, offset, recovery->last + 1)) {
+        return refuse(reading, name, offset, "damaged record before the end of the journal");
+    }
+    recovery->segment_end = (int64_t)offset;
+    recovery->torn = record_none_left(file, offset) ? 0 : (int64_t)(file.size - offset);
+    return true;
+}
+
+static bool read_records(struct reading *reading, const char *name, struct hf_bytes file,
+                         struct segment_header header, bool newest)
+{
+    struct recovery *recovery = reading->recovery;
+    const struct journal_sink *sink = reading->sink;
+    size_t offset = SEGMENT_HEADER;
+    uint64_t sequence = header.first - 1; /* of the record before */
+    uint32_t chain = header.chain;
+    struct journal_record record;
+    char why[256] = "";
+
+    if (sequence > recovery->last) {
+        return refuse(reading, name, 0, "the journal before this segment is missing");
+    }
+    for (unsigned turn = 0; record_read(file, offset, &record) && record.sequence == sequence + 1 &&
+                            record.chain == chain;
+         turn++) {
+        sequence = record.sequence;
+        chain = record.checksum;
+        if (sequence == recovery->snapshot && chain != recovery->chain) {
+            return refuse(reading, name, offset, "does not belong to the snapshot");
+        }
+        if (sequence > recovery->last) {
+            if (!sink->record(sink->context, sequence, record.time_ms, record.command, why)) {
+                return refuse(reading, name, offset, why);
+            }
+            recovery->last = sequence;
+            recovery->chain = chain;
+        }
+        offset += record.size;
+        if (sink->progress != NULL && turn % 65536 == 0) {
+            sink->progress(sink->context, recovery->bytes + (int64_t)offset, reading->total);
+        }
+    }
+    if (newest && sequence < recovery->last) {
+        return refuse(reading, name, offset, "ends before the snapshot that was made of it");
+    }
+    recovery->bytes += (int64_t)offset;
+    return read_end(reading, name, file, offset, newest);
+}
+
+static bool read_segment(struct reading *reading, uint64_t number, bool newest,
+                         struct buffer *bytes)
+{
+    struct segment_header header;
+    char name[SEGMENT_NAME_SIZE];
+
+    segment_name(number, name);
+    if (!read_file(reading, name, bytes)) {
+        return false;
+    }
+    struct hf_bytes file = {bytes->data, bytes->size};
+    enum segment_check check = segment_header_read(file, &header);
+    if (check == SEGMENT_NEWER) {
+        return refuse(reading, name, 8, "written by a newer version of this program");
+    }
+    if (check != SEGMENT_GOOD || header.first != number) {
+        /* One that was being made when the power went has no record that anybody was told of. */
+        if (newest && number == reading->recovery->last + 1 &&
+            !record_was_durable(file, 0, number)) {
+            reading->recovery->drop_last = true;
+            reading->recovery->last_name = number;
+            return true;
+        }
+        return refuse(reading, name, 0, "the header of the segment is damaged");
+    }
+    if (header.first == reading->recovery->last + 1 && header.chain != reading->recovery->chain) {
+        return refuse(reading, name, 12, "does not follow on the segment before it");
+    }
+    reading->recovery->has_segment = true;
+    reading->recovery->segment = number;
+    return read_records(reading, name, file, header, newest);
+}
+
+/* The segments that hold something after the snapshot: from the last that begins at or before the
+ * record after it. */
+static size_t first_needed(const struct reading *reading)
+{
+    const struct numbers *segments = &reading->directory->segments;
+    size_t first = 0;
+
+    while (first + 1 < segments->count && segments->at[first + 1] <= reading->recovery->last + 1) {
+        first++;
+    }
+    return first;
+}
+
+static bool read_segments(struct reading *reading)
+{
+    const struct numbers *segments = &reading->directory->segments;
+    struct memory memory;
+    struct buffer bytes;
+    bool fine = true;
+
+    memory_init(&memory);
+    buffer_init(&bytes, &memory);
+    for (size_t i = first_needed(reading); i < segments->count && fine; i++) {
+        buffer_clear(&bytes);
+        fine = read_segment(reading, segments->at[i], i + 1 == segments->count, &bytes);
+    }
+    buffer_free(&bytes);
+    return fine;
+}
+
+static int64_t total_bytes(struct storage *storage, const struct numbers *segments)
+{
+    int64_t total = 0;
+
+    for (size_t i = 0; i < segments->count; i++) {
+        char name[SEGMENT_NAME_SIZE];
+        segment_name(segments->at[i], name);
+        int handle = storage->type->open(storage, name, STORAGE_READ);
+        if (handle >= 0) {
+            total += storage->type->size(storage, handle);
+            storage->type->close(storage, handle);
+        }
+    }
+    return total;
+}
+
+bool recover(struct storage *storage, const struct directory *directory,
+             const struct journal_sink *sink, struct recovery *recovery, char why[256])
+{
+    struct reading reading = {
+        .storage = storage, .directory = directory, .sink = sink, .recovery = recovery, .why = why};
+
+    *recovery = (struct recovery){.snapshot = 0};
+    if (sink->progress != NULL) {
+        reading.total = total_bytes(storage, &directory->segments);
+    }
+    return read_snapshots(&reading) && read_segments(&reading);
+}

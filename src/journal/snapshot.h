@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Snapshot files: the whole state as it was after a record of the journal. A file
+ * "snapshot-SSSSSSSSSSSSSSSSSSSS", where S is the sequence number of that record in 20 decimal
+ * digits. All numbers are little-endian.
+ *
+ *     offset  size
+ *          0     8   magic "HFSNAPS\n"
+ *          8     4   version, SNAPSHOT_FILE_VERSION
+ *         12     4   chain: the checksum of record S
+ *         16     8   sequence number S
+ *         24     8   length of the state
+ *         32     4   crc32c over the state
+ *         36     4   crc32c over the 36 bytes before
+ *         40         the state (core/snapshot.c)
+ *
+ * A snapshot is valid if
+ *   1. both checksums are right and the version is known,
+ *   2. its name and its sequence number agree,
+ *   3. the file ends where the state does. */
+#ifndef JOURNAL_SNAPSHOT_H
+#define JOURNAL_SNAPSHOT_H
+
+#include "journal/storage.h"
+
+#define SNAPSHOT_FILE_VERSION 1
+#define SNAPSHOT_HEADER 40
+
+struct snapshot_header {
+    uint64_t sequence;
+    uint32_t chain;
+};
+
+enum snapshot_check { SNAPSHOT_GOOD, SNAPSHOT_DAMAGED, SNAPSHOT_NEWER };
+
+/* Checks a whole file; *state is a view of it. */
+enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *header,
+                                  struct hf_bytes *state);
+
+/* Writes a snapshot under a temporary name, syncs it, reads it back and checks it. A negative errno if
+ * any of that fails; -EILSEQ if what was read back is not what was written. */
+int snapshot_write(struct storage *storage, const struct snapshot_header *header,
+                   struct hf_bytes state);
+
+/* Gives the snapshot that was written its name, for good. */
+int snapshot_publish(struct storage *storage, uint64_t sequence);
+
+/* "snapshot-…" */
+#define SNAPSHOT_NAME_SIZE 40
+void snapshot_name(uint64_t sequence, char out[SNAPSHOT_NAME_SIZE]);
+
+#endif

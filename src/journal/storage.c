@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/storage.h"
+
+#include <errno.h>
+
+void storage_free(struct storage *storage)
+{
+    if (storage != NULL) {
+        storage->type->free(storage);
+    }
+}
+
+int storage_write_all(struct storage *storage, int handle, int64_t offset, const void *data,
+                      size_t size)
+{
+    const char *at = data;
+
+    while (size > 0) {
+        int64_t written = storage->type->write(storage, handle, offset, at, size);
+        if (written == -EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return written < 0 ? (int)written : -EIO;
+        }
+        at += written;
+        offset += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static int read_all(struct storage *storage, int handle, struct buffer *out)
+{
+    int64_t left = storage->type->size(storage, handle), offset = 0;
+
+    if (left < 0) {
+        return (int)left;
+    }
+    if (!buffer_reserve(out, (size_t)left)) {
+        return -ENOMEM;
+    }
+    while (left > 0) {
+        int64_t got =
+            storage->type->read(storage, handle, offset, out->data + out->size, (size_t)left);
+        if (got == -EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return (int)got;
+        }
+        if (got == 0) {
+            break; /* shorter than it was a moment ago */
+        }
+        out->size += (size_t)got;
+        offset += got;
+        left -= got;
+    }
+    return 0;
+}
+
+int storage_read_file(struct storage *storage, const char *name, struct buffer *out)
+{
+    int handle = storage->type->open(storage, name, STORAGE_READ);
+
+    if (handle < 0) {
+        return handle;
+    }
+    int code = read_all(storage, handle, out);
+    storage->type->close(storage, handle);
+    return code;
+}

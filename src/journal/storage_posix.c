@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A directory of the system. */
+#include "journal/storage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct posix {
+    struct storage storage;
+    int directory;
+    int lock; /* or -1 */
+};
+
+static struct posix *self(struct storage *storage)
+{
+    return (struct posix *)storage;
+}
+
+static int result(int64_t value)
+{
+    return value < 0 ? -errno : 0;
+}
+
+static int posix_list(struct storage *storage, storage_name *name, void *context)
+{
+    int copy = openat(self(storage)->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+
+    if (stream == NULL) {
+        int code = -errno;
+        if (copy >= 0) {
+            close(copy);
+        }
+        return code;
+    }
+    errno = 0;
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL; errno = 0) {
+        name(context, entry->d_name);
+    }
+    int code = -errno;
+    closedir(stream);
+    return code;
+}
+
+static int posix_open(struct storage *storage, const char *name, enum storage_mode mode)
+{
+    static const int flags[] = {[STORAGE_CREATE] = O_RDWR | O_CREAT | O_EXCL,
+                                [STORAGE_WRITE] = O_RDWR,
+                                [STORAGE_READ] = O_RDONLY};
+    int handle = openat(self(storage)->directory, name, flags[mode] | O_CLOEXEC, 0640);
+
+    return handle < 0 ? -errno : handle;
+}
+
+static void posix_close(struct storage *storage, int handle)
+{
+    (void)storage;
+    close(handle);
+}
+
+static int64_t posix_read(struct storage *storage, int handle, int64_t offset, void *data,
+                          size_t size)
+{
+    ssize_t got = pread(handle, data, size, offset);
+    (void)storage;
+    return got < 0 ? -errno : got;
+}
+
+static int64_t posix_write(struct storage *storage, int handle, int64_t offset, const void *data,
+                           size_t size)
+{
+    ssize_t written = pwrite(handle, data, size, offset);
+    (void)storage;
+    return written < 0 ? -errno : written;
+}
+
+static int64_t posix_size(struct storage *storage, int handle)
+{
+    struct stat status;
+    (void)storage;
+    return fstat(handle, &status) < 0 ? -errno : (int64_t)status.st_size;
+}
+
+static int posix_truncate(struct storage *storage, int handle, int64_t size)
+{
+    (void)storage;
+    return result(ftruncate(handle, size));
+}
+
+static int posix_allocate(struct storage *storage, int handle, int64_t size)
+{
+    (void)storage;
+    /* A file system that cannot is as good; one that is full says so at the write. */
+    int code = fallocate(handle, 0, 0, size) < 0 ? errno : 0;
+    return code == EOPNOTSUPP || code == ENOSYS ? 0 : -code;
+}
+
+static int posix_sync(struct storage *storage, int handle)
+{
+    (void)storage;
+    return result(fdatasync(handle));
+}
+
+static int posix_rename(struct storage *storage, const char *from, const char *to)
+{
+    return result(renameat(self(storage)->directory, from, self(storage)->directory, to));
+}
+
+static int posix_remove(struct storage *storage, const char *name)
+{
+    return result(unlinkat(self(storage)->directory, name, 0));
+}
+
+static int posix_sync_directory(struct storage *storage)
+{
+    return result(fsync(self(storage)->directory));
+}
+
+static int posix_lock(struct storage *storage)
+{
+    struct posix *posix = self(storage);
+
+    posix->lock = openat(posix->directory, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    if (posix->lock < 0) {
+        return -errno;
+    }
+    if (flock(posix->lock, LOCK_EX | LOCK_NB) < 0) {
+        int code = -errno;
+        close(posix->lock);
+        posix->lock = -1;
+        return code;
+    }
+    return 0;
+}
+
+static void posix_forked(struct storage *storage)
+{
+    struct posix *posix = self(storage);
+
+    if (posix->lock >= 0) {
+        close(posix->lock);
+        posix->lock = -1;
+    }
+}
+
+static void posix_free(struct storage *storage)
+{
+    struct posix *posix = self(storage);
+
+    if (posix->lock >= 0) {
+        close(posix->lock);
+    }
+    close(posix->directory);
+    free(posix);
+}
+
+static const struct storage_type posix_type = {
+    .list = posix_list,
+    .open = posix_open,
+    .close = posix_close,
+    .read = posix_read,
+    .write = posix_write,
+    .size = posix_size,
+    .truncate = posix_truncate,
+    .allocate = posix_allocate,
+    .sync = posix_sync,
+    .rename = posix_rename,
+    .remove = posix_remove,
+    .sync_directory = posix_sync_directory,
+    .lock = posix_lock,
+    .forked = posix_forked,
+    .free = posix_free,
+};
+
+int storage_posix(const char *path, bool create, struct storage **storage)
+{
+    *storage = NULL;
+    if (create && mkdir(path, 0750) < 0 && errno != EEXIST) {
+        return -errno;
+    }
+    struct posix *posix = malloc(sizeof *posix);
+    if (posix == NULL) {
+        return -ENOMEM;
+    }
+    *posix = (struct posix){.storage = {&posix_type}, .lock = -1};
+    posix->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (posix->directory < 0) {
+        int code = -errno;
+        free(posix);
+        return code;
+    }
+    *storage = &posix->storage;
+    return 0;
+}
