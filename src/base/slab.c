@@ -5,9 +5,20 @@
 
 #include <string.h>
 
+/* The first chunks are allocated one by one, so that a small slab is small; then many at a time, so
+ * that a large one stands in huge pages. */
+#define SINGLE_CHUNKS 8
+#define BLOCK_CHUNKS 64
+
 static size_t chunk_size(const struct slab *slab)
 {
     return sizeof(struct slab_chunk) + (size_t)SLAB_CHUNK * slab->record_size;
+}
+
+/* How many chunks the block has that begins with this one. */
+static uint32_t block_chunks(uint32_t first)
+{
+    return first < SINGLE_CHUNKS ? 1 : BLOCK_CHUNKS;
 }
 
 void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
@@ -18,32 +29,48 @@ void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
 
 void slab_free(struct slab *slab)
 {
-    for (uint32_t i = 0; i < slab->chunk_count; i++) {
-        memory_free(slab->memory, slab->chunks[i], chunk_size(slab));
+    for (uint32_t i = 0; i < slab->chunk_count; i += block_chunks(i)) {
+        memory_free(slab->memory, slab->chunks[i], block_chunks(i) * chunk_size(slab));
     }
     memory_free(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*slab->chunks));
     slab_init(slab, slab->memory, slab->record_size);
 }
 
-static bool add_chunk(struct slab *slab)
+static bool grow_chunks(struct slab *slab, uint32_t needed)
 {
-    if (slab->chunk_count == slab->chunk_capacity) {
-        uint32_t capacity = slab->chunk_capacity ? slab->chunk_capacity * 2 : 8;
-        struct slab_chunk **chunks =
-            memory_resize(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*chunks),
-                          capacity * sizeof(*chunks));
-        if (chunks == NULL) {
-            return false;
-        }
-        slab->chunks = chunks;
-        slab->chunk_capacity = capacity;
+    uint32_t capacity = slab->chunk_capacity ? slab->chunk_capacity : 8;
+
+    while (capacity < needed) {
+        capacity *= 2;
     }
-    struct slab_chunk *chunk = memory_get(slab->memory, chunk_size(slab));
-    if (chunk == NULL) {
+    if (capacity == slab->chunk_capacity) {
+        return true;
+    }
+    struct slab_chunk **chunks =
+        memory_resize(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*chunks),
+                      capacity * sizeof(*chunks));
+    if (chunks == NULL) {
         return false;
     }
-    memset(chunk->used, 0, sizeof chunk->used);
-    slab->chunks[slab->chunk_count++] = chunk;
+    slab->chunks = chunks;
+    slab->chunk_capacity = capacity;
+    return true;
+}
+
+static bool add_block(struct slab *slab)
+{
+    uint32_t count = block_chunks(slab->chunk_count);
+
+    if (!grow_chunks(slab, slab->chunk_count + count)) {
+        return false;
+    }
+    char *block = memory_zeroed(slab->memory, count * chunk_size(slab));
+    if (block == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        slab->chunks[slab->chunk_count++] = (struct slab_chunk *)(block + i * chunk_size(slab));
+    }
     return true;
 }
 
@@ -65,7 +92,7 @@ bool slab_reserve(struct slab *slab, uint32_t count)
         return false;
     }
     while (((uint64_t)slab->chunk_count << SLAB_CHUNK_BITS) - slab->count < count) {
-        if (!add_chunk(slab)) {
+        if (!add_block(slab)) {
             return false;
         }
     }
@@ -86,7 +113,7 @@ uint32_t slab_take(struct slab *slab)
         memcpy(&slab->free, slab_at(slab, index), sizeof slab->free);
     } else {
         if (slab->top == RECORDS_MAX ||
-            (slab->top >> SLAB_CHUNK_BITS == slab->chunk_count && !add_chunk(slab))) {
+            (slab->top >> SLAB_CHUNK_BITS == slab->chunk_count && !add_block(slab))) {
             return NONE;
         }
         index = slab->top++;

@@ -13,7 +13,7 @@
 
 struct slab_chunk {
     uint64_t used[SLAB_CHUNK / 64];
-    _Alignas(16) char records[];
+    char records[]; /* on an 8-byte boundary, as every chunk is */
 };
 
 struct slab {

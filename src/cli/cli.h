@@ -14,10 +14,14 @@ enum {
     EXIT_USAGE = 2,   /* what was asked for is not understood */
 };
 
+int cli_audit(int argc, char **argv);
+int cli_backup(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_call(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_help(int argc, char **argv);
+int cli_journal(int argc, char **argv);
+int cli_restore(int argc, char **argv);
 
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -14,10 +14,18 @@ static const char overview[] =
     "    holdfast call --engine URL COMMAND …   one command; without one, a command per line\n"
     "                                           of standard input. --json for JSON\n"
     "    holdfast bench [--engine URL] …        load with a live line and latencies\n"
+    "    holdfast journal verify DIR            whether a data directory is whole; changes "
+    "nothing\n"
+    "    holdfast journal dump DIR              its journal, a command per line. --from SEQ, "
+    "--json\n"
+    "    holdfast audit DIR                     proves that every total in it adds up\n"
+    "    holdfast backup DIR DEST               a consistent copy, also while it is in use\n"
+    "    holdfast restore BACKUP DIR            a data directory from a backup\n"
     "    holdfast help [COMMAND]                this, or all about a command\n"
     "    holdfast version\n"
     "\n"
     "Engines: embedded: (in this process, in memory)\n"
+    "         embedded:DIR (in this process, kept in a directory)\n"
     "\n"
     "Commands:\n";
 

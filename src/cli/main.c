@@ -20,8 +20,10 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } subcommands[] = {
-    {"bench", cli_bench},     {"call", cli_call},   {"demo", cli_demo},         {"help", cli_help},
-    {"version", cli_version}, {"--help", cli_help}, {"--version", cli_version},
+    {"audit", cli_audit},     {"backup", cli_backup},     {"bench", cli_bench},
+    {"call", cli_call},       {"demo", cli_demo},         {"help", cli_help},
+    {"journal", cli_journal}, {"restore", cli_restore},   {"version", cli_version},
+    {"--help", cli_help},     {"--version", cli_version},
 };
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 
 struct audit {
     struct core *core;
+    bool look_up; /* every record under its name */
     hf_audit_report *report;
     void *context;
     uint64_t findings;
@@ -289,9 +290,9 @@ static void check_store(struct audit *audit, enum kind kind)
                0);
         armed += timed;
         closed += (record->marks & RECORD_CLOSED) != 0;
-        if (!(record->marks & RECORD_HIDDEN)) {
+        shown += !(record->marks & RECORD_HIDDEN);
+        if (audit->look_up && !(record->marks & RECORD_HIDDEN)) {
             struct key key = store_key(store, record->scope, record_name(record));
-            shown++;
             expect(audit, kind, i, "found under its name", store_find(store, &key) == i, 1);
         }
     }
@@ -300,9 +301,9 @@ static void check_store(struct audit *audit, enum kind kind)
     expect_all(audit, kind, "number of closed records", store->closed_count, closed);
 }
 
-uint64_t core_audit(struct core *core, hf_audit_report *report, void *context)
+static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, void *context)
 {
-    struct audit audit = {.core = core, .report = report, .context = context};
+    struct audit audit = {.core = core, .look_up = look_up, .report = report, .context = context};
     static const enum kind parents[] = {ZONES,      SEAT_USERS, SHOWS, TENANTS,
                                         SEMAPHORES, PRODUCTS,   ROOMS};
     struct sums sums[KIND_COUNT] = {{0}};
@@ -330,4 +331,14 @@ uint64_t core_audit(struct core *core, hf_audit_report *report, void *context)
     }
     buffer_free(&audit.line);
     return enough ? audit.findings : UINT64_MAX;
+}
+
+uint64_t core_audit(struct core *core, hf_audit_report *report, void *context)
+{
+    return run(core, true, report, context);
+}
+
+uint64_t core_audit_totals(struct core *core)
+{
+    return run(core, false, NULL, NULL);
 }

@@ -205,18 +205,13 @@ static void read_kind(struct codec *codec, enum kind kind)
     struct store *store = &codec->core->stores[kind];
     uint64_t count = reader_varint(&codec->reader);
 
+    /* A record takes some bytes, so that a wrong count cannot ask for more memory than its file. */
+    codec->failed |= count > reader_left(&codec->reader) || !store_reserve(store, (uint32_t)count);
     for (uint64_t i = 0; i < count && !codec->failed; i++) {
-        uint32_t index = reader_left(&codec->reader) > 0 ? slab_take(&store->slab) : NONE;
-        if (index == NONE) {
-            codec->failed = true;
-            return;
-        }
+        uint32_t index = slab_take(&store->slab);
         CHECK(index == i); /* in a new slab the ordinal is the index */
         walk_record(codec, kind, index);
-        if (!codec->failed) {
-            struct record *record = store_at(store, index);
-            codec->failed = !(record->marks & RECORD_HIDDEN) && !store_link(store, index);
-        }
+        codec->failed = codec->failed || !store_link(store, index);
         if (!codec->failed) {
             rearm(codec, kind, index);
         }
@@ -327,7 +322,7 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
         return NULL;
     }
     read_all(&codec);
-    if (codec.failed || core_audit(codec.core, NULL, NULL) != 0) {
+    if (codec.failed || core_audit_totals(codec.core) != 0) {
         problem_set(problem, HF_IOERR,
                     "the snapshot is damaged at byte %zu of %zu, or memory ran out",
                     (size_t)(codec.reader.at - (const uint8_t *)snapshot.data), snapshot.size);

@@ -336,6 +336,9 @@ int64_t sem_client_deadline(const struct sem_client *client);
 void sem_client_moved(void *core, uint32_t index, uint32_t place);
 void room_entry_moved(void *core, uint32_t index, uint32_t place);
 
+/* The audit without looking every record up: for a core whose indexes were just built. */
+uint64_t core_audit_totals(struct core *core);
+
 /* What a kind is. */
 struct kind_spec {
     const char *name;

@@ -78,7 +78,13 @@ static uint32_t hash_of(const struct store *store, const struct record *record)
 
 bool store_link(struct store *store, uint32_t index)
 {
-    return table_add(&store->table, hash_of(store, store_at(store, index)), index);
+    const struct record *record = store_at(store, index);
+
+    if (record->marks & RECORD_HIDDEN) {
+        return true;
+    }
+    struct key key = store_key(store, record->scope, record_name(record));
+    return store_find(store, &key) == NONE && table_add(&store->table, key.hash, index);
 }
 
 uint32_t store_adopt(struct store *store, const struct key *owned)

@@ -86,7 +86,8 @@ void store_unclose(struct store *store, uint32_t index);
 /* Nothing falls due before this time. */
 int64_t store_next(const struct store *store);
 
-/* Makes a record that was taken from the slab and filled in findable: for reading a snapshot. */
+/* Makes a record that was taken from the slab and filled in findable, unless it is hidden: for
+ * reading a snapshot. False if its name is there already, or there is no memory. */
 bool store_link(struct store *store, uint32_t index);
 
 #endif

@@ -27,6 +27,15 @@ static int write_down(struct core *core, struct journal *journal)
     return code;
 }
 
+static void *clean(void *context)
+{
+    struct snapshots *snapshots = context;
+
+    journal_forget_before(snapshots->journal, snapshots->sequence);
+    atomic_store(&snapshots->cleaned, true);
+    return NULL;
+}
+
 /* The snapshot was written, or not: `code` says. */
 static void finish(struct snapshots *snapshots, struct journal *journal, const struct log *log,
                    int code)
@@ -34,12 +43,27 @@ static void finish(struct snapshots *snapshots, struct journal *journal, const s
     if (code == 0) {
         code = snapshot_publish(journal_storage(journal), snapshots->sequence);
     }
-    if (code == 0) {
-        journal_forget_before(journal, snapshots->sequence);
-        log_line(log, LOG_DEBUG, "snapshot of record %" PRIu64 " is in place", snapshots->sequence);
-    } else {
+    if (code != 0) {
         /* Nothing is lost: the journal has it all. */
         log_line(log, LOG_WARNING, "no snapshot could be made: %s", strerror(-code));
+        return;
+    }
+    log_line(log, LOG_DEBUG, "snapshot of record %" PRIu64 " is in place", snapshots->sequence);
+    journal_reset_growth(journal);
+    snapshots->journal = journal;
+    atomic_store(&snapshots->cleaned, false);
+    snapshots->cleaning = journal_storage(journal)->type->forked != NULL &&
+                          pthread_create(&snapshots->cleaner, NULL, clean, snapshots) == 0;
+    if (!snapshots->cleaning) {
+        clean(snapshots);
+    }
+}
+
+static void join_cleaner(struct snapshots *snapshots)
+{
+    if (snapshots->cleaning) {
+        pthread_join(snapshots->cleaner, NULL);
+        snapshots->cleaning = false;
     }
 }
 
@@ -72,7 +96,7 @@ enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
 
 bool snapshots_running(const struct snapshots *snapshots)
 {
-    return snapshots->child != 0;
+    return snapshots->child != 0 || snapshots->cleaning;
 }
 
 static void reap(struct snapshots *snapshots, struct journal *journal, const struct log *log,
@@ -94,6 +118,9 @@ static void reap(struct snapshots *snapshots, struct journal *journal, const str
 
 void snapshots_reap(struct snapshots *snapshots, struct journal *journal, const struct log *log)
 {
+    if (snapshots->cleaning && atomic_load(&snapshots->cleaned)) {
+        join_cleaner(snapshots);
+    }
     reap(snapshots, journal, log, WNOHANG);
 }
 
@@ -102,4 +129,5 @@ void snapshots_end(struct snapshots *snapshots, struct journal *journal, const s
     while (snapshots->child != 0) {
         reap(snapshots, journal, log, 0);
     }
+    join_cleaner(snapshots);
 }

@@ -9,11 +9,19 @@
 #include "core/core.h"
 #include "journal/journal.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 struct snapshots {
-    pid_t child; /* 0: none is being made */
+    pid_t child; /* 0: none is being written */
     uint64_t sequence;
+
+    /* Removing large files takes the system long enough to be felt, so a thread does it. */
+    struct journal *journal;
+    pthread_t cleaner;
+    bool cleaning;       /* the cleaner is to be joined */
+    atomic_bool cleaned; /* it has done its work */
 };
 
 /* Begins a snapshot of the state, all of which is on disk in the journal. */

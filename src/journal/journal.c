@@ -326,6 +326,11 @@ void journal_flushed(struct journal *journal)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
+void journal_reset_growth(struct journal *journal)
+{
+    journal->growth = 0;
+}
+
 bool journal_forget_before(struct journal *journal, uint64_t sequence)
 {
     const struct storage_type *type = journal->storage->type;
@@ -347,7 +352,6 @@ bool journal_forget_before(struct journal *journal, uint64_t sequence)
         }
     }
     directory_free(&directory);
-    journal->growth = 0;
     if (code != 0) {
         /* It only takes room; the next start tries again. */
         log_line(journal->options.log, LOG_WARNING, "%s: cannot be removed: %s", name,

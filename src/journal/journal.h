@@ -71,8 +71,9 @@ uint64_t journal_last(const struct journal *journal);  /* the last number given 
 uint32_t journal_chain(const struct journal *journal); /* its checksum */
 int64_t journal_growth(const struct journal *journal); /* bytes written since the last snapshot */
 
-/* A snapshot as of record `sequence` is in place (snapshot_store()): what it replaces is removed.
- */
+/* A snapshot is in place (snapshot_publish()): growth counts from here. */
+void journal_reset_growth(struct journal *journal);
+/* Removes what the snapshot as of record `sequence` replaces. May run on a thread of its own. */
 bool journal_forget_before(struct journal *journal, uint64_t sequence);
 
 struct storage *journal_storage(struct journal *journal);

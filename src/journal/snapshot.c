@@ -49,15 +49,22 @@ enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *
     return whole ? SNAPSHOT_GOOD : SNAPSHOT_DAMAGED;
 }
 
+/* Synced piece by piece: the journal's own syncs, which callers wait for, then never queue behind more
+ * than one of them. */
+#define PIECE ((size_t)1 << 20)
+
 static int write_file(struct storage *storage, int handle, const uint8_t *header,
                       struct hf_bytes state)
 {
     int code = storage_write_all(storage, handle, 0, header, SNAPSHOT_HEADER);
 
-    if (code == 0) {
-        code = storage_write_all(storage, handle, SNAPSHOT_HEADER, state.data, state.size);
+    for (size_t at = 0; at < state.size && code == 0; at += PIECE) {
+        size_t size = state.size - at < PIECE ? state.size - at : PIECE;
+        code = storage_write_all(storage, handle, (int64_t)(SNAPSHOT_HEADER + at), state.data + at,
+                                 size);
+        code = code != 0 ? code : storage->type->sync(storage, handle);
     }
-    return code != 0 ? code : storage->type->sync(storage, handle);
+    return code;
 }
 
 /* What a reader will find, piece by piece: the whole must not be in memory twice. */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/words.h"
+
+#include "base/text.h"
+
+static const char digits[] = "0123456789abcdef";
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+enum form { FORM_TEXT, FORM_NUMBER, FORM_FLAG };
+
+static enum form form_of(const struct arg_spec *arg)
+{
+    switch (arg->type) {
+    case ARG_COUNT:
+    case ARG_AMOUNT:
+    case ARG_DURATION:
+    case ARG_WAIT:
+        return FORM_NUMBER;
+    case ARG_FLAG:
+        return FORM_FLAG;
+    case ARG_ID:
+    case ARG_CHOICE:
+    case ARG_TEXT:
+    case ARG_BLOB:
+        break;
+    }
+    return FORM_TEXT;
+}
+
+static const void *member(const struct command *command, const struct arg_spec *arg)
+{
+    return (const char *)&command->args + arg->offset;
+}
+
+static int64_t number_of(const struct command *command, const struct arg_spec *arg)
+{
+    return *(const int64_t *)member(command, arg);
+}
+
+static struct hf_bytes text_of(const struct command *command, const struct arg_spec *arg)
+{
+    return *(const struct hf_bytes *)member(command, arg);
+}
+
+/* Has it to be written? A required argument always; an optional one if it says something: zero and
+ * empty mean that it was not given. */
+static bool is_said(const struct command *command, const struct arg_spec *arg)
+{
+    if (arg->keyword == NULL) {
+        return true;
+    }
+    if (form_of(arg) == FORM_FLAG) {
+        return *(const bool *)member(command, arg);
+    }
+    if (form_of(arg) == FORM_NUMBER) {
+        int64_t number = number_of(command, arg);
+        return number != 0 && number != arg->default_value;
+    }
+    struct hf_bytes text = text_of(command, arg);
+    struct hf_bytes standard = hf_text("");
+    if (arg->type == ARG_CHOICE) {
+        standard = (struct hf_bytes){arg->choices, strcspn(arg->choices, "|")};
+    }
+    return text.size > 0 && !text_equal(text, standard);
+}
+
+/* A duration in seconds where it comes out even. */
+static bool in_seconds(const struct arg_spec *arg, int64_t ms)
+{
+    return arg->type == ARG_DURATION && ms % 1000 == 0;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Bytes of the printable character at an offset; 0 if what stands there is to be escaped. */
+static size_t printable(struct hf_bytes text, size_t offset)
+{
+    uint8_t c = (uint8_t)text.data[offset];
+    size_t size = text_utf8_size(text, offset);
+    bool control =
+        c < ' ' || c == 0x7f || (size == 2 && c == 0xc2 && (uint8_t)text.data[offset + 1] < 0xa0);
+
+    return control ? 0 : size;
+}
+
+static bool is_plain(struct hf_bytes text)
+{
+    for (size_t i = 0; i < text.size;) {
+        size_t size = printable(text, i);
+        if (size == 0 || memchr(" \"\\", text.data[i], 3) != NULL) {
+            return false;
+        }
+        i += size;
+    }
+    return text.size > 0;
+}
+
+static void write_quoted(struct hf_bytes text, struct buffer *out)
+{
+    buffer_byte(out, '"');
+    for (size_t i = 0; i < text.size;) {
+        size_t size = printable(text, i);
+        uint8_t c = (uint8_t)text.data[i];
+        if (size == 0) {
+            buffer_text(out, "\\x");
+            buffer_byte(out, (uint8_t)digits[c >> 4]);
+            buffer_byte(out, (uint8_t)digits[c & 15]);
+            size = 1;
+        } else {
+            if (c == '"' || c == '\\') {
+                buffer_byte(out, '\\');
+            }
+            buffer_bytes(out, text.data + i, size);
+        }
+        i += size;
+    }
+    buffer_byte(out, '"');
+}
+
+static void write_word(const struct command *command, const struct arg_spec *arg,
+                       struct buffer *out)
+{
+    if (form_of(arg) == FORM_NUMBER) {
+        int64_t number = number_of(command, arg);
+        bool seconds = in_seconds(arg, number);
+        buffer_decimal(out, seconds ? number / 1000 : number);
+        buffer_text(out, arg->type == ARG_DURATION && !seconds ? "ms" : "");
+        return;
+    }
+    struct hf_bytes text = text_of(command, arg);
+    if (is_plain(text)) {
+        buffer_bytes(out, text.data, text.size);
+    } else {
+        write_quoted(text, out);
+    }
+}
+
+void command_to_words(const struct command *command, struct buffer *out)
+{
+    const struct command_spec *spec = command->spec;
+
+    buffer_text(out, spec->name);
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        if (!is_said(command, arg)) {
+            continue;
+        }
+        if (arg->keyword != NULL) {
+            buffer_byte(out, ' ');
+            buffer_text(out, arg->keyword);
+        }
+        if (form_of(arg) != FORM_FLAG) {
+            buffer_byte(out, ' ');
+            write_word(command, arg, out);
+        }
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_text(struct hf_bytes text, struct buffer *out)
+{
+    buffer_byte(out, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = (uint8_t)text.data[i];
+        if (c < ' ') {
+            buffer_format(out, "\\u%04x", c);
+        } else {
+            if (c == '"' || c == '\\') {
+                buffer_byte(out, '\\');
+            }
+            buffer_byte(out, c);
+        }
+    }
+    buffer_byte(out, '"');
+}
+
+static void json_hex(struct hf_bytes text, struct buffer *out)
+{
+    buffer_byte(out, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        buffer_byte(out, (uint8_t)digits[(uint8_t)text.data[i] >> 4]);
+        buffer_byte(out, (uint8_t)digits[text.data[i] & 15]);
+    }
+    buffer_byte(out, '"');
+}
+
+static void json_number(const struct arg_spec *arg, int64_t number, struct buffer *out)
+{
+    if (arg->type == ARG_DURATION && !in_seconds(arg, number)) {
+        buffer_format(out, "\"%lldms\"", (long long)number);
+    } else {
+        buffer_decimal(out, in_seconds(arg, number) ? number / 1000 : number);
+    }
+}
+
+static void json_argument(const struct command *command, const struct arg_spec *arg,
+                          struct buffer *out)
+{
+    bool hex = form_of(arg) == FORM_TEXT && !text_is_utf8(text_of(command, arg));
+
+    buffer_format(out, "\"%s%s\":", arg->field, hex ? "_hex" : "");
+    if (form_of(arg) == FORM_NUMBER) {
+        json_number(arg, number_of(command, arg), out);
+    } else if (form_of(arg) == FORM_FLAG) {
+        buffer_text(out, "true");
+    } else if (hex) {
+        json_hex(text_of(command, arg), out);
+    } else {
+        json_text(text_of(command, arg), out);
+    }
+}
+
+void command_to_json(const struct command *command, struct buffer *out)
+{
+    const struct command_spec *spec = command->spec;
+    const char *comma = "";
+
+    buffer_byte(out, '{');
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        if (is_said(command, &spec->args[i])) {
+            buffer_text(out, comma);
+            json_argument(command, &spec->args[i], out);
+            comma = ",";
+        }
+    }
+    buffer_byte(out, '}');
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command written out again, by its row of the table: the way back from command_from_words(). What
+ * was left out when it was given, or was given its default, is left out. */
+#ifndef COMMAND_WORDS_H
+#define COMMAND_WORDS_H
+
+#include "base/buffer.h"
+#include "command/command.h"
+
+/* As one would type it: SEATS.OPEN gala floor 500. A word is quoted as `holdfast call` reads it;
+ * in quotes, a byte that is no printable text is \xNN. */
+void command_to_words(const struct command *command, struct buffer *out);
+
+/* An object of the arguments by their JSON names: {"event":"gala","zone":"floor","capacity":500}.
+ * Bytes that are no UTF-8 are given in hexadecimal, under the name with "_hex" behind it. */
+void command_to_json(const struct command *command, struct buffer *out);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/copy.h"
+
+#include "journal/directory.h"
+#include "journal/snapshot.h"
+#include "journal/survey.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define ATTEMPTS 20
+#define PIECE ((size_t)1 << 20)
+
+enum outcome {
+    DONE,
+    AGAIN, /* the owner put a snapshot in place of what was to be copied */
+    FAILED
+};
+
+struct copying {
+    struct storage *from, *to;
+    struct directory directory; /* of `from`, as it was listed */
+    struct buffer bytes;        /* of the file that is being copied */
+    copy_progress *progress;
+    void *context;
+    int64_t done, total;
+    struct copied *copied;
+    char *why;
+};
+
+static enum outcome cannot(struct copying *copying, const char *name, const char *what, int code)
+{
+    const char *advice =
+        code == -ENOSPC || code == -EDQUOT ? "; make room there, or choose another place" : "";
+
+    if (code == -ENOENT) {
+        return AGAIN;
+    }
+    snprintf(copying->why, 256, "%s: cannot be %s: %s%s", name, what, strerror(-code), advice);
+    return FAILED;
+}
+
+static enum outcome bad(struct copying *copying, const char *name, const struct survey *survey)
+{
+    snprintf(copying->why, 256, "%s at byte %" PRId64 ": %s", name, survey->end,
+             survey->state == SURVEY_NEWER ? "written by a newer version of this program"
+                                           : "damaged");
+    return FAILED;
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static int write_pieces(struct copying *copying, int handle, struct hf_bytes data)
+{
+    for (size_t at = 0; at < data.size; at += PIECE) {
+        size_t size = data.size - at < PIECE ? data.size - at : PIECE;
+        int code = storage_write_all(copying->to, handle, (int64_t)at, data.data + at, size);
+        if (code != 0) {
+            return code;
+        }
+        if (copying->progress != NULL) {
+            copying->progress(copying->context, copying->done + (int64_t)(at + size),
+                              copying->total);
+        }
+    }
+    return copying->to->type->sync(copying->to, handle);
+}
+
+/* -EILSEQ if the file is not what was written. */
+static int read_back(struct storage *storage, int handle, struct hf_bytes data)
+{
+    char piece[65536];
+
+    if (storage->type->size(storage, handle) != (int64_t)data.size) {
+        return -EILSEQ;
+    }
+    for (size_t at = 0; at < data.size;) {
+        size_t want = data.size - at < sizeof piece ? data.size - at : sizeof piece;
+        int64_t got = storage->type->read(storage, handle, (int64_t)at, piece, want);
+        if (got == -EINTR) {
+            continue;
+        }
+        if (got <= 0 || memcmp(piece, data.data + at, (size_t)got) != 0) {
+            return got < 0 ? (int)got : -EILSEQ;
+        }
+        at += (size_t)got;
+    }
+    return 0;
+}
+
+static enum outcome write_file(struct copying *copying, const char *name, int64_t size)
+{
+    struct storage *to = copying->to;
+    struct hf_bytes data = {copying->bytes.data, (size_t)size};
+    int handle = to->type->open(to, name, STORAGE_CREATE);
+    int code = handle < 0 ? handle : write_pieces(copying, handle, data);
+
+    if (code == 0) {
+        code = read_back(to, handle, data);
+    }
+    if (handle >= 0) {
+        to->type->close(to, handle);
+    }
+    copying->done += (int64_t)copying->bytes.size;
+    copying->copied->files++;
+    copying->copied->bytes += size;
+    if (code == -EILSEQ) {
+        snprintf(copying->why, 256,
+                 "%s: what was written reads back differently: is the disk good?", name);
+        return FAILED;
+    }
+    return code == 0 ? DONE : cannot(copying, name, "written", code == -ENOENT ? -EIO : code);
+}
+
+/* ---- which files ----------------------------------------------------------------------------- */
+
+/* The newest valid one. */
+static enum outcome copy_snapshot(struct copying *copying)
+{
+    const struct numbers *snapshots = &copying->directory.snapshots;
+    char name[SNAPSHOT_NAME_SIZE] = "";
+
+    for (size_t i = snapshots->count; i-- > 0;) {
+        struct survey survey;
+        snapshot_name(snapshots->at[i], name);
+        int code = survey_snapshot(copying->from, snapshots->at[i], &copying->bytes, &survey);
+        if (code != 0) {
+            return cannot(copying, name, "read", code);
+        }
+        if (survey.state == SURVEY_NEWER) {
+            return bad(copying, name, &survey);
+        }
+        if (survey.state == SURVEY_GOOD) {
+            copying->copied->snapshot = copying->copied->last = snapshots->at[i];
+            return write_file(copying, name, survey.end);
+        }
+        copying->done += (int64_t)copying->bytes.size;
+    }
+    return DONE;
+}
+
+static enum outcome copy_segment(struct copying *copying, uint64_t number, bool newest)
+{
+    struct survey survey;
+    char name[SEGMENT_NAME_SIZE];
+
+    segment_name(number, name);
+    int code = survey_segment(copying->from, number, newest, &copying->bytes, &survey);
+    if (code != 0) {
+        return cannot(copying, name, "read", code);
+    }
+    if (survey.state == SURVEY_UNBEGUN) {
+        return DONE;
+    }
+    if (survey.state != SURVEY_GOOD && survey.state != SURVEY_TORN) {
+        return bad(copying, name, &survey);
+    }
+    if (survey.last > copying->copied->last) {
+        copying->copied->last = survey.last;
+    }
+    return write_file(copying, name, survey.end);
+}
+
+/* From the last segment that begins at or before the record after the snapshot. */
+static enum outcome copy_segments(struct copying *copying)
+{
+    const struct numbers *segments = &copying->directory.segments;
+    uint64_t next = copying->copied->snapshot + 1;
+    enum outcome outcome = DONE;
+    size_t first = 0;
+
+    while (first + 1 < segments->count && segments->at[first + 1] <= next) {
+        first++;
+    }
+    if (segments->count > 0 && segments->at[first] > next) {
+        snprintf(copying->why, 256,
+                 "record %" PRIu64 " is missing: the journal begins with %" PRIu64
+                 " and there is no valid snapshot that reaches it",
+                 next, segments->at[first]);
+        return AGAIN; /* or was just replaced */
+    }
+    for (size_t i = first; i < segments->count && outcome == DONE; i++) {
+        outcome = copy_segment(copying, segments->at[i], i + 1 == segments->count);
+    }
+    return outcome;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void add_size(struct copying *copying, const char *name)
+{
+    int handle = copying->from->type->open(copying->from, name, STORAGE_READ);
+
+    if (handle >= 0) {
+        copying->total += copying->from->type->size(copying->from, handle);
+        copying->from->type->close(copying->from, handle);
+    }
+}
+
+static void add_up(struct copying *copying)
+{
+    const struct directory *directory = &copying->directory;
+    char name[SEGMENT_NAME_SIZE];
+
+    copying->done = copying->total = 0;
+    for (size_t i = 0; i < directory->segments.count; i++) {
+        segment_name(directory->segments.at[i], name);
+        add_size(copying, name);
+    }
+    for (size_t i = 0; i < directory->snapshots.count; i++) {
+        snapshot_name(directory->snapshots.at[i], name);
+        add_size(copying, name);
+    }
+}
+
+static enum outcome attempt(struct copying *copying)
+{
+    int code = directory_read(copying->from, &copying->directory);
+
+    *copying->copied = (struct copied){.snapshot = 0};
+    copying->why[0] = '\0';
+    enum outcome outcome = DONE;
+    if (code != 0) {
+        outcome = cannot(copying, "the directory", "read", code);
+    }
+    if (outcome == DONE) {
+        add_up(copying);
+        outcome = copy_snapshot(copying);
+    }
+    outcome = outcome == DONE ? copy_segments(copying) : outcome;
+    if (outcome == DONE) {
+        code = copying->to->type->sync_directory(copying->to);
+        outcome = code == 0 ? DONE : cannot(copying, "the copy", "synced", code);
+    }
+    directory_free(&copying->directory);
+    return outcome;
+}
+
+bool copy_data(struct storage *from, struct storage *to, copy_progress *progress, void *context,
+               struct copied *copied, char why[256])
+{
+    struct memory memory;
+    struct copying copying = {.from = from,
+                              .to = to,
+                              .progress = progress,
+                              .context = context,
+                              .copied = copied,
+                              .why = why};
+    enum outcome outcome = AGAIN;
+
+    memory_init(&memory);
+    buffer_init(&copying.bytes, &memory);
+    for (int i = 0; i < ATTEMPTS && outcome == AGAIN; i++) {
+        int code = copy_clear(to);
+        outcome = code == 0 ? attempt(&copying) : cannot(&copying, "the copy", "cleared", code);
+    }
+    buffer_free(&copying.bytes);
+    if (outcome == AGAIN && why[0] == '\0') {
+        snprintf(
+            why, 256,
+            "its files were replaced by a snapshot %d times while being copied; try again when "
+            "it is less busy",
+            ATTEMPTS);
+    }
+    return outcome == DONE;
+}
+
+/* ---- clearing -------------------------------------------------------------------------------- */
+
+struct clearing {
+    struct storage *storage;
+    int code;
+};
+
+static void clear_one(void *context, const char *name)
+{
+    struct clearing *clearing = context;
+
+    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+        int code = clearing->storage->type->remove(clearing->storage, name);
+        clearing->code = clearing->code != 0 ? clearing->code : code;
+    }
+}
+
+int copy_clear(struct storage *storage)
+{
+    struct clearing clearing = {.storage = storage};
+    int code = storage->type->list(storage, clear_one, &clearing);
+
+    return code != 0 ? code : clearing.code;
+}
