@@ -62,7 +62,9 @@ struct embedded {
     struct list spare;   /* used again */
     uint64_t durable;    /* the last record whose batch was flushed */
     uint64_t flushing;   /* the last record of the batch on its way */
-    int64_t synced_ms;   /* when the policy is everysec */
+    bool under_way;      /* between flush_begin and flush_end */
+    bool sync_too;       /* the policy is everysec, and the second is over */
+    int64_t synced_ms;
     bool failed;
     struct snapshots snapshots;
 };
@@ -311,33 +313,43 @@ static bool embedded_flush_begin(struct engine *engine)
     if (embedded->journal == NULL || embedded->failed) {
         return false;
     }
+    CHECK(!embedded->under_way);
     embedded->flushing = journal_last(embedded->journal);
-    return journal_take(embedded->journal) || wants_sync(embedded);
+    embedded->sync_too = wants_sync(embedded);
+    embedded->under_way = journal_take(embedded->journal) || embedded->sync_too;
+    return embedded->under_way;
 }
 
+/* Touches nothing that embedded_submit() does. */
 static void embedded_flush_work(struct engine *engine)
 {
     struct embedded *embedded = self(engine);
 
-    if (journal_flush(embedded->journal) && wants_sync(embedded)) {
+    if (journal_flush(embedded->journal) && embedded->sync_too) {
         journal_sync(embedded->journal);
     }
+}
+
+static void flush_done(struct embedded *embedded)
+{
+    embedded->under_way = false;
+    if (journal_failure(embedded->journal) != NULL) {
+        embedded->failed = true;
+    } else {
+        journal_flushed(embedded->journal);
+        embedded->durable = embedded->flushing;
+        if (embedded->sync_too) {
+            embedded->synced_ms = now(embedded);
+        }
+    }
+    answer_pending(embedded);
 }
 
 static void embedded_flush_end(struct engine *engine)
 {
     struct embedded *embedded = self(engine);
 
-    if (journal_failure(embedded->journal) != NULL) {
-        embedded->failed = true;
-    } else {
-        journal_flushed(embedded->journal);
-        embedded->durable = embedded->flushing;
-        if (wants_sync(embedded)) {
-            embedded->synced_ms = now(embedded);
-        }
-    }
-    answer_pending(embedded);
+    flush_done(embedded);
     int64_t limit = embedded->options.snapshot_bytes;
     if (!embedded->failed && limit > 0 && journal_growth(embedded->journal) >= limit) {
         engine_snapshot(engine, NULL);
@@ -349,14 +361,7 @@ static void flush_all(struct embedded *embedded)
 {
     while (embedded_flush_begin(&embedded->engine)) {
         embedded_flush_work(&embedded->engine);
-        if (journal_failure(embedded->journal) == NULL) {
-            journal_flushed(embedded->journal);
-            embedded->durable = embedded->flushing;
-            embedded->synced_ms = now(embedded);
-        } else {
-            embedded->failed = true;
-        }
-        answer_pending(embedded);
+        flush_done(embedded);
     }
 }
 
@@ -367,8 +372,8 @@ static enum hf_error embedded_snapshot(struct engine *engine, struct problem *pr
     if (embedded->journal == NULL) {
         return problem_set(problem, HF_INVALID_STATE, "in memory only: there is nothing to keep");
     }
-    if (snapshots_running(&embedded->snapshots)) {
-        return problem_set(problem, HF_BUSY, "a snapshot is being made already");
+    if (snapshots_running(&embedded->snapshots) || embedded->under_way) {
+        return problem_set(problem, HF_BUSY, "a snapshot or a flush is under way already");
     }
     flush_all(embedded);
     if (embedded->failed || !journal_sync(embedded->journal)) {

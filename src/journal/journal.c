@@ -72,6 +72,7 @@ static bool begin_segment(struct journal *journal)
     const struct storage_type *type = journal->storage->type;
     struct segment_header header = {.chain = journal->written_chain, .first = journal->written + 1};
     char name[SEGMENT_NAME_SIZE];
+    struct memory memory; /* not the journal's, which appending may be using */
     struct buffer bytes;
 
     segment_name(header.first, name);
@@ -79,7 +80,8 @@ static bool begin_segment(struct journal *journal)
     if (journal->handle < 0) {
         return fail(journal, "cannot create a segment of the journal", journal->handle);
     }
-    buffer_init(&bytes, &journal->memory);
+    memory_init(&memory);
+    buffer_init(&bytes, &memory);
     segment_header_write(&header, &bytes);
     int code = bytes.failed ? -ENOMEM : 0;
     if (code == 0) {
