@@ -50,6 +50,7 @@ bench: ## measure what it costs
 	@tools/install-packages build bench
 	@$(MAKE) --no-print-directory build
 	@build/bench/core
+	@build/bench/durable build/durable
 	@build/holdfast bench
 
 model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]

@@ -97,10 +97,13 @@ def test_a_program_with_the_static_library(compile_with, header):
     assert "NEEDED" not in run("readelf", "-d", program).out
 
 
-def test_the_shared_library_exports_what_the_header_declares_and_no_more(prefix, header):
-    ended = run("nm", "-D", "--defined-only", os.path.realpath(prefix / "lib" / "libholdfast.so"))
+@pytest.mark.parametrize("library, dynamic", [("libholdfast.so", ["-D"]), ("libholdfast.a", [])])
+def test_the_library_shows_what_the_header_declares_and_no_more(prefix, header, library, dynamic):
+    path = os.path.realpath(prefix / "lib" / library)
+    ended = run("nm", *dynamic, "-g", "--defined-only", path)
     assert ended.code == 0
-    exported = {line.split()[-1].split("@")[0] for line in ended.lines}
+    symbols = [line.split() for line in ended.lines if len(line.split()) == 3]
+    exported = {name.split("@")[0] for _, _, name in symbols}
     declared = set(re.findall(r"(?m)^HF_API [^;]*?\b(hf_\w+)\(", header))
     assert exported == declared
     assert all(name.startswith("hf_") for name in exported)
