@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast audit DIR: recovers a data directory into memory, changing nothing, and proves that every
- * total agrees with the records it is made of. What fell due since is expired, as at a start.
+ * holdfast audit DIR: recovers a data directory into memory, changing nothing, and proves that
+ * every total agrees with the records it is made of. What fell due since is expired, as at a start.
  *
  * Exit code: 0 if all agrees, 1 with findings, 2 if the directory cannot be read. */
 #include "cli/cli.h"

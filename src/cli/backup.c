@@ -7,8 +7,8 @@
  * its place: DEST.partial becomes DEST; if DEST is there already and empty (a mounted volume), the
  * files move up from DEST/partial, the snapshot last, so that no step in between would start.
  *
- * Exit code: 0 if the copy is in its place, 1 if it could not be made, 2 if what was asked for makes
- * no sense. */
+ * Exit code: 0 if the copy is in its place, 1 if it could not be made, 2 if what was asked for
+ * makes no sense. */
 #include "cli/cli.h"
 #include "cli/directory.h"
 #include "engine/inspect.h"
@@ -184,7 +184,10 @@ static int copy(struct transfer *transfer)
     cli_live_end();
     directory_free(&directory);
     storage_free(from);
-    return done ? EXIT_DONE : failed(transfer->from, why);
+    if (!done) {
+        cli_usage("cannot copy %s to %s: %s", transfer->from, transfer->to, why);
+    }
+    return done ? EXIT_DONE : EXIT_REFUSED;
 }
 
 static int verify(const char *path, const char *what)

@@ -6,8 +6,8 @@
 
 #include "journal/directory.h"
 
-/* Are there so many arguments and no flag? Says on standard error what is wrong if not; `usage` names
- * them. */
+/* Are there so many arguments and no flag? Says on standard error what is wrong if not; `usage`
+ * names them. */
 bool cli_arguments(int argc, char **argv, const char *usage, int count);
 
 /* Opens a data directory for looking at, and lists it. NULL, and why on standard error, if it

@@ -88,7 +88,7 @@ static bool is_plain(struct hf_bytes text)
 {
     for (size_t i = 0; i < text.size;) {
         size_t size = printable(text, i);
-        if (size == 0 || memchr(" \"\\", text.data[i], 3) != NULL) {
+        if (size == 0 || strchr(" \"\\", text.data[i]) != NULL) {
             return false;
         }
         i += size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command written out again, by its row of the table: the way back from command_from_words(). What
- * was left out when it was given, or was given its default, is left out. */
+ * A command written out again, by its row of the table: the way back from command_from_words().
+ * What was left out when it was given, or was given its default, is left out. */
 #ifndef COMMAND_WORDS_H
 #define COMMAND_WORDS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A consistent copy of a data directory whose owner may be at work: the newest valid snapshot and the
- * segments after it, up to the last valid record. The copy is synced and read back. */
+ * A consistent copy of a data directory whose owner may be at work: the newest valid snapshot and
+ * the segments after it, up to the last valid record. The copy is synced and read back. */
 #ifndef JOURNAL_COPY_H
 #define JOURNAL_COPY_H
 

@@ -92,23 +92,30 @@ static bool read_snapshots(struct reading *reading)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* The journal ends in this file at `offset`: properly, torn, or damaged. */
+/* The file without the zeros at its end. */
+static size_t end_of_content(struct hf_bytes file)
+{
+    size_t end = file.size;
+
+    while (end > 0 && file.data[end - 1] == 0) {
+        end--;
+    }
+    return end;
+}
+
+/* The records of this file end at `offset`: properly, torn, or damaged. */
 static bool read_end(struct reading *reading, const char *name, struct hf_bytes file, size_t offset,
                      bool newest)
 {
     struct recovery *recovery = reading->recovery;
+    size_t end = end_of_content(file);
 
-    if (!newest) {
-        if (record_none_left(file, offset)) {
-            return true; /* whether the next one fits is checked by its header */
-        }
+    if (end > offset && (!newest || record_was_durable(file, offset, recovery->last + 1))) {
         return refuse(reading, name, offset, "damaged record before the end of the journal");
     }
-    if (record_was_durable(file, offset, recovery->last + 1)) {
-        return refuse(reading, name, offset, "damaged record before the end of the journal");
-    }
+    /* It is the one to go on with, unless a good one follows. */
     recovery->segment_end = (int64_t)offset;
-    recovery->torn = record_none_left(file, offset) ? 0 : (int64_t)(file.size - offset);
+    recovery->torn = end > offset ? (int64_t)(end - offset) : 0;
     return true;
 }
 
