@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* 0 or a negative errno. */
-static int write_down(struct core *core, struct journal *journal)
+static int write_down(struct core *core, struct journal *journal, int handle)
 {
     struct snapshot_header header = {.sequence = journal_last(journal),
                                      .chain = journal_chain(journal)};
@@ -21,7 +21,7 @@ static int write_down(struct core *core, struct journal *journal)
     int code = core_snapshot(core, &state) ? 0 : -ENOMEM;
     if (code == 0) {
         struct hf_bytes bytes = {state.data, state.size};
-        code = snapshot_write(journal_storage(journal), &header, bytes);
+        code = snapshot_write(journal_storage(journal), handle, &header, bytes);
     }
     buffer_free(&state);
     return code;
@@ -40,6 +40,7 @@ static void *clean(void *context)
 static void finish(struct snapshots *snapshots, struct journal *journal, const struct log *log,
                    int code)
 {
+    journal_growth_covered(journal, snapshots->growth); /* also if it failed: not again at once */
     if (code == 0) {
         code = snapshot_publish(journal_storage(journal), snapshots->sequence);
     }
@@ -49,7 +50,6 @@ static void finish(struct snapshots *snapshots, struct journal *journal, const s
         return;
     }
     log_line(log, LOG_DEBUG, "snapshot of record %" PRIu64 " is in place", snapshots->sequence);
-    journal_reset_growth(journal);
     snapshots->journal = journal;
     atomic_store(&snapshots->cleaned, false);
     snapshots->cleaning = journal_storage(journal)->type->forked != NULL &&
@@ -74,19 +74,26 @@ enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
     struct storage *storage = journal_storage(journal);
 
     snapshots->sequence = journal_last(journal);
+    snapshots->growth = journal_growth(journal);
     if (snapshots->sequence == 0) {
         return HF_OK; /* nothing has happened yet */
     }
-    if (storage->type->forked == NULL) {
-        finish(snapshots, journal, log, write_down(core, journal));
+    int handle = snapshot_create(storage);
+    if (handle < 0 || storage->type->forked == NULL) {
+        int code = handle < 0 ? handle : write_down(core, journal, handle);
+        if (handle >= 0) {
+            storage->type->close(storage, handle);
+        }
+        finish(snapshots, journal, log, code);
         return HF_OK;
     }
     pid_t child = fork();
     if (child == 0) {
-        /* Only the parent gives the file its name: an orphan does no harm. */
+        /* The parent alone gives names and takes them: an orphan does no harm. */
         storage->type->forked(storage);
-        _exit(write_down(core, journal) == 0 ? 0 : 1);
+        _exit(write_down(core, journal, handle) == 0 ? 0 : 1);
     }
+    storage->type->close(storage, handle);
     if (child < 0) {
         return problem_set(problem, HF_BUSY, "cannot fork for a snapshot: %s", strerror(errno));
     }

@@ -16,6 +16,7 @@
 struct snapshots {
     pid_t child; /* 0: none is being written */
     uint64_t sequence;
+    int64_t growth; /* of the journal when it was begun */
 
     /* Removing large files takes the system long enough to be felt, so a thread does it. */
     struct journal *journal;

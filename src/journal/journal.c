@@ -22,6 +22,7 @@ struct journal {
     uint64_t last;          /* number of the last record appended */
     uint32_t chain;         /* its checksum */
     uint64_t known_durable; /* as far as appending knows */
+    int64_t growth;         /* bytes since the last snapshot */
 
     /* Flushing. */
     struct buffer taken; /* the batch on its way to disk */
@@ -31,7 +32,6 @@ struct journal {
     int64_t end;            /* where the next batch goes */
     uint64_t written;       /* number of the last record written */
     uint32_t written_chain; /* its checksum */
-    int64_t growth;         /* bytes since the last snapshot */
     bool unsynced;
     bool failed;
     char failure[256];
@@ -257,6 +257,7 @@ uint64_t journal_append(struct journal *journal, int64_t time_ms, struct hf_byte
     CHECK(!journal->open.failed);
     journal->last = record.sequence;
     journal->chain = record.checksum;
+    journal->growth += (int64_t)record.size;
     return record.sequence;
 }
 
@@ -311,7 +312,6 @@ bool journal_flush(struct journal *journal)
         return fail(journal, "the journal cannot be written", code);
     }
     journal->end += (int64_t)journal->taken.size;
-    journal->growth += (int64_t)journal->taken.size;
     journal->written = journal->taken_last;
     journal->written_chain = journal->taken_chain;
     journal->unsynced = true;
@@ -328,9 +328,9 @@ void journal_flushed(struct journal *journal)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-void journal_reset_growth(struct journal *journal)
+void journal_growth_covered(struct journal *journal, int64_t bytes)
 {
-    journal->growth = 0;
+    journal->growth -= bytes;
 }
 
 bool journal_forget_before(struct journal *journal, uint64_t sequence)

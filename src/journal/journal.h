@@ -71,8 +71,8 @@ uint64_t journal_last(const struct journal *journal);  /* the last number given 
 uint32_t journal_chain(const struct journal *journal); /* its checksum */
 int64_t journal_growth(const struct journal *journal); /* bytes written since the last snapshot */
 
-/* A snapshot is in place (snapshot_publish()): growth counts from here. */
-void journal_reset_growth(struct journal *journal);
+/* So much of the growth has been dealt with by a snapshot, or by a try at one. */
+void journal_growth_covered(struct journal *journal, int64_t bytes);
 /* Removes what the snapshot as of record `sequence` replaces. May run on a thread of its own. */
 bool journal_forget_before(struct journal *journal, uint64_t sequence);
 

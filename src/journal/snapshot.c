@@ -98,26 +98,25 @@ static int check_file(struct storage *storage, int handle, const uint8_t *header
     return 0;
 }
 
-int snapshot_write(struct storage *storage, const struct snapshot_header *header,
+int snapshot_create(struct storage *storage)
+{
+    int handle = storage->type->open(storage, TEMPORARY, STORAGE_CREATE);
+
+    if (handle == -EEXIST) { /* one that did not get finished */
+        int code = storage->type->remove(storage, TEMPORARY);
+        handle = code != 0 ? code : storage->type->open(storage, TEMPORARY, STORAGE_CREATE);
+    }
+    return handle;
+}
+
+int snapshot_write(struct storage *storage, int handle, const struct snapshot_header *header,
                    struct hf_bytes state)
 {
     uint8_t bytes[SNAPSHOT_HEADER];
 
     write_header(header, state, bytes);
-    int handle = storage->type->open(storage, TEMPORARY, STORAGE_CREATE);
-    if (handle == -EEXIST) { /* one that did not get finished */
-        int code = storage->type->remove(storage, TEMPORARY);
-        handle = code != 0 ? code : storage->type->open(storage, TEMPORARY, STORAGE_CREATE);
-    }
-    if (handle < 0) {
-        return handle;
-    }
     int code = write_file(storage, handle, bytes, state);
-    if (code == 0) {
-        code = check_file(storage, handle, bytes, state);
-    }
-    storage->type->close(storage, handle);
-    return code;
+    return code != 0 ? code : check_file(storage, handle, bytes, state);
 }
 
 int snapshot_publish(struct storage *storage, uint64_t sequence)

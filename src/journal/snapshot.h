@@ -37,9 +37,13 @@ enum snapshot_check { SNAPSHOT_GOOD, SNAPSHOT_DAMAGED, SNAPSHOT_NEWER };
 enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *header,
                                   struct hf_bytes *state);
 
-/* Writes a snapshot under a temporary name, syncs it, reads it back and checks it. A negative errno if
- * any of that fails; -EILSEQ if what was read back is not what was written. */
-int snapshot_write(struct storage *storage, const struct snapshot_header *header,
+/* A new file under a temporary name: a handle, or a negative errno. Who writes to it needs no names:
+ * one that comes late, when somebody else has the directory, writes to a file that is gone. */
+int snapshot_create(struct storage *storage);
+
+/* Writes a snapshot to that file, syncs it, reads it back and checks it. A negative errno if any of
+ * that fails; -EILSEQ if what was read back is not what was written. */
+int snapshot_write(struct storage *storage, int handle, const struct snapshot_header *header,
                    struct hf_bytes state);
 
 /* Gives the snapshot that was written its name, for good. */
