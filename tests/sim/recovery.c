@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting an engine on a disk, and comparing what it makes of it with what was done before. */
+#include "world_parts.h"
+
+#include "base/check.h"
+#include "command/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const uint64_t core_seed[2] = {3, 4};
+static const struct log silent = {(enum log_level)(LOG_ERROR + 1)};
+
+/* ---- reading a journal ----------------------------------------------------------------------- */
+
+struct tap {
+    struct world *world;
+    uint64_t last;     /* the last record, or that of the snapshot */
+    int64_t time_ms;   /* of the snapshot: it may have seen more time than the records tell */
+    bool more_allowed; /* the engine may have added releases that the history has not */
+};
+
+static bool see_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+{
+    struct tap *tap = context;
+    struct problem problem;
+    struct core *core = core_restore(&tap->world->memory, core_seed, state, &problem);
+
+    if (core == NULL) {
+        snprintf(why, 256, "%.250s", problem.message);
+        return false;
+    }
+    tap->last = sequence;
+    tap->time_ms = core_now(core);
+    core_destroy(core);
+    return true;
+}
+
+/* What a start adds by itself: nobody is there any more who waited. */
+static bool is_release(struct hf_bytes bytes)
+{
+    struct command command;
+    struct wire_scratch scratch;
+
+    return wire_decode(&command, bytes, &scratch, NULL) == HF_OK &&
+           command_id(command.spec) == SEM_RELEASE;
+}
+
+static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
+                       char why[256])
+{
+    struct tap *tap = context;
+    struct history *history = &tap->world->history;
+
+    tap->last = sequence;
+    if (sequence <= history->count) {
+        if (!history_is(history, sequence, time_ms, command)) {
+            snprintf(why, 256, "record %" PRIu64 " is not what was carried out", sequence);
+            return false;
+        }
+        return true;
+    }
+    if (sequence != history->count + 1 || !tap->more_allowed || !is_release(command)) {
+        snprintf(why, 256, "record %" PRIu64 " was never carried out", sequence);
+        return false;
+    }
+    history_add(history, time_ms, command);
+    return true;
+}
+
+/* Compares the journal on the disk with the history, which gets what a start has added. */
+static bool read_journal(struct world *world, bool more_allowed, struct tap *tap)
+{
+    *tap = (struct tap){.world = world, .more_allowed = more_allowed};
+    struct journal_sink sink = {.state = see_state, .record = see_record, .context = tap};
+    struct journal_options options = {
+        .segment_bytes = world->segment_bytes, .read_only = true, .log = &silent};
+    char why[256] = "";
+
+    sim_disk_faults(world->disk, NULL, NULL);
+    struct journal *journal = journal_open(sim_storage(world->disk), &options, &sink, why);
+    if (journal == NULL) {
+        world_wrong(world, "refused: %s", why);
+        return false;
+    }
+    journal_close(journal);
+    sim_disk_faults(world->disk, world->faults, &world->dice);
+    return true;
+}
+
+/* ---- the core beside ------------------------------------------------------------------------- */
+
+/* Carries out number `from` to the last of the history. */
+static void repeat(struct world *world, uint64_t from)
+{
+    for (uint64_t i = from; i <= world->history.count && world_is_right(world); i++) {
+        struct command command;
+        struct wire_scratch scratch;
+        struct problem problem;
+        struct hf_bytes bytes = history_command(&world->history, i);
+        CHECK(wire_decode(&command, bytes, &scratch, &problem) == HF_OK);
+        core_apply(world->core, &command, world->history.deeds[i - 1].time_ms, &world->reply);
+        core_clear_wakeups(world->core);
+        if (world->reply.code != HF_OK) {
+            world_wrong(world, "number %" PRIu64 ", %s, is refused when repeated: %s", i,
+                        command.spec->name, hf_error_name(world->reply.code));
+        }
+    }
+}
+
+static void repeat_all(struct world *world)
+{
+    core_destroy(world->core);
+    world->core = core_create(&world->memory, core_seed);
+    CHECK(world->core != NULL);
+    repeat(world, 1);
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static bool start(struct world *world)
+{
+    struct embedded_options options = {
+        .storage = sim_storage(world->disk),
+        .policy = world->policy,
+        .segment_bytes = world->segment_bytes,
+        .snapshot_bytes = world->snapshot_bytes,
+        .clock = world_clock(),
+        .log = silent,
+        .fixed_entropy = true,
+    };
+    struct problem problem = {.message = ""};
+    uint64_t injected = sim_disk_injected(world->disk);
+
+    enum hf_error code = embedded_open_with(&options, &world->engine, &problem);
+    bool excused = sim_disk_stopped(world->disk) || sim_disk_injected(world->disk) > injected;
+    world->interrupted = code != HF_OK || world_failed(world) || sim_disk_stopped(world->disk);
+    if (world->interrupted && !excused) {
+        world_wrong(world, "refused by the engine: %s", problem.message);
+    }
+    if (world->interrupted) {
+        world_kill(world);
+    }
+    return !world->interrupted;
+}
+
+static void report(void *context, const char *finding)
+{
+    world_wrong(context, "audit: %s", finding);
+}
+
+static void compare(struct world *world)
+{
+    char name[HF_ID_SIZE], id[HF_ID_SIZE];
+    uint64_t findings = 0;
+
+    world_turn(world);
+    if (core_waiting_call(world->core, name, id)) {
+        world_wrong(world, "%s still waits in %s after the start", id, name);
+    }
+    uint64_t digest = embedded_digest(world->engine);
+    if (digest != core_digest(world->core)) {
+        world_wrong(world, "the state is not that after the first %zu commands",
+                    world->history.count);
+    }
+    engine_audit(world->engine, report, world, &findings);
+    if (findings != 0) {
+        world_wrong(world, "the audit finds something");
+    }
+    world->trace = mix(world->trace + digest);
+}
+
+bool world_recover(struct world *world, bool power_cut)
+{
+    bool all = world->policy == JOURNAL_ALWAYS || !power_cut;
+    size_t least = all ? world->acknowledged : world->solid;
+    struct tap tap;
+
+    if (!read_journal(world, world->interrupted, &tap)) {
+        return false;
+    }
+    if (tap.last < least) {
+        world_wrong(world, "%zu commands were acknowledged, %" PRIu64 " are there", least,
+                    tap.last);
+        return false;
+    }
+    history_cut(&world->history, tap.last);
+    world->acknowledged = least;
+    world->solid = power_cut ? tap.last : world->solid;
+    size_t recovered = world->history.count;
+    repeat_all(world);
+    world->clock = world_clock();
+    int64_t seen_ms = core_now(world->core);
+    world->clock.last_ms = seen_ms > tap.time_ms ? seen_ms : tap.time_ms;
+    if (!start(world) || !read_journal(world, true, &tap)) {
+        return false;
+    }
+    repeat(world, recovered + 1);
+    if (world_is_right(world)) {
+        compare(world);
+    }
+    /* All of it can be read from now on. */
+    world->acknowledged = world->history.count;
+    return world_is_right(world);
+}

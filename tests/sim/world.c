@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world_parts.h"
+
+#include "base/check.h"
+#include "command/wire.h"
+#include "generate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The engine keeps a copy of its clock, so the time itself stands here. */
+static int64_t time_ms;
+
+static int64_t read_time(struct clock *clock)
+{
+    (void)clock;
+    return time_ms;
+}
+
+struct clock world_clock(void)
+{
+    return (struct clock){.read = read_time};
+}
+
+void world_wait(struct world *world)
+{
+    static const int64_t longest_ms[] = {5, 100, 2000, 60000, 3600000};
+    int64_t most = longest_ms[dice_below(&world->dice, 5)];
+    /* After a restart the clock may stand before what was seen. */
+    bool back = world->engine == NULL && dice_chance(&world->dice, 150);
+
+    time_ms += back ? -dice_between(&world->dice, 0, most < 60000 ? most : 60000)
+                    : dice_between(&world->dice, 0, most);
+}
+
+bool world_is_right(const struct world *world)
+{
+    return world->why[0] == '\0';
+}
+
+void world_wrong(struct world *world, const char *format, ...)
+{
+    va_list args;
+
+    if (world_is_right(world)) {
+        va_start(args, format);
+        vsnprintf(world->why, sizeof world->why, format, args);
+        va_end(args);
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static uint64_t hash_reply(const struct reply *reply)
+{
+    uint64_t hash = mix((uint64_t)reply->code * 31 + (uint64_t)reply->lead);
+
+    for (size_t i = 0; i < reply->count; i++) {
+        if (reply->values[i].kind == VALUE_NUMBER) {
+            hash = mix(hash + (uint64_t)reply->values[i].number);
+            continue;
+        }
+        struct hf_bytes text = reply_bytes(reply, i);
+        for (size_t at = 0; at < text.size; at++) {
+            hash = mix(hash + (uint8_t)text.data[at]);
+        }
+    }
+    return hash;
+}
+
+static void take_answer(void *context, const struct reply *reply)
+{
+    struct call *call = context;
+
+    CHECK(!call->answered);
+    call->answered = true;
+    call->code = reply->code;
+    call->answer = hash_reply(reply);
+}
+
+static void settle(struct world *world, struct call *call)
+{
+    call->settled = true;
+    if (call->code == HF_IOERR) {
+        if (world->engine != NULL && !world_failed(world)) {
+            world_wrong(world, "answered IOERR, but nothing has failed");
+        }
+        return;
+    }
+    if (!call->expected || call->answer != call->right_answer) {
+        world_wrong(world, "answered %s, which is not what the core beside says",
+                    hf_error_name(call->code));
+    }
+    if (call->needs > world->acknowledged) {
+        world->acknowledged = call->needs;
+    }
+    world->trace = mix(world->trace + call->answer);
+}
+
+/* Those answered since the last look. Only those still open stay in the list. */
+static void settle_all(struct world *world)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < world->call_count; i++) {
+        struct call *call = world->calls[i];
+        if (call->answered && !call->settled) {
+            settle(world, call);
+        }
+        if (call->settled) {
+            free(call);
+        } else {
+            world->calls[kept++] = call;
+        }
+    }
+    world->call_count = kept;
+}
+
+/* Those whose wait ended in the core beside. */
+static void see_wakeups(struct world *world)
+{
+    size_t count;
+    const struct wakeup *wakeups = core_wakeups(world->core, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < world->call_count; j++) {
+            struct call *call = world->calls[j];
+            if (call->ticket == wakeups[i].ticket) {
+                wakeup_reply(&wakeups[i], &world->reply);
+                call->expected = true;
+                call->right_answer = hash_reply(&world->reply);
+                call->needs = world->history.count;
+            }
+        }
+    }
+    core_clear_wakeups(world->core);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void remember(struct world *world, const struct command *command, int64_t when_ms)
+{
+    struct buffer bytes;
+
+    buffer_init(&bytes, &world->memory);
+    wire_encode(command, &bytes);
+    CHECK(!bytes.failed);
+    history_add(&world->history, when_ms, (struct hf_bytes){bytes.data, bytes.size});
+    buffer_free(&bytes);
+}
+
+static void submit(struct world *world)
+{
+    struct generated generated;
+    struct command *command = &generated.command;
+    struct call *call = calloc(1, sizeof *call);
+    bool failed = world_failed(world);
+
+    CHECK(call != NULL);
+    generate(&world->dice, &generated);
+    world->calls =
+        disk_room(world->calls, world->call_count, &world->call_capacity, sizeof(struct call *));
+    world->calls[world->call_count++] = call;
+    world->commands++;
+    engine_submit(world->engine, command, take_answer, call);
+    if (failed) {
+        if (!call->answered || call->code != HF_IOERR) {
+            world_wrong(world, "%s was answered after a failure", command->spec->name);
+        }
+        settle_all(world);
+        return;
+    }
+    int64_t when_ms = clock_now(&world->clock);
+    core_apply(world->core, command, when_ms, &world->reply);
+    if (command->spec->flags & COMMAND_WRITES && world->reply.code == HF_OK) {
+        remember(world, command, when_ms);
+    }
+    call->needs = world->history.count;
+    if (world->reply.waits) {
+        call->ticket = world->reply.ticket;
+    } else {
+        call->expected = true;
+        call->right_answer = hash_reply(&world->reply);
+    }
+    see_wakeups(world);
+    settle_all(world);
+}
+
+static void submit_some(struct world *world, size_t most)
+{
+    for (size_t count = dice_below(&world->dice, most + 1); count > 0; count--) {
+        submit(world);
+    }
+}
+
+void world_turn(struct world *world)
+{
+    engine_turn(world->engine);
+    if (!world_failed(world)) {
+        core_advance(world->core, clock_now(&world->clock));
+    }
+    see_wakeups(world);
+    settle_all(world);
+}
+
+/* While the disk is busy, others go on submitting. */
+static void flush(struct world *world)
+{
+    size_t most = dice_chance(&world->dice, 500) ? 3 : 0;
+
+    if (engine_flush_begin(world->engine)) {
+        submit_some(world, most);
+        engine_flush_work(world->engine);
+        submit_some(world, most);
+        engine_flush_end(world->engine);
+    }
+    settle_all(world);
+}
+
+static void snapshot(struct world *world)
+{
+    struct problem problem;
+    enum hf_error code = engine_snapshot(world->engine, &problem);
+
+    world->snapshots++;
+    if (code != HF_OK && !world_failed(world)) {
+        world_wrong(world, "no snapshot: %s", problem.message);
+    }
+    settle_all(world);
+}
+
+void world_step(struct world *world)
+{
+    size_t roll = dice_below(&world->dice, 1000);
+
+    if (roll < world->eagerness) {
+        flush(world);
+    } else if (roll < world->eagerness + 60) {
+        world_wait(world);
+    } else if (roll < world->eagerness + 90) {
+        world_turn(world);
+    } else if (roll < world->eagerness + 93) {
+        snapshot(world);
+    } else {
+        submit(world);
+    }
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+bool world_failed(const struct world *world)
+{
+    return embedded_failure(world->engine) != NULL;
+}
+
+static void end(struct world *world)
+{
+    engine_close(world->engine);
+    world->engine = NULL;
+    settle_all(world);
+    for (size_t i = 0; i < world->call_count; i++) {
+        free(world->calls[i]);
+    }
+    world->call_count = 0;
+}
+
+void world_kill(struct world *world)
+{
+    if (world->engine != NULL) {
+        sim_disk_stop_after(world->disk, 0);
+        end(world);
+    }
+}
+
+void world_close(struct world *world)
+{
+    uint64_t injected = sim_disk_injected(world->disk);
+    bool failed = world_failed(world);
+
+    end(world);
+    if (!failed && sim_disk_injected(world->disk) == injected && !sim_disk_stopped(world->disk)) {
+        world->acknowledged = world->history.count;
+    }
+}
+
+void world_init(struct world *world, uint64_t seed, enum journal_policy policy)
+{
+    *world = (struct world){.dice = {seed}, .policy = policy};
+    memory_init(&world->memory);
+    CHECK(reply_init(&world->reply, &world->memory));
+    time_ms = 1000000;
+    world->segment_bytes = (int64_t)256 << dice_below(&world->dice, 5);
+    world->snapshot_bytes = dice_chance(&world->dice, 700) ? 16384 : 3000;
+    world->eagerness = (unsigned)dice_between(&world->dice, 20, 500);
+    world->disk = sim_disk_new();
+}
+
+void world_free(struct world *world)
+{
+    world_kill(world);
+    sim_disk_free(world->disk);
+    core_destroy(world->core);
+    reply_free(&world->reply);
+    history_free(&world->history);
+    free(world->calls);
+    CHECK(world->memory.used == 0);
+}
