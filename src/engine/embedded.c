@@ -142,7 +142,18 @@ static void answer(struct embedded *embedded, const struct reply *reply, engine_
     list_add_last(&embedded->pending, &pending->node);
 }
 
-/* Answers all whose records are on disk; after a failure, all. */
+/* After a failure nobody's turn comes any more. */
+static void refuse_waiters(struct embedded *embedded)
+{
+    for (uint32_t i = 0; (i = slab_next(&embedded->waiters, i)) != NONE; i++) {
+        struct waiter waiter = *(struct waiter *)slab_at(&embedded->waiters, i);
+        table_remove(&embedded->by_ticket, (uint32_t)waiter.ticket, i);
+        slab_give(&embedded->waiters, i);
+        refuse(embedded, HF_IOERR, waiter.done, waiter.context);
+    }
+}
+
+/* Answers all whose records are on disk; after a failure, all, and those who wait for their turn. */
 static void answer_pending(struct embedded *embedded)
 {
     while (!list_empty(&embedded->pending)) {
@@ -157,6 +168,9 @@ static void answer_pending(struct embedded *embedded)
             pending->done(pending->context, &pending->reply);
         }
         list_add_last(&embedded->spare, &pending->node);
+    }
+    if (embedded->failed) {
+        refuse_waiters(embedded);
     }
 }
 
@@ -378,6 +392,7 @@ static enum hf_error embedded_snapshot(struct engine *engine, struct problem *pr
     flush_all(embedded);
     if (embedded->failed || !journal_sync(embedded->journal)) {
         embedded->failed = true;
+        answer_pending(embedded);
         return problem_set(problem, HF_IOERR, "%s", journal_failure(embedded->journal));
     }
     return snapshots_begin(&embedded->snapshots, embedded->core, embedded->journal,
@@ -433,10 +448,9 @@ static void recover_progress(void *context, int64_t done, int64_t total)
     embedded->options.progress(embedded->options.progress_context, done, total);
 }
 
-static void ignore(void *context, const struct reply *reply)
+static void note_code(void *context, const struct reply *reply)
 {
-    (void)context;
-    (void)reply;
+    *(enum hf_error *)context = reply->code;
 }
 
 /* Those who waited when the last run ended are not there any more. */
@@ -444,11 +458,19 @@ static void release_waiting(struct embedded *embedded)
 {
     char name[HF_ID_SIZE], id[HF_ID_SIZE];
 
-    while (!embedded->failed && core_waiting_call(embedded->core, name, id)) {
+    /* Those whose turn came before now are not let go: they may have been told. */
+    if (core_waiting_call(embedded->core, name, id)) {
+        core_advance(embedded->core, now(embedded));
+        core_clear_wakeups(embedded->core);
+    }
+    enum hf_error code =
+        HF_OK; /* BUSY for want of memory: then they stay until their wait is over */
+    while (code == HF_OK && core_waiting_call(embedded->core, name, id)) {
         struct hf_sem_release_args args = {.name = hf_text(name), .id = hf_text(id)};
         struct command command;
         command_from_struct(&command, &command_table[SEM_RELEASE], &args, NULL);
-        embedded_submit(&embedded->engine, &command, ignore, NULL);
+        embedded_submit(&embedded->engine, &command, note_code, &code);
+        flush_all(embedded);
     }
     flush_all(embedded);
 }
@@ -611,6 +633,9 @@ static enum hf_error embedded_open(const char *rest, struct engine **engine,
 
 static enum hf_error embedded_info(struct engine *engine, struct hf_info *info)
 {
+    if (self(engine)->failed) {
+        return HF_IOERR;
+    }
     embedded_turn(engine);
     core_info(self(engine)->core, info);
     return HF_OK;
@@ -619,6 +644,9 @@ static enum hf_error embedded_info(struct engine *engine, struct hf_info *info)
 static enum hf_error embedded_audit(struct engine *engine, hf_audit_report *report, void *context,
                                     uint64_t *findings)
 {
+    if (self(engine)->failed) {
+        return HF_IOERR;
+    }
     embedded_turn(engine);
     *findings = core_audit(self(engine)->core, report, context);
     return *findings == UINT64_MAX ? HF_BUSY : HF_OK;

@@ -95,6 +95,7 @@ enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
     }
     storage->type->close(storage, handle);
     if (child < 0) {
+        journal_growth_covered(journal, snapshots->growth);
         return problem_set(problem, HF_BUSY, "cannot fork for a snapshot: %s", strerror(errno));
     }
     snapshots->child = child;

@@ -103,6 +103,19 @@ static bool begin_segment(struct journal *journal)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+static int rewrite_segment(struct journal *journal, const char *name, int64_t end)
+{
+    struct buffer bytes;
+
+    buffer_init(&bytes, &journal->memory);
+    int code = storage_read_file(journal->storage, name, &bytes);
+    if (code == 0 && bytes.size >= (size_t)end) {
+        code = storage_write_all(journal->storage, journal->handle, 0, bytes.data, (size_t)end);
+    }
+    buffer_free(&bytes);
+    return code;
+}
+
 /* Opens the last segment for appending, its torn tail cut off. */
 static bool resume_segment(struct journal *journal, const struct recovery *recovery, char why[256])
 {
@@ -117,7 +130,18 @@ static bool resume_segment(struct journal *journal, const struct recovery *recov
                  " was being written when the last run ended; cut",
                  name, recovery->torn, recovery->segment_end);
         code = type->truncate(journal->storage, journal->handle, recovery->segment_end);
-        code = code != 0 ? code : type->sync(journal->storage, journal->handle);
+    }
+    /* What a killed process wrote can be read, but need not be on disk yet; after a failed sync the
+     * system may even take it for written. So it is written again, and synced, names and all,
+     * before anybody is told of it or anything older is removed. */
+    if (code >= 0) {
+        code = rewrite_segment(journal, name, recovery->segment_end);
+    }
+    if (code >= 0) {
+        code = type->sync(journal->storage, journal->handle);
+    }
+    if (code >= 0) {
+        code = type->sync_directory(journal->storage);
     }
     if (code >= 0) {
         code = type->allocate(journal->storage, journal->handle, journal->options.segment_bytes);
@@ -337,7 +361,7 @@ bool journal_forget_before(struct journal *journal, uint64_t sequence)
 {
     const struct storage_type *type = journal->storage->type;
     struct directory directory;
-    char name[SEGMENT_NAME_SIZE];
+    char name[SEGMENT_NAME_SIZE] = "what the snapshot replaces";
     int code = directory_read(journal->storage, &directory);
 
     /* A segment goes if the next one begins at or before the record after the snapshot. */

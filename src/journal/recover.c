@@ -176,9 +176,10 @@ static bool read_segment(struct reading *reading, uint64_t number, bool newest,
         return refuse(reading, name, 8, "written by a newer version of this program");
     }
     if (check != SEGMENT_GOOD || header.first != number) {
-        /* One that was being made when the power went has no record that anybody was told of. */
-        if (newest && number == reading->recovery->last + 1 &&
-            !record_was_durable(file, 0, number)) {
+        /* One that was being made when the power went: its header is synced before the first record
+         * is written, so nothing stands behind it. */
+        if (newest && check != SEGMENT_GOOD && number == reading->recovery->last + 1 &&
+            record_none_left(file, SEGMENT_HEADER)) {
             reading->recovery->drop_last = true;
             reading->recovery->last_name = number;
             return true;

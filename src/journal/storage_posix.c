@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -98,7 +99,10 @@ static int posix_allocate(struct storage *storage, int handle, int64_t size)
 {
     (void)storage;
     /* A file system that cannot is as good; one that is full says so at the write. */
-    int code = fallocate(handle, 0, 0, size) < 0 ? errno : 0;
+    int code;
+    do {
+        code = fallocate(handle, 0, 0, size) < 0 ? errno : 0;
+    } while (code == EINTR);
     return code == EOPNOTSUPP || code == ENOSYS ? 0 : -code;
 }
 
@@ -179,11 +183,34 @@ static const struct storage_type posix_type = {
     .free = posix_free,
 };
 
+/* Makes the directory, if it is not there, so that it survives a crash. */
+static int make_directory(const char *path)
+{
+    char parent[PATH_MAX];
+
+    if (mkdir(path, 0750) < 0) {
+        return errno == EEXIST ? 0 : -errno;
+    }
+    if ((size_t)snprintf(parent, sizeof parent, "%s/..", path) >= sizeof parent) {
+        return -ENAMETOOLONG;
+    }
+    int above = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (above < 0) {
+        return -errno;
+    }
+    int code = result(fsync(above));
+    close(above);
+    return code;
+}
+
 int storage_posix(const char *path, bool create, struct storage **storage)
 {
     *storage = NULL;
-    if (create && mkdir(path, 0750) < 0 && errno != EEXIST) {
-        return -errno;
+    if (create) {
+        int code = make_directory(path);
+        if (code != 0) {
+            return code;
+        }
     }
     struct posix *posix = malloc(sizeof *posix);
     if (posix == NULL) {

@@ -18,13 +18,13 @@ static int64_t size_of_tail(struct hf_bytes file, size_t end)
     return (int64_t)(size - end);
 }
 
-static void examine_header(struct hf_bytes file, uint64_t number, bool newest,
-                           enum segment_check check, struct survey *survey)
+static void examine_header(struct hf_bytes file, bool newest, enum segment_check check,
+                           struct survey *survey)
 {
     if (check == SEGMENT_NEWER) {
         survey->state = SURVEY_NEWER;
         survey->end = 8;
-    } else if (newest && !record_was_durable(file, 0, number)) {
+    } else if (newest && check != SEGMENT_GOOD && record_none_left(file, SEGMENT_HEADER)) {
         survey->state = SURVEY_UNBEGUN;
     } else {
         survey->state = SURVEY_DAMAGED;
@@ -41,7 +41,7 @@ static void examine_segment(struct hf_bytes file, uint64_t number, bool newest,
 
     *survey = (struct survey){.first = number, .last = number - 1};
     if (check != SEGMENT_GOOD || header.first != number) {
-        examine_header(file, number, newest, check, survey);
+        examine_header(file, newest, check, survey);
         return;
     }
     for (uint32_t chain = header.chain;

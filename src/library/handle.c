@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "library/handle.h"
 
+#include "base/error.h"
 #include "engine/engine.h"
 
 #include <pthread.h>
@@ -240,12 +241,20 @@ enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use 
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
+static enum hf_error keep_code(enum hf_error code)
+{
+    if (code != HF_OK) {
+        snprintf(last_message, sizeof last_message, "%s", error_text(code));
+    }
+    return code;
+}
+
 enum hf_error hf_info(hf_handle *handle, struct hf_info *info)
 {
     pthread_mutex_lock(&handle->mutex);
     enum hf_error code = engine_info(handle->engine, info);
     pthread_mutex_unlock(&handle->mutex);
-    return code;
+    return keep_code(code);
 }
 
 enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
@@ -259,8 +268,5 @@ enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context
     if (findings != NULL) {
         *findings = count;
     }
-    if (code != HF_OK) {
-        snprintf(last_message, sizeof last_message, "out of memory for the audit");
-    }
-    return code;
+    return keep_code(code);
 }

@@ -6,7 +6,8 @@
  *
  *     HOLDFAST_SIM_SEEDS=5000     how many lives
  *     HOLDFAST_SIM_SEED=17        begin with this one
- *     HOLDFAST_SIM_FORGETFUL=1    after a failed sync the system takes what is lost for written */
+ *     HOLDFAST_SIM_FORGETFUL=0    a failed sync may be repeated; otherwise the system takes what is
+ *                                 lost for written */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +84,7 @@ static void draw_faults(struct world *world, bool none)
     static struct sim_faults faults;
 
     faults = kinds[dice_below(&world->dice, KINDS)];
-    faults.forgetful = setting("HOLDFAST_SIM_FORGETFUL", 0) != 0;
+    faults.forgetful = setting("HOLDFAST_SIM_FORGETFUL", 1) != 0;
     world->faults = none ? NULL : &faults;
     sim_disk_faults(world->disk, world->faults, &world->dice);
 }
