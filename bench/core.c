@@ -18,6 +18,7 @@
 
 #define HOT 20000     /* live holds of the hot zone: what a sale has in the air at a time */
 #define LIVE 1000000  /* live holds of the large state */
+#define STEADY 50000  /* reserved at a time and released again, so that the state keeps its size */
 #define BATCH 1000000 /* calls measured at a time */
 #define ROUNDS_MAX 99
 
@@ -29,6 +30,7 @@ enum figure {
     REFUSE,
     PEER_LIVE,
     LIVE_GRANT,
+    LIVE_GROW,
     LIVE_EXPIRE,
     FIGURES
 };
@@ -41,6 +43,7 @@ static const char *const labels[FIGURES] = {
     [REFUSE] = "reserve refused, zone full (core)",
     [PEER_LIVE] = "peer: hash table by hand, 1,000,000 live",
     [LIVE_GRANT] = "reserve, 1,000,000 live (core)",
+    [LIVE_GROW] = "the same, growing to 2,000,000 (core)",
     [LIVE_EXPIRE] = "expiry of those, grace included (core)",
 };
 
@@ -214,6 +217,16 @@ static enum hf_error reserve(struct rig *rig, size_t i, int64_t now_ms, int64_t 
     return rig->reply.code;
 }
 
+static void release(struct rig *rig, size_t i, int64_t now_ms)
+{
+    struct hf_seats_release_args args = {.event = HF_TEXT("gala"),
+                                         .booking = {bookings[i], UUID_TEXT}};
+
+    command_from_struct(&rig->command, &command_table[SEATS_RELEASE], &args, NULL);
+    core_apply(rig->core, &rig->command, now_ms, &rig->reply);
+    CHECK(rig->reply.code == HF_OK);
+}
+
 /* HOT reserves at a time; then time passes until they and their grace are over. */
 static void measure_hot(int round)
 {
@@ -289,11 +302,23 @@ static void measure_live(int round, double *bytes_hold, double *bytes_user)
         CHECK(reserve(&rig, i, 1000 + (int64_t)(i / 1000), 600000) == HF_OK);
     }
     size_t with_users = rig.memory.used;
+    uint64_t spent = 0;
+    for (size_t from = LIVE; from < LIVE + BATCH; from += STEADY) {
+        uint64_t begun = clock_nanoseconds();
+        for (size_t i = from; i < from + STEADY; i++) {
+            CHECK(reserve(&rig, i, 2500, 600000) == HF_OK);
+        }
+        spent += clock_nanoseconds() - begun;
+        for (size_t i = from; i < from + STEADY; i++) {
+            release(&rig, i, 2500);
+        }
+    }
+    samples[LIVE_GRANT][round] = (double)spent / BATCH;
     uint64_t start = clock_nanoseconds();
     for (size_t i = LIVE; i < LIVE + BATCH; i++) {
         CHECK(reserve(&rig, i, 3000 + (int64_t)(i / 1000), 600000) == HF_OK);
     }
-    note(LIVE_GRANT, round, start, BATCH);
+    note(LIVE_GROW, round, start, BATCH);
     start = clock_nanoseconds();
     core_advance(rig.core, 3000 + 600000 + 60000 + (LIVE + BATCH));
     note(LIVE_EXPIRE, round, start, LIVE + BATCH);

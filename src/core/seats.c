@@ -205,17 +205,18 @@ CORE_COMMAND(seats_reserve)
 {
     const struct hf_seats_reserve_args *a = &args->seats_reserve;
     uint32_t event = core_find(core, EVENTS, 0, a->event);
-    uint32_t zone_index = find_zone(core, event, a->zone);
+    struct asking asking = {.booking = core_key(core, BOOKINGS, event, a->booking),
+                            .user = core_key(core, SEAT_USERS, event, a->user)};
     (void)entropy;
 
+    table_prefetch(&core->stores[BOOKINGS].table, asking.booking.hash);
+    table_prefetch(&core->stores[SEAT_USERS].table, asking.user.hash);
+    uint32_t zone_index = find_zone(core, event, a->zone);
     if (zone_index == NONE) {
         reply_refuse(reply, HF_ZONE_NOT_FOUND, "no such zone: open it first");
         return;
     }
     struct zone *zone = zone_at(core, zone_index);
-    struct asking asking = {.booking = core_key(core, BOOKINGS, event, a->booking),
-                            .user = core_key(core, SEAT_USERS, event, a->user)};
-    table_prefetch(&core->stores[SEAT_USERS].table, asking.user.hash);
     uint32_t known = core_find_key(core, BOOKINGS, &asking.booking);
     if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
         struct booking *booking = booking_at(core, known);
