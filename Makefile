@@ -26,7 +26,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench build clean docs format help install lint model run sanitized test with-tests
+.PHONY: bench build clean docs format help install lint model run sanitized sim test with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -58,6 +58,13 @@ model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@$(MAKE) --no-print-directory build
 	@python3 tests/model/run.py --driver build/tests/model_driver \
 		$(if $(SEED),--seed $(SEED)) $(if $(COMMANDS),--commands $(COMMANDS))
+
+sim: ## simulate disks and crashes at length: [SEEDS=n] [IMAGES=n]
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory with-tests
+	@HOLDFAST_SIM_SEEDS=$(or $(SEEDS),5000) build/tests/simulation
+	@HOLDFAST_SIM_IMAGES=$(or $(IMAGES),10000) build/tests/power_loss
+	@HOLDFAST_CRASH=long HOLDFAST_BUILD=build python3 -m pytest -q -p no:cacheprovider tests/crash
 
 docs: build ## write docs/commands.md from the program's own help
 	@build/holdfast help --markdown >build/commands.md

@@ -5,8 +5,8 @@
  *
  *     build/bench/durable DIR [HOLDS]
  *
- * DIR is made, used and removed; it says which disk is measured. HOLDS (default 1000000) is the number
- * of live holds for the snapshot. */
+ * DIR is made, used and removed; it says which disk is measured. HOLDS (default 1000000) is the
+ * number of live holds for the snapshot. */
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -27,7 +27,7 @@ static char (*ids)[UUID_TEXT];
 static size_t id_count;
 static const char *directory;
 
-/* ---- parts ---------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static double seconds_since(uint64_t start)
 {
@@ -129,7 +129,7 @@ static void reserve(struct engine *engine, size_t i, uint64_t *granted)
     engine_submit(engine, &command, count_granted, granted);
 }
 
-/* ---- figures -------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 /* The disk alone: 100 bytes and a sync, again and again. */
 static double measure_syncs(void)
@@ -195,15 +195,31 @@ static void measure_replay(size_t count)
     empty_directory();
 }
 
+struct total {
+    struct storage *storage;
+    int64_t bytes;
+};
+
+static void add_size(void *context, const char *name)
+{
+    struct total *total = context;
+    const struct storage_type *type = total->storage->type;
+    int handle = name[0] == '.' ? -1 : type->open(total->storage, name, STORAGE_READ);
+
+    if (handle >= 0) {
+        total->bytes += type->size(total->storage, handle);
+        type->close(total->storage, handle);
+    }
+}
+
 static int64_t directory_bytes(void)
 {
-    char command[4200], line[64] = "0";
+    struct total total = {.bytes = 0};
 
-    snprintf(command, sizeof command, "du -sb --apparent-size '%s' | cut -f1", directory);
-    FILE *pipe = popen(command, "r");
-    CHECK(pipe != NULL && fgets(line, sizeof line, pipe) != NULL);
-    pclose(pipe);
-    return strtoll(line, NULL, 10);
+    CHECK(storage_posix(directory, false, &total.storage) == 0);
+    total.storage->type->list(total.storage, add_size, &total);
+    storage_free(total.storage);
+    return total.bytes;
 }
 
 /* Serves batches of 16 while a snapshot of `count` holds is taken; then starts from that. */

@@ -133,12 +133,12 @@ HF_API const char *hf_last_message(void);
 typedef struct hf_handle hf_handle;
 
 /* Opens an engine. URLs:
- *     embedded:                   in this process, in memory only
- *     embedded:DIR                in this process, kept in a directory; what was answered is on disk
- *     embedded:DIR?fsync=everysec the disk is synced once a second only; fsync=no: never
- * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in use,
- * damaged or cannot be written; nothing was changed) or BUSY, and *handle is NULL. A handle whose disk
- * failed answers IOERR from then on: close it, and open it again to recover. */
+ *     embedded:                     in this process, in memory only
+ *     embedded:DIR                  in this process, in a directory: what is answered is on disk
+ *     embedded:DIR?fsync=everysec   the disk is synced once a second only; fsync=no: never
+ * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in
+ * use, damaged or cannot be written; nothing was changed) or BUSY, and *handle is NULL. A handle
+ * whose disk failed answers IOERR from then on: close it, and open it again to recover. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have
@@ -159,6 +159,11 @@ struct hf_info {
     uint64_t expired;      /* holds, waiters, queue entries and passes that fell due so far */
 };
 HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
+
+/* Begins a snapshot of a handle that keeps a directory; it is written while calls go on, and then
+ * replaces the journal before it. This also happens by itself as the journal grows. INVALID_STATE
+ * for a handle in memory, BUSY while one is being written, IOERR. */
+HF_API enum hf_error hf_snapshot(hf_handle *handle);
 
 /* Recomputes every total from the records and calls `report` (may be NULL) with one line for each
  * thing that does not add up. The line is valid during the call only. *findings gets their number.

@@ -2,7 +2,8 @@
  *
  * holdfast call --engine URL [--json] [COMMAND args…]
  *
- * Exit code: 0 if all succeeded, 1 if one was refused, 2 if one was malformed. */
+ * Exit code: 0 if all succeeded, 1 if one was refused, 2 if one was malformed, 3 if the data
+ * directory failed, which ends it. */
 #include "cli/cli.h"
 
 #include <getopt.h>
@@ -59,7 +60,10 @@ static int call_once(hf_handle *handle, size_t count, const struct hf_bytes *wor
     }
     print_reply(reply, json);
     hf_reply_free(reply);
-    return code == HF_OK ? EXIT_DONE : code == HF_ERR ? EXIT_USAGE : EXIT_REFUSED;
+    return code == HF_OK      ? EXIT_DONE
+           : code == HF_ERR   ? EXIT_USAGE
+           : code == HF_IOERR ? EXIT_DISK
+                              : EXIT_REFUSED;
 }
 
 /* Splits a line in place at white space; "double quotes" keep words together, with \" and \\ in
@@ -105,7 +109,8 @@ static int call_lines(hf_handle *handle, FILE *input, bool json)
     ssize_t size;
     int worst = EXIT_DONE;
 
-    for (unsigned number = 1; (size = getline(&line, &capacity, input)) >= 0; number++) {
+    for (unsigned number = 1; worst != EXIT_DISK && (size = getline(&line, &capacity, input)) >= 0;
+         number++) {
         bool whole = strlen(line) == (size_t)size; /* no NUL inside */
         int count = *line == '#' ? 0 : whole ? split(line, words) : -1;
         int code = EXIT_DONE;

@@ -12,6 +12,7 @@ enum {
     EXIT_DONE = 0,
     EXIT_REFUSED = 1, /* a refusal, or a proof that failed */
     EXIT_USAGE = 2,   /* what was asked for is not understood */
+    EXIT_DISK = 3,    /* the data directory failed; nothing more was acknowledged */
 };
 
 int cli_audit(int argc, char **argv);

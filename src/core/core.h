@@ -44,8 +44,8 @@ void core_clear_wakeups(struct core *core);
 /* The same as a reply. */
 void wakeup_reply(const struct wakeup *wakeup, struct reply *reply);
 
-/* Semaphore and id of a command that waits; false if there is none. After a restart nobody is there to
- * be answered: the engine lets them go. */
+/* Semaphore and id of a command that waits; false if there is none. After a restart nobody is there
+ * to be answered: the engine lets them go. */
 bool core_waiting_call(const struct core *core, char name[HF_ID_SIZE], char id[HF_ID_SIZE]);
 
 /* Something fell due. */

@@ -1,85 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine in this process: the core, a clock, randomness, those who wait, and with a directory the
- * journal. URLs:
+ * The engine in this process: the core, a clock, randomness, those who wait, and with a directory
+ * the journal. URLs:
  *
  *     embedded:                  in memory only
  *     embedded:DIR               in a directory
  *     embedded:DIR?fsync=POLICY  always (default), everysec or no
  *
  * A command is applied, then appended to the journal; its answer waits until that batch is on disk,
- * and so does the answer of every read that could have seen it. After the first failed write or sync
- * every answer is IOERR: whether what was under way has happened is for the next start to find out. */
-#include "engine/embedded.h"
-
+ * and so does the answer of every read that could have seen it. After the first failed write or
+ * sync every answer is IOERR: whether what was under way has happened is for the next start to find
+ * out. */
 #include "base/check.h"
-#include "base/list.h"
-#include "base/random.h"
-#include "base/slab.h"
-#include "base/table.h"
 #include "command/wire.h"
-#include "core/core.h"
-#include "engine/snapshots.h"
+#include "engine/embedded_state.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#define SEGMENT_BYTES ((int64_t)64 << 20)
-#define SNAPSHOT_BYTES ((int64_t)256 << 20)
-
-/* A command that was not answered at once, because the core makes it wait. */
-struct waiter {
-    uint64_t ticket;
-    engine_done *done;
-    void *context;
-};
-
-/* An answer that waits for the disk. */
-struct pending {
-    struct list node;
-    uint64_t sequence; /* of the record that must be on disk */
-    struct reply reply;
-    engine_done *done;
-    void *context;
-};
-
-struct embedded {
-    struct engine engine;
-    struct embedded_options options;
-    struct memory memory;  /* of the state */
-    struct memory scratch; /* of replies and those who wait */
-    struct core *core;
-    struct random random;
-    uint64_t commands;
-    struct reply reply;
-    struct slab waiters;
-    struct table by_ticket;
-
-    struct journal *journal; /* NULL: in memory only */
-    struct buffer encoded;
-    struct list pending; /* oldest first */
-    struct list spare;   /* used again */
-    uint64_t durable;    /* the last record whose batch was flushed */
-    uint64_t flushing;   /* the last record of the batch on its way */
-    bool under_way;      /* between flush_begin and flush_end */
-    bool sync_too;       /* the policy is everysec, and the second is over */
-    int64_t synced_ms;
-    bool failed;
-    struct snapshots snapshots;
-};
-
-static struct embedded *self(struct engine *engine)
-{
-    return (struct embedded *)engine;
-}
-
-static int64_t now(struct embedded *embedded)
-{
-    return clock_now(&embedded->options.clock);
-}
-
-/* ---- answers -------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static struct pending *new_pending(struct embedded *embedded)
 {
@@ -153,7 +91,8 @@ static void refuse_waiters(struct embedded *embedded)
     }
 }
 
-/* Answers all whose records are on disk; after a failure, all, and those who wait for their turn. */
+/* Answers all whose records are on disk; after a failure, all, and those who wait for their turn.
+ */
 static void answer_pending(struct embedded *embedded)
 {
     while (!list_empty(&embedded->pending)) {
@@ -174,7 +113,7 @@ static void answer_pending(struct embedded *embedded)
     }
 }
 
-/* ---- commands that wait --------------------------------------------------------------------------- */
+/* ---- commands that wait ---------------------------------------------------------------------- */
 
 struct wanted {
     const struct slab *waiters;
@@ -218,7 +157,7 @@ static void add_waiter(struct embedded *embedded, engine_done *done, void *conte
     table_add(&embedded->by_ticket, (uint32_t)embedded->reply.ticket, index);
 }
 
-/* ---- submitting ----------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 static void fill_entropy(struct embedded *embedded, struct command *command)
 {
@@ -256,10 +195,10 @@ static bool prepare(struct embedded *embedded, const struct command *command)
     return true;
 }
 
-static void embedded_submit(struct engine *engine, struct command *command, engine_done *done,
-                            void *context)
+void embedded_submit(struct engine *engine, struct command *command, engine_done *done,
+                     void *context)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
     struct reply *reply = &embedded->reply;
 
     if (embedded->failed) {
@@ -271,7 +210,7 @@ static void embedded_submit(struct engine *engine, struct command *command, engi
         refuse(embedded, HF_BUSY, done, context);
         return;
     }
-    int64_t time_ms = now(embedded);
+    int64_t time_ms = embedded_now(embedded);
     core_apply(embedded->core, command, time_ms, reply);
     if (embedded->journal != NULL && command->spec->flags & COMMAND_WRITES &&
         reply->code == HF_OK) {
@@ -288,10 +227,10 @@ static void embedded_submit(struct engine *engine, struct command *command, engi
 
 static void embedded_turn(struct engine *engine)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
 
     if (!embedded->failed) {
-        core_advance(embedded->core, now(embedded));
+        core_advance(embedded->core, embedded_now(embedded));
         deliver(embedded);
     }
     if (embedded->journal != NULL) {
@@ -301,9 +240,9 @@ static void embedded_turn(struct engine *engine)
 
 static int64_t embedded_idle_ms(struct engine *engine)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
     int64_t due_ms = core_next_due(embedded->core);
-    int64_t left_ms = due_ms == INT64_MAX ? INT64_MAX : due_ms - now(embedded);
+    int64_t left_ms = due_ms == INT64_MAX ? INT64_MAX : due_ms - embedded_now(embedded);
 
     if (embedded->journal != NULL &&
         (snapshots_running(&embedded->snapshots) || embedded->options.policy == JOURNAL_EVERYSEC)) {
@@ -312,17 +251,17 @@ static int64_t embedded_idle_ms(struct engine *engine)
     return left_ms == INT64_MAX ? -1 : left_ms > 0 ? left_ms : 0;
 }
 
-/* ---- group commit --------------------------------------------------------------------------------- */
+/* ---- group commit ---------------------------------------------------------------------------- */
 
 static bool wants_sync(struct embedded *embedded)
 {
     return embedded->options.policy == JOURNAL_EVERYSEC &&
-           now(embedded) - embedded->synced_ms >= 1000;
+           embedded_now(embedded) - embedded->synced_ms >= 1000;
 }
 
 static bool embedded_flush_begin(struct engine *engine)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
 
     if (embedded->journal == NULL || embedded->failed) {
         return false;
@@ -337,7 +276,7 @@ static bool embedded_flush_begin(struct engine *engine)
 /* Touches nothing that embedded_submit() does. */
 static void embedded_flush_work(struct engine *engine)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
 
     if (journal_flush(embedded->journal) && embedded->sync_too) {
         journal_sync(embedded->journal);
@@ -353,7 +292,7 @@ static void flush_done(struct embedded *embedded)
         journal_flushed(embedded->journal);
         embedded->durable = embedded->flushing;
         if (embedded->sync_too) {
-            embedded->synced_ms = now(embedded);
+            embedded->synced_ms = embedded_now(embedded);
         }
     }
     answer_pending(embedded);
@@ -361,7 +300,7 @@ static void flush_done(struct embedded *embedded)
 
 static void embedded_flush_end(struct engine *engine)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
 
     flush_done(embedded);
     int64_t limit = embedded->options.snapshot_bytes;
@@ -370,8 +309,7 @@ static void embedded_flush_end(struct engine *engine)
     }
 }
 
-/* Everything appended so far is on disk, or the engine has failed. */
-static void flush_all(struct embedded *embedded)
+void embedded_flush_all(struct embedded *embedded)
 {
     while (embedded_flush_begin(&embedded->engine)) {
         embedded_flush_work(&embedded->engine);
@@ -381,7 +319,7 @@ static void flush_all(struct embedded *embedded)
 
 static enum hf_error embedded_snapshot(struct engine *engine, struct problem *problem)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
 
     if (embedded->journal == NULL) {
         return problem_set(problem, HF_INVALID_STATE, "in memory only: there is nothing to keep");
@@ -389,7 +327,7 @@ static enum hf_error embedded_snapshot(struct engine *engine, struct problem *pr
     if (snapshots_running(&embedded->snapshots) || embedded->under_way) {
         return problem_set(problem, HF_BUSY, "a snapshot or a flush is under way already");
     }
-    flush_all(embedded);
+    embedded_flush_all(embedded);
     if (embedded->failed || !journal_sync(embedded->journal)) {
         embedded->failed = true;
         answer_pending(embedded);
@@ -399,267 +337,37 @@ static enum hf_error embedded_snapshot(struct engine *engine, struct problem *pr
                            &embedded->options.log, problem);
 }
 
-/* ---- recovery ------------------------------------------------------------------------------------- */
-
-static bool recover_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
-{
-    struct embedded *embedded = context;
-    uint64_t seed[2];
-    struct problem problem;
-    (void)sequence;
-
-    random_bytes(&embedded->random, seed, sizeof seed);
-    struct core *core = core_restore(&embedded->memory, seed, state, &problem);
-    if (core == NULL) {
-        snprintf(why, 256, "%.250s", problem.message);
-        return false;
-    }
-    core_destroy(embedded->core);
-    embedded->core = core;
-    return true;
-}
-
-static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes bytes,
-                           char why[256])
-{
-    struct embedded *embedded = context;
-    struct command command;
-    struct wire_scratch scratch;
-    struct problem problem;
-    (void)sequence;
-
-    if (wire_decode(&command, bytes, &scratch, &problem) != HF_OK) {
-        snprintf(why, 256, "%.250s", problem.message);
-        return false;
-    }
-    core_apply(embedded->core, &command, time_ms, &embedded->reply);
-    core_clear_wakeups(embedded->core);
-    if (embedded->reply.code != HF_OK) {
-        snprintf(why, 256, "%s was acknowledged but is refused now: %s", command.spec->name,
-                 hf_error_name(embedded->reply.code));
-        return false;
-    }
-    return true;
-}
-
-static void recover_progress(void *context, int64_t done, int64_t total)
-{
-    struct embedded *embedded = context;
-    embedded->options.progress(embedded->options.progress_context, done, total);
-}
-
-static void note_code(void *context, const struct reply *reply)
-{
-    *(enum hf_error *)context = reply->code;
-}
-
-/* Those who waited when the last run ended are not there any more. */
-static void release_waiting(struct embedded *embedded)
-{
-    char name[HF_ID_SIZE], id[HF_ID_SIZE];
-
-    /* Those whose turn came before now are not let go: they may have been told. */
-    if (core_waiting_call(embedded->core, name, id)) {
-        core_advance(embedded->core, now(embedded));
-        core_clear_wakeups(embedded->core);
-    }
-    enum hf_error code =
-        HF_OK; /* BUSY for want of memory: then they stay until their wait is over */
-    while (code == HF_OK && core_waiting_call(embedded->core, name, id)) {
-        struct hf_sem_release_args args = {.name = hf_text(name), .id = hf_text(id)};
-        struct command command;
-        command_from_struct(&command, &command_table[SEM_RELEASE], &args, NULL);
-        embedded_submit(&embedded->engine, &command, note_code, &code);
-        flush_all(embedded);
-    }
-    flush_all(embedded);
-}
-
-static bool open_journal(struct embedded *embedded, struct problem *problem)
-{
-    char why[256] = "";
-    struct journal_options options = {.policy = embedded->options.policy,
-                                      .segment_bytes = embedded->options.segment_bytes,
-                                      .log = &embedded->options.log};
-    struct journal_sink sink = {
-        .state = recover_state, .record = recover_record, .context = embedded};
-
-    if (embedded->options.progress != NULL) {
-        sink.progress = recover_progress;
-    }
-    embedded->journal = journal_open(embedded->options.storage, &options, &sink, why);
-    embedded->options.storage = NULL;
-    if (embedded->journal == NULL) {
-        problem_set(problem, HF_IOERR, "%s", why);
-        return false;
-    }
-    embedded->durable = journal_last(embedded->journal);
-    embedded->engine.durable = true;
-    /* The clock may stand before what the last run saw: time then waits for it. */
-    if (embedded->options.clock.last_ms < core_now(embedded->core)) {
-        embedded->options.clock.last_ms = core_now(embedded->core);
-    }
-    release_waiting(embedded);
-    return true;
-}
-
-/* ---- open and close ------------------------------------------------------------------------------- */
-
-static void free_pending(struct list *head)
-{
-    while (!list_empty(head)) {
-        struct pending *pending = LIST_ENTRY(head->next, struct pending, node);
-        list_remove(&pending->node);
-        reply_free(&pending->reply);
-        free(pending);
-    }
-}
-
-static void embedded_close(struct engine *engine)
-{
-    struct embedded *embedded = self(engine);
-
-    if (embedded->journal != NULL) {
-        flush_all(embedded);
-        if (!embedded->failed) {
-            journal_sync(embedded->journal);
-        }
-        snapshots_end(&embedded->snapshots, embedded->journal, &embedded->options.log);
-        journal_close(embedded->journal);
-    }
-    storage_free(embedded->options.storage);
-    core_destroy(embedded->core);
-    reply_free(&embedded->reply);
-    free_pending(&embedded->pending);
-    free_pending(&embedded->spare);
-    buffer_free(&embedded->encoded);
-    slab_free(&embedded->waiters);
-    table_free(&embedded->by_ticket);
-    CHECK(embedded->memory.used == 0 && embedded->scratch.used == 0);
-    free(embedded);
-}
-
-enum hf_error embedded_open_with(const struct embedded_options *options, struct engine **engine,
-                                 struct problem *problem)
-{
-    uint64_t seed[2];
-    struct embedded *embedded = calloc(1, sizeof *embedded);
-
-    *engine = NULL;
-    if (embedded == NULL) {
-        storage_free(options->storage);
-        return problem_set(problem, HF_BUSY, "out of memory");
-    }
-    embedded->engine.type = &engine_embedded;
-    embedded->options = *options;
-    if (embedded->options.segment_bytes == 0) {
-        embedded->options.segment_bytes = SEGMENT_BYTES;
-    }
-    if (embedded->options.snapshot_bytes == 0) {
-        embedded->options.snapshot_bytes = SNAPSHOT_BYTES;
-    }
-    memory_init(&embedded->memory);
-    memory_init(&embedded->scratch);
-    buffer_init(&embedded->encoded, &embedded->scratch);
-    list_init(&embedded->pending);
-    list_init(&embedded->spare);
-    random_init(&embedded->random);
-    random_bytes(&embedded->random, seed, sizeof seed);
-    slab_init(&embedded->waiters, &embedded->scratch, sizeof(struct waiter));
-    table_init(&embedded->by_ticket, &embedded->scratch);
-    bool ready = reply_init(&embedded->reply, &embedded->scratch);
-    embedded->core = ready ? core_create(&embedded->memory, seed) : NULL;
-    enum hf_error code = HF_OK;
-    if (embedded->core == NULL) {
-        code = problem_set(problem, HF_BUSY, "out of memory");
-    } else if (embedded->options.storage != NULL && !open_journal(embedded, problem)) {
-        code = HF_IOERR;
-    }
-    if (code != HF_OK) {
-        embedded_close(&embedded->engine);
-        return code;
-    }
-    *engine = &embedded->engine;
-    return HF_OK;
-}
-
-/* "?fsync=everysec" */
-static bool parse_policy(const char *query, enum journal_policy *policy)
-{
-    static const struct {
-        const char *text;
-        enum journal_policy policy;
-    } policies[] = {{"", JOURNAL_ALWAYS},
-                    {"?fsync=always", JOURNAL_ALWAYS},
-                    {"?fsync=everysec", JOURNAL_EVERYSEC},
-                    {"?fsync=no", JOURNAL_NO}};
-
-    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
-        if (strcmp(query, policies[i].text) == 0) {
-            *policy = policies[i].policy;
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum hf_error embedded_open(const char *rest, struct engine **engine,
-                                   struct problem *problem)
-{
-    struct embedded_options options = {.log = {LOG_INFO}};
-    size_t size = strcspn(rest, "?");
-    char path[4096];
-
-    clock_real(&options.clock);
-    if (size == 0 && *rest == '\0') {
-        return embedded_open_with(&options, engine, problem);
-    }
-    if (size == 0 || size >= sizeof path || !parse_policy(rest + size, &options.policy)) {
-        return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "embedded:%.80s: must be embedded:DIR, or embedded:DIR?fsync=always, "
-                           "everysec or no",
-                           rest);
-    }
-    memcpy(path, rest, size);
-    path[size] = '\0';
-    int code = storage_posix(path, true, &options.storage);
-    if (code != 0) {
-        return problem_set(problem, HF_IOERR, "%.120s: %s", path, strerror(-code));
-    }
-    return embedded_open_with(&options, engine, problem);
-}
-
-/* ---- figures -------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static enum hf_error embedded_info(struct engine *engine, struct hf_info *info)
 {
-    if (self(engine)->failed) {
+    if (embedded_self(engine)->failed) {
         return HF_IOERR;
     }
     embedded_turn(engine);
-    core_info(self(engine)->core, info);
+    core_info(embedded_self(engine)->core, info);
     return HF_OK;
 }
 
 static enum hf_error embedded_audit(struct engine *engine, hf_audit_report *report, void *context,
                                     uint64_t *findings)
 {
-    if (self(engine)->failed) {
+    if (embedded_self(engine)->failed) {
         return HF_IOERR;
     }
     embedded_turn(engine);
-    *findings = core_audit(self(engine)->core, report, context);
+    *findings = core_audit(embedded_self(engine)->core, report, context);
     return *findings == UINT64_MAX ? HF_BUSY : HF_OK;
 }
 
 uint64_t embedded_digest(struct engine *engine)
 {
-    return core_digest(self(engine)->core);
+    return core_digest(embedded_self(engine)->core);
 }
 
 const char *embedded_failure(struct engine *engine)
 {
-    struct embedded *embedded = self(engine);
+    struct embedded *embedded = embedded_self(engine);
     return embedded->failed ? journal_failure(embedded->journal) : NULL;
 }
 

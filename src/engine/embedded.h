@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine in this process, opened with parts of the caller's choosing: for tests and simulations.
- * Everybody else uses engine_open(). */
+ * The engine in this process, opened with parts of the caller's choosing: for tests and
+ * simulations. Everybody else uses engine_open(). */
 #ifndef ENGINE_EMBEDDED_H
 #define ENGINE_EMBEDDED_H
 

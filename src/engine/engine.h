@@ -20,8 +20,8 @@ enum hf_error engine_open(const char *url, struct engine **engine, struct proble
 /* Puts on disk what is not there yet. Commands that still wait are never answered. */
 void engine_close(struct engine *engine);
 
-/* Carries out a checked command, which is borrowed for the call. No answer shows what could still be
- * lost: it may have to wait for the next flush. */
+/* Carries out a checked command, which is borrowed for the call. No answer shows what could still
+ * be lost: it may have to wait for the next flush. */
 void engine_submit(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
 
@@ -31,8 +31,8 @@ void engine_turn(struct engine *engine);
 /* How long until engine_turn() has something to do: 0 is now, -1 is never. */
 int64_t engine_idle_ms(struct engine *engine);
 
-/* Group commit in three steps. Begin says whether there is anything to put on disk; work does it, and
- * may run while other threads submit; end answers those who waited for it. One at a time. */
+/* Group commit in three steps. Begin says whether there is anything to put on disk; work does it,
+ * and may run while other threads submit; end answers those who waited for it. One at a time. */
 bool engine_flush_begin(struct engine *engine);
 void engine_flush_work(struct engine *engine);
 void engine_flush_end(struct engine *engine);

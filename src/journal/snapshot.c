@@ -49,8 +49,8 @@ enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *
     return whole ? SNAPSHOT_GOOD : SNAPSHOT_DAMAGED;
 }
 
-/* Synced piece by piece: the journal's own syncs, which callers wait for, then never queue behind more
- * than one of them. */
+/* Synced piece by piece: the journal's own syncs, which callers wait for, then never queue behind
+ * more than one of them. */
 #define PIECE ((size_t)1 << 20)
 
 static int write_file(struct storage *storage, int handle, const uint8_t *header,

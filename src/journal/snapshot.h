@@ -37,8 +37,9 @@ enum snapshot_check { SNAPSHOT_GOOD, SNAPSHOT_DAMAGED, SNAPSHOT_NEWER };
 enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *header,
                                   struct hf_bytes *state);
 
-/* A new file under a temporary name: a handle, or a negative errno. Who writes to it needs no names:
- * one that comes late, when somebody else has the directory, writes to a file that is gone. */
+/* A new file under a temporary name: a handle, or a negative errno. Who writes to it needs no
+ * names: one that comes late, when somebody else has the directory, writes to a file that is gone.
+ */
 int snapshot_create(struct storage *storage);
 
 /* Writes a snapshot to that file, syncs it, reads it back and checks it. A negative errno if any of

@@ -62,7 +62,7 @@ static void examine_segment(struct hf_bytes file, uint64_t number, bool newest,
 int survey_segment(struct storage *storage, uint64_t number, bool newest, struct buffer *bytes,
                    struct survey *survey)
 {
-    struct survey before;
+    struct survey before = {.first = 0};
     char name[SEGMENT_NAME_SIZE];
 
     segment_name(number, name);

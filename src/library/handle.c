@@ -46,7 +46,7 @@ void hf_free(void *memory)
     free(memory);
 }
 
-/* ---- flushing --------------------------------------------------------------------------------- */
+/* ---- flushing -------------------------------------------------------------------------------- */
 
 /* Puts what was appended on disk, with the mutex open meanwhile: those who come now make the next
  * batch. False if there is nothing to do, or somebody else is at it. */
@@ -94,7 +94,7 @@ static void *keep(void *context)
     return NULL;
 }
 
-/* ---- open and close --------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static void init_condition(pthread_cond_t *condition)
 {
@@ -153,7 +153,7 @@ void hf_close(hf_handle *handle)
     free(handle);
 }
 
-/* ---- commands --------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* A call under way. It may be answered by another thread, which then fills in all of it. */
 struct call {
@@ -255,6 +255,21 @@ enum hf_error hf_info(hf_handle *handle, struct hf_info *info)
     enum hf_error code = engine_info(handle->engine, info);
     pthread_mutex_unlock(&handle->mutex);
     return keep_code(code);
+}
+
+enum hf_error hf_snapshot(hf_handle *handle)
+{
+    struct problem problem;
+
+    pthread_mutex_lock(&handle->mutex);
+    while (handle->flushing) {
+        pthread_cond_wait(&handle->changed, &handle->mutex);
+    }
+    engine_turn(handle->engine); /* one that is finished does not stand in the way */
+    enum hf_error code = engine_snapshot(handle->engine, &problem);
+    pthread_cond_broadcast(&handle->changed); /* it flushed first */
+    pthread_mutex_unlock(&handle->mutex);
+    return code == HF_OK ? HF_OK : handle_fail(&problem);
 }
 
 enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,

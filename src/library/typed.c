@@ -87,7 +87,7 @@ TYPED(room_check, ROOM_CHECK, room_check_reply)
 TYPED(idem_complete, IDEM_COMPLETE, idem_complete_reply)
 TYPED(idem_abort, IDEM_ABORT, idem_abort_reply)
 
-/* ---- the two that are not plain ------------------------------------------------------------ */
+/* ---- the two that are not plain -------------------------------------------------------------- */
 
 static void fill_admitted(void *context, const struct reply *reply)
 {

@@ -257,6 +257,33 @@ static void a_directory_that_cannot_be_made_or_written_is_refused(void **state)
     }
 }
 
+static void a_snapshot_can_be_asked_for(void **state)
+{
+    struct hf_quota_limit_args limit = {.tenant = HF_TEXT("acme"), .limit = 7};
+    struct hf_quota_get_args get = {.tenant = HF_TEXT("acme")};
+    struct hf_quota_get_reply got;
+    hf_handle *handle = open_url("");
+    enum hf_error code;
+
+    (void)state;
+    assert_int_equal(hf_quota_limit(handle, &limit, NULL), HF_OK);
+    assert_int_equal(hf_snapshot(handle), HF_OK);
+    while ((code = hf_snapshot(handle)) == HF_BUSY) { /* until the first is in place */
+        limit.limit++;
+        assert_int_equal(hf_quota_limit(handle, &limit, NULL), HF_OK);
+    }
+    assert_int_equal(code, HF_OK);
+    hf_close(handle);
+    handle = open_url("");
+    assert_int_equal(hf_quota_get(handle, &get, &got), HF_OK);
+    assert_int_equal(got.limit, limit.limit);
+    hf_close(handle);
+
+    assert_int_equal(hf_open("embedded:", &handle), HF_OK);
+    assert_int_equal(hf_snapshot(handle), HF_INVALID_STATE);
+    hf_close(handle);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -266,6 +293,7 @@ int main(void)
         TEST(with_everysec_too),
         TEST(without_syncs_too),
         TEST(a_waiting_thread_is_woken_by_another),
+        TEST(a_snapshot_can_be_asked_for),
         TEST(a_directory_in_use_is_refused),
         TEST(an_unknown_policy_is_refused),
         TEST(a_directory_that_cannot_be_made_or_written_is_refused),

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bringing the engine in this process up, from nothing or from what its directory holds, and down
+ * again. */
+#include "base/check.h"
+#include "command/wire.h"
+#include "engine/embedded_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SEGMENT_BYTES ((int64_t)64 << 20)
+#define SNAPSHOT_BYTES ((int64_t)256 << 20)
+
+/* ---- recovery -------------------------------------------------------------------------------- */
+
+static bool recover_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+{
+    struct embedded *embedded = context;
+    uint64_t seed[2];
+    struct problem problem;
+    (void)sequence;
+
+    random_bytes(&embedded->random, seed, sizeof seed);
+    struct core *core = core_restore(&embedded->memory, seed, state, &problem);
+    if (core == NULL) {
+        snprintf(why, 256, "%.250s", problem.message);
+        return false;
+    }
+    core_destroy(embedded->core);
+    embedded->core = core;
+    return true;
+}
+
+static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes bytes,
+                           char why[256])
+{
+    struct embedded *embedded = context;
+    struct command command;
+    struct wire_scratch scratch;
+    struct problem problem;
+    (void)sequence;
+
+    if (wire_decode(&command, bytes, &scratch, &problem) != HF_OK) {
+        snprintf(why, 256, "%.250s", problem.message);
+        return false;
+    }
+    core_apply(embedded->core, &command, time_ms, &embedded->reply);
+    core_clear_wakeups(embedded->core);
+    if (embedded->reply.code != HF_OK) {
+        snprintf(why, 256, "%s was acknowledged but is refused now: %s", command.spec->name,
+                 hf_error_name(embedded->reply.code));
+        return false;
+    }
+    return true;
+}
+
+static void recover_progress(void *context, int64_t done, int64_t total)
+{
+    struct embedded *embedded = context;
+    embedded->options.progress(embedded->options.progress_context, done, total);
+}
+
+static void note_code(void *context, const struct reply *reply)
+{
+    *(enum hf_error *)context = reply->code;
+}
+
+/* Those who waited when the last run ended are not there any more. */
+static void release_waiting(struct embedded *embedded)
+{
+    char name[HF_ID_SIZE], id[HF_ID_SIZE];
+
+    /* Those whose turn came before now are not let go: they may have been told. */
+    if (core_waiting_call(embedded->core, name, id)) {
+        core_advance(embedded->core, embedded_now(embedded));
+        core_clear_wakeups(embedded->core);
+    }
+    enum hf_error code =
+        HF_OK; /* BUSY for want of memory: then they stay until their wait is over */
+    while (code == HF_OK && core_waiting_call(embedded->core, name, id)) {
+        struct hf_sem_release_args args = {.name = hf_text(name), .id = hf_text(id)};
+        struct command command;
+        command_from_struct(&command, &command_table[SEM_RELEASE], &args, NULL);
+        embedded_submit(&embedded->engine, &command, note_code, &code);
+        embedded_flush_all(embedded);
+    }
+    embedded_flush_all(embedded);
+}
+
+static bool open_journal(struct embedded *embedded, struct problem *problem)
+{
+    char why[256] = "";
+    struct journal_options options = {.policy = embedded->options.policy,
+                                      .segment_bytes = embedded->options.segment_bytes,
+                                      .log = &embedded->options.log};
+    struct journal_sink sink = {
+        .state = recover_state, .record = recover_record, .context = embedded};
+
+    if (embedded->options.progress != NULL) {
+        sink.progress = recover_progress;
+    }
+    embedded->journal = journal_open(embedded->options.storage, &options, &sink, why);
+    embedded->options.storage = NULL;
+    if (embedded->journal == NULL) {
+        problem_set(problem, HF_IOERR, "%s", why);
+        return false;
+    }
+    embedded->durable = journal_last(embedded->journal);
+    embedded->engine.durable = true;
+    /* The clock may stand before what the last run saw: time then waits for it. */
+    if (embedded->options.clock.last_ms < core_now(embedded->core)) {
+        embedded->options.clock.last_ms = core_now(embedded->core);
+    }
+    release_waiting(embedded);
+    return true;
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static void free_pending(struct list *head)
+{
+    for (struct list *node = head->next, *next; node != head; node = next) {
+        struct pending *pending = LIST_ENTRY(node, struct pending, node);
+        next = node->next;
+        reply_free(&pending->reply);
+        free(pending);
+    }
+    list_init(head);
+}
+
+void embedded_close(struct engine *engine)
+{
+    struct embedded *embedded = embedded_self(engine);
+
+    if (embedded->journal != NULL) {
+        embedded_flush_all(embedded);
+        if (!embedded->failed) {
+            journal_sync(embedded->journal);
+        }
+        snapshots_end(&embedded->snapshots, embedded->journal, &embedded->options.log);
+        journal_close(embedded->journal);
+    }
+    storage_free(embedded->options.storage);
+    core_destroy(embedded->core);
+    reply_free(&embedded->reply);
+    free_pending(&embedded->pending);
+    free_pending(&embedded->spare);
+    buffer_free(&embedded->encoded);
+    slab_free(&embedded->waiters);
+    table_free(&embedded->by_ticket);
+    CHECK(embedded->memory.used == 0 && embedded->scratch.used == 0);
+    free(embedded);
+}
+
+enum hf_error embedded_open_with(const struct embedded_options *options, struct engine **engine,
+                                 struct problem *problem)
+{
+    uint64_t seed[2];
+    struct embedded *embedded = calloc(1, sizeof *embedded);
+
+    *engine = NULL;
+    if (embedded == NULL) {
+        storage_free(options->storage);
+        return problem_set(problem, HF_BUSY, "out of memory");
+    }
+    embedded->engine.type = &engine_embedded;
+    embedded->options = *options;
+    if (embedded->options.segment_bytes == 0) {
+        embedded->options.segment_bytes = SEGMENT_BYTES;
+    }
+    if (embedded->options.snapshot_bytes == 0) {
+        embedded->options.snapshot_bytes = SNAPSHOT_BYTES;
+    }
+    memory_init(&embedded->memory);
+    memory_init(&embedded->scratch);
+    buffer_init(&embedded->encoded, &embedded->scratch);
+    list_init(&embedded->pending);
+    list_init(&embedded->spare);
+    random_init(&embedded->random);
+    random_bytes(&embedded->random, seed, sizeof seed);
+    slab_init(&embedded->waiters, &embedded->scratch, sizeof(struct waiter));
+    table_init(&embedded->by_ticket, &embedded->scratch);
+    bool ready = reply_init(&embedded->reply, &embedded->scratch);
+    embedded->core = ready ? core_create(&embedded->memory, seed) : NULL;
+    enum hf_error code = HF_OK;
+    if (embedded->core == NULL) {
+        code = problem_set(problem, HF_BUSY, "out of memory");
+    } else if (embedded->options.storage != NULL && !open_journal(embedded, problem)) {
+        code = HF_IOERR;
+    }
+    if (code != HF_OK) {
+        embedded_close(&embedded->engine);
+        return code;
+    }
+    *engine = &embedded->engine;
+    return HF_OK;
+}
+
+/* "?fsync=everysec" */
+static bool parse_policy(const char *query, enum journal_policy *policy)
+{
+    static const struct {
+        const char *text;
+        enum journal_policy policy;
+    } policies[] = {{"", JOURNAL_ALWAYS},
+                    {"?fsync=always", JOURNAL_ALWAYS},
+                    {"?fsync=everysec", JOURNAL_EVERYSEC},
+                    {"?fsync=no", JOURNAL_NO}};
+
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        if (strcmp(query, policies[i].text) == 0) {
+            *policy = policies[i].policy;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum hf_error embedded_open(const char *rest, struct engine **engine, struct problem *problem)
+{
+    struct embedded_options options = {.log = {LOG_INFO}};
+    size_t size = strcspn(rest, "?");
+    char path[4096];
+
+    clock_real(&options.clock);
+    if (size == 0 && *rest == '\0') {
+        return embedded_open_with(&options, engine, problem);
+    }
+    if (size == 0 || size >= sizeof path || !parse_policy(rest + size, &options.policy)) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "embedded:%.80s: must be embedded:DIR, or embedded:DIR?fsync=always, "
+                           "everysec or no",
+                           rest);
+    }
+    memcpy(path, rest, size);
+    path[size] = '\0';
+    int code = storage_posix(path, true, &options.storage);
+    if (code != 0) {
+        return problem_set(problem, HF_IOERR, "%.120s: %s", path, strerror(-code));
+    }
+    return embedded_open_with(&options, engine, problem);
+}
