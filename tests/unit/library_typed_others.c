@@ -2,33 +2,9 @@
  *
  * The typed calls for semaphore, lock, waiting room and idempotency: each once with its success and
  * once with a refusal; and who owns what a reply hands over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "holdfast.h"
+#include "library_fixture.h"
 
 #include <stdlib.h>
-
-static int open_handle(void **state)
-{
-    return hf_open("embedded:", (hf_handle **)state) != HF_OK;
-}
-
-static int close_handle(void **state)
-{
-    uint64_t findings = 1;
-    enum hf_error code = hf_audit(*state, NULL, NULL, &findings);
-
-    hf_close(*state);
-    return code != HF_OK || findings != 0;
-}
-
-#define ok(call) assert_int_equal(call, HF_OK)
-#define refused(call, code) assert_int_equal(call, code)
 
 /* ---- semaphore ------------------------------------------------------------------------------- */
 
