@@ -196,6 +196,11 @@ static bool start(struct journal *journal, const struct journal_sink *sink, char
         snprintf(why, 256, "the directory cannot be read: %s", strerror(-code));
     }
     fine = fine && recover(journal->storage, &directory, sink, &recovery, why);
+    if (fine && recovery.damaged != 0) {
+        log_line(journal->options.log, LOG_WARNING,
+                 "snapshot-%020" PRIu64 " is damaged; recovered from what is before it",
+                 recovery.damaged);
+    }
     if (fine && !journal->options.read_only) {
         fine = clean(journal, &directory, &recovery, why);
     }

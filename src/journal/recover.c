@@ -56,6 +56,9 @@ static bool try_snapshot(struct reading *reading, uint64_t number, struct buffer
         return refuse(reading, name, 8, "written by a newer version of this program");
     }
     if (check == SNAPSHOT_DAMAGED || header.sequence != number) {
+        if (reading->recovery->damaged == 0) {
+            reading->recovery->damaged = number;
+        }
         return true;
     }
     if (!reading->sink->state(reading->sink->context, number, state, why)) {

@@ -10,6 +10,7 @@
 
 struct recovery {
     uint64_t snapshot; /* the one used; 0: none */
+    uint64_t damaged;  /* the newest that was passed over; 0: none */
     uint64_t last;     /* number of the last record, or of the snapshot */
     uint32_t chain;    /* its checksum */
     int64_t bytes;     /* of the segments that were read */

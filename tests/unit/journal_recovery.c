@@ -297,12 +297,16 @@ static void make_two_snapshots(struct kept *k, bool keep_all)
     with_file(k, "snapshot-", 1, damage_end);
 }
 
-static void a_damaged_snapshot_falls_back_to_an_older_one(void **state)
+static void a_damaged_snapshot_falls_back_to_an_older_one_and_is_named(void **state)
 {
     struct kept *k = *state;
+    char text[512];
 
     make_two_snapshots(k, true);
+    capture_begin();
     reopen(k);
+    assert_int_equal(capture_end(text, sizeof text), 1);
+    assert_non_null(strstr(text, "is damaged; recovered from what is before it"));
     expect_prefix(k, 10);
     go_on(k, 10);
 }
@@ -368,7 +372,7 @@ int main(void)
         TEST(the_only_segment_being_made_is_dropped_too),
         TEST(a_damaged_header_before_a_record_is_refused),
         TEST(the_newest_snapshot_is_used_and_older_ones_go),
-        TEST(a_damaged_snapshot_falls_back_to_an_older_one),
+        TEST(a_damaged_snapshot_falls_back_to_an_older_one_and_is_named),
         TEST(a_damaged_snapshot_is_refused_if_the_journal_does_not_reach_back),
         TEST(an_unfinished_snapshot_is_removed),
         TEST(what_was_recovered_is_synced_before_it_is_shown),
