@@ -18,8 +18,10 @@
  *
  * Rules that hold for every call:
  * - A call returns HF_OK or the code of what went wrong, and then has changed nothing.
- *   hf_last_message() says it in words. The one exception is BUSY for want of memory for the reply:
- *   its message says that the command was carried out. Ask again with the same id.
+ *   hf_last_message() says it in words. There are two exceptions. BUSY for want of memory for the
+ *   reply: its message says that the command was carried out. And TIMEOUT from a server, with a
+ *   message that starts "outcome unknown:": the command was sent and no answer came. In both cases
+ *   ask again with the same id; a retry is safe. The library itself never sends anything twice.
  * - Arguments are borrowed for the length of the call; nothing you pass in is kept.
  * - In an argument struct a zero optional member means "the default". Times are in milliseconds.
  * - A reply struct is yours, filled in place, and may be NULL when you do not want it. Only the
@@ -77,7 +79,6 @@ static inline struct hf_bytes hf_text(const char *text)
     X(INVALID_ID, 400, "not an id: 1-128 bytes of UTF-8, no spaces, control characters, { or }")   \
     X(INVALID_ARGUMENT, 400, "the argument is not one of those allowed")                           \
     X(USER_LIMIT_EXCEEDED, 400, "the user would hold more than allowed")                           \
-    X(FORBIDDEN, 403, "not allowed for this user")                                                 \
     X(ZONE_NOT_FOUND, 404, "no such zone")                                                         \
     X(RESERVATION_NOT_FOUND, 404, "no such booking: never made, released or expired")              \
     X(HOLD_NOT_FOUND, 404, "no such hold: never made, cancelled or expired")                       \
@@ -102,6 +103,7 @@ static inline struct hf_bytes hf_text(const char *text)
     X(RATE_LIMITED, 429, "too many requests")                                                      \
     X(ERR, 400, "malformed request")                                                               \
     X(UNAUTHORIZED, 401, "authentication needed")                                                  \
+    X(FORBIDDEN, 403, "not allowed for this user")                                                 \
     X(INTERNAL, 500, "internal error")                                                             \
     X(IOERR, 503, "the data directory failed; the server stops")                                   \
     X(READONLY, 503, "this server does not take writes")                                           \
@@ -136,13 +138,25 @@ typedef struct hf_handle hf_handle;
  *     embedded:                     in this process, in memory only
  *     embedded:DIR                  in this process, in a directory: what is answered is on disk
  *     embedded:DIR?fsync=everysec   the disk is synced once a second only; fsync=no: never
+ *     holdfast://host:port          a server; port 4653 if it is left out
+ *     holdfast+tls://host:port      the same over TLS; the server has to prove that it is `host`
+ * For a server, user:password@ or token@ may stand in front of the host (with %XX for a byte that
+ * means something there), and options behind it: ?timeout=5s for connecting and for each answer, on
+ * top of what the command itself waits; and with TLS ca=FILE, whom to trust in the place of the
+ * system's store. Connections are opened as threads need them, 80 at most, of which calls that wait
+ * in line take 64. After a fork() the child may go on with a handle of a server that has no leases
+ * and that no other thread was using; it gets connections of its own.
+ *
  * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in
- * use, damaged or cannot be written; nothing was changed) or BUSY, and *handle is NULL. A handle
- * whose disk failed answers IOERR from then on: close it, and open it again to recover. */
+ * use, damaged or cannot be written; nothing was changed), ENGINE_DOWN (no server there),
+ * UNAUTHORIZED or BUSY, and *handle is NULL. A handle whose disk failed answers IOERR from then on:
+ * close it, and open it again to recover. One of a server that was away answers ENGINE_DOWN, and
+ * goes on by itself when the server is back. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have
- * returned. NULL is fine. */
+ * returned. Leases should be released before; see hf_lease_release() for those that are not. NULL is
+ * fine. */
 HF_API void hf_close(hf_handle *handle);
 
 /* "0.1.0" */
@@ -235,6 +249,9 @@ struct hf_seats_reserve_args {
 };
 struct hf_seats_reserve_reply {
     int64_t remaining, user_reserved;
+    /* Empty and 0 where the engine is a server reached by RESP, which does not tell them. */
+    char status[HF_WORD_SIZE]; /* "reserved"; "confirmed" on a retry after it was */
+    int64_t expires_at;        /* ms since the epoch; 0 once confirmed */
 };
 HF_API enum hf_error hf_seats_reserve(hf_handle *handle, const struct hf_seats_reserve_args *args,
                                       struct hf_seats_reserve_reply *reply);
@@ -518,6 +535,61 @@ struct hf_lock_get_reply {
 };
 HF_API enum hf_error hf_lock_get(hf_handle *handle, const struct hf_lock_get_args *args,
                                  struct hf_lock_get_reply *reply);
+
+/* ---- leases: slots and locks that are kept alive --------------------------------------------- */
+
+/* A slot or a lock held by this process, kept alive by threads of the handle: they send a SEM.PING
+ * or LOCK.EXTEND five times in each heartbeat or ttl, and again soon after one that failed.
+ *
+ *     static void stop(void *context, const char *why) { … make the work end, quickly … }
+ *
+ *     struct hf_sem_acquire_args ask = {.name = HF_TEXT("gpu"), .id = hf_text(me), .limit = 4,
+ *                                       .heartbeat_ms = 30000, .wait_ms = 600000};
+ *     hf_lease *lease;
+ *     if (hf_lease_slot(hf, &ask, stop, work, &lease, NULL) != HF_OK)
+ *         return fprintf(stderr, "%s\n", hf_last_message()), 1;
+ *     do_the(work, hf_lease_fence(lease));
+ *     if (hf_lease_release(lease) != HF_OK)
+ *         fprintf(stderr, "not held to the end: %s\n", hf_last_message());
+ *
+ * A lease is lost as soon as the engine says that it is not held, or when a heartbeat (of a lock,
+ * its ttl) has passed since the last sign of life that the engine answered was sent; for a slot also
+ * at the end of its ttl, which counts from the call, or if that waited, from its answer. 2 ms and a
+ * thousandth are taken off each of these, for clocks that do not go alike, and the time goes on
+ * while the machine is suspended. So the engine gives the hold to nobody else before hf_lease_held()
+ * is false. What the hold protects should still turn away writes with a smaller fence than it has
+ * seen: a process may be stopped between asking and writing. */
+typedef struct hf_lease hf_lease;
+
+/* Called once when a lease is lost, from a thread of the handle; `why` is valid during the call
+ * only. It may call hf_lease_release() on this lease, not hf_close(), and should return soon: losses
+ * are reported one after the other. */
+typedef void hf_lease_lost(void *context, const char *why);
+
+/* Acquires a slot, as hf_sem_acquire(), and keeps it. `lost` and `reply` may be NULL. On success
+ * *lease is yours to hf_lease_release(); otherwise it is NULL and no trace of it is left, unless
+ * the message says that the outcome is unknown: then it lapses by itself. The id should be one that
+ * holds nothing yet: of a slot that was held before, only the engine knows when its ttl ends. */
+HF_API enum hf_error hf_lease_slot(hf_handle *handle, const struct hf_sem_acquire_args *args,
+                                   hf_lease_lost *lost, void *context, hf_lease **lease,
+                                   struct hf_sem_acquire_reply *reply);
+
+/* Takes a lock, as hf_lock_try(), and keeps it; as hf_lease_slot(). */
+HF_API enum hf_error hf_lease_lock(hf_handle *handle, const struct hf_lock_try_args *args,
+                                   hf_lease_lost *lost, void *context, hf_lease **lease,
+                                   struct hf_lock_try_reply *reply);
+
+/* Is it still held? To the moment, also before `lost` was called. Costs no call to the engine. */
+HF_API bool hf_lease_held(const hf_lease *lease);
+
+/* The number of the grant, larger than that of every grant before. */
+HF_API int64_t hf_lease_fence(const hf_lease *lease);
+
+/* Gives the slot or lock back and frees the lease, whatever is returned. `lost` is not called any
+ * more once this has returned. NOT_FOUND if it had been lost before; errors of the engine, after
+ * which it lapses by itself. After hf_close() of its handle a lease is not held, nothing was
+ * reported or given back (it lapses by itself), and this only frees it. NULL is fine. */
+HF_API enum hf_error hf_lease_release(hf_lease *lease);
 
 /* ---- stock: flash sale; scope: product ------------------------------------------------------- */
 

@@ -95,17 +95,19 @@ bool text_is_utf8(struct hf_bytes text)
     return true;
 }
 
-bool text_is_word(struct hf_bytes text, const char *upper)
+static char upper(char c)
+{
+    return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+}
+
+bool text_is_word(struct hf_bytes text, const char *word)
 {
     size_t i = 0;
 
-    for (; i < text.size && upper[i] != '\0'; i++) {
-        char c = text.data[i];
-        if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != upper[i]) {
-            return false;
-        }
+    while (i < text.size && word[i] != '\0' && upper(text.data[i]) == upper(word[i])) {
+        i++;
     }
-    return i == text.size && upper[i] == '\0';
+    return i == text.size && word[i] == '\0';
 }
 
 bool text_equal(struct hf_bytes a, struct hf_bytes b)

@@ -13,8 +13,8 @@ bool text_is_utf8(struct hf_bytes text);
 /* The bytes of the character at an offset; 0 if they are no UTF-8. */
 size_t text_utf8_size(struct hf_bytes text, size_t offset);
 
-/* Is it the same word as `upper`, which is in upper case, whatever its own case? */
-bool text_is_word(struct hf_bytes text, const char *upper);
+/* Is it this word, whatever the case of either? */
+bool text_is_word(struct hf_bytes text, const char *word);
 
 bool text_equal(struct hf_bytes a, struct hf_bytes b);
 

@@ -8,6 +8,7 @@
 #define COMMAND_COMMAND_H
 
 #include "base/limits.h"
+#include "base/problem.h"
 
 enum arg_type {
     ARG_ID,       /* struct hf_bytes: rule 8 of the contract; INVALID_ID */
@@ -45,6 +46,7 @@ enum reply_shape {
 struct reply_field {
     const char *name;
     bool is_text;
+    bool quiet; /* not on the wire: only HTTP and the reply struct tell it. Those stand last */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
 };
 
@@ -122,9 +124,22 @@ struct command_spec {
     const struct reply_field *fields;
     size_t field_count;
     size_t reply_size;
-    enum hf_error nil_code; /* the refusal that is nil on the wire; HF_OK if none */
+    enum hf_error nil_code;     /* the refusal that is nil on the wire; HF_OK if none */
+    enum hf_error figures_code; /* the one that carries values behind a lead of 0 or less */
+    /* Takes back what a caller who is gone never learned of; its arguments are the first ones of
+     * this command. NULL if there is none. */
+    const struct command_spec *undo;
 
     const char *method, *route; /* NULL where HTTP has no route of its own for it */
+    bool created;               /* its success is 201 */
+    /* The argument, counted from 1, that an HTTP caller may leave to the server to make; 0: none.
+     * With `carries`, what is made carries the scope, so that it is enough to name the thing. */
+    unsigned made;
+    bool carries;
+    /* A second route, for ids that carry their scope; NULL if there is none. The code for one that
+     * does not. */
+    const char *alias;
+    enum hf_error alias_code;
     const char *script;         /* Lua, without ".lua"; NULL where a plain read does */
     const struct key_spec *keys[COMMAND_KEYS_MAX];
 };
@@ -134,6 +149,17 @@ extern const struct command_spec command_table[COMMAND_COUNT];
 static inline enum command_id command_id(const struct command_spec *spec)
 {
     return (enum command_id)(spec - command_table);
+}
+
+/* How many of its reply fields are on the wire. */
+static inline size_t command_shown_fields(const struct command_spec *spec)
+{
+    size_t count = spec->field_count;
+
+    while (count > 0 && spec->fields[count - 1].quiet) {
+        count--;
+    }
+    return count;
 }
 
 /* The row with this name, whatever its case; NULL if there is none. */
@@ -195,16 +221,6 @@ struct command {
     union command_args args;
 };
 
-/* What is wrong with a request. */
-struct problem {
-    enum hf_error code;
-    char message[MESSAGE_SIZE];
-};
-
-/* Says what is wrong and returns the code. A NULL problem is fine. */
-enum hf_error problem_set(struct problem *problem, enum hf_error code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* From words: {"SEATS.ZONE", "gala", "floor"}. */
 enum hf_error command_from_words(struct command *command, size_t count,
                                  const struct hf_bytes *words, struct problem *problem);
@@ -214,6 +230,7 @@ struct command_field {
     struct hf_bytes name;
     struct hf_bytes text; /* if data is not NULL, the value; otherwise `number` is */
     int64_t number;
+    bool is_truth; /* the number was written as true or false: good for a flag only */
 };
 enum hf_error command_from_fields(struct command *command, const struct command_spec *spec,
                                   size_t count, const struct command_field *fields,

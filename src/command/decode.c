@@ -4,27 +4,6 @@
 #include "base/text.h"
 #include "command/command.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-enum hf_error problem_set(struct problem *problem, enum hf_error code, const char *format, ...)
-{
-    if (problem != NULL) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(problem->message, sizeof problem->message, format, args);
-        va_end(args);
-        problem->code = code;
-        /* Messages travel on a line of their own and inside JSON: nothing but plain characters. */
-        for (char *at = problem->message; *at != '\0'; at++) {
-            if (*at < ' ' || *at > '~') {
-                *at = '?';
-            }
-        }
-    }
-    return code;
-}
-
 /* At most this much of a bad value is repeated in a message. */
 #define SHOWN(bytes) (int)((bytes).size < 48 ? (bytes).size : 48), (bytes).data
 
@@ -242,8 +221,9 @@ static enum hf_error set_field(struct command *command, const struct arg_spec *a
         *(bool *)member(command, arg) = field->number != 0;
         return HF_OK;
     }
-    if (!is_number(arg)) {
-        return problem_set(problem, HF_INVALID_ARGUMENT, "%s must be a text", arg->field);
+    if (!is_number(arg) || field->is_truth) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s must be a %s", arg->field,
+                           is_number(arg) ? "number" : "text");
     }
     int64_t number = field->number;
     if (arg->type == ARG_DURATION && __builtin_mul_overflow(number, 1000, &number)) {

@@ -94,7 +94,7 @@ static void describe_reply(const struct command_spec *spec, struct buffer *out)
         buffer_text(out, spec->shape == REPLY_LEAD ? "[1" : "[");
         comma = spec->shape == REPLY_LEAD ? ", " : "";
     }
-    for (size_t i = 0; i < spec->field_count; i++) {
+    for (size_t i = 0; i < command_shown_fields(spec); i++) {
         if (spec->shape == REPLY_FIELDS) {
             buffer_format(out, "%s\"%s\", …", comma, spec->fields[i].name);
         } else {

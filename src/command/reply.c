@@ -23,9 +23,11 @@ void reply_clear(struct reply *reply)
 {
     reply->code = HF_OK;
     reply->waits = false;
+    reply->granted = false;
     reply->lead = 1;
     reply->count = 0;
     reply->why = NULL;
+    reply->said = false;
     buffer_clear(&reply->text);
 }
 
@@ -90,6 +92,23 @@ void reply_refuse(struct reply *reply, enum hf_error code, const char *why)
     reply_refuse_with(reply, code, why, 0, 0, 0);
 }
 
+bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes words)
+{
+    size_t size = words.size < MESSAGE_SIZE ? words.size : MESSAGE_SIZE - 1;
+
+    reply_clear(reply);
+    if (!reply_reserve(reply, 0, size)) {
+        return false;
+    }
+    reply_refuse(reply, code, NULL);
+    reply->said = true;
+    for (size_t i = 0; i < size; i++) {
+        char c = words.data[i];
+        buffer_byte(&reply->text, c < ' ' || c > '~' ? '?' : (uint8_t)c);
+    }
+    return true;
+}
+
 bool reply_copy(struct reply *to, const struct reply *from)
 {
     reply_clear(to);
@@ -99,8 +118,10 @@ bool reply_copy(struct reply *to, const struct reply *from)
     to->code = from->code;
     to->waits = from->waits;
     to->ticket = from->ticket;
+    to->granted = from->granted;
     to->lead = from->lead;
     to->why = from->why;
+    to->said = from->said;
     memcpy(to->why_numbers, from->why_numbers, sizeof to->why_numbers);
     if (from->count > 0) {
         memcpy(to->values, from->values, from->count * sizeof(*from->values));
@@ -108,6 +129,13 @@ bool reply_copy(struct reply *to, const struct reply *from)
     to->count = from->count;
     buffer_bytes(&to->text, from->text.data, from->text.size);
     return true;
+}
+
+size_t reply_shown(const struct reply *reply, const struct command_spec *spec)
+{
+    size_t shown = command_shown_fields(spec);
+
+    return spec->shape == REPLY_PAIRS || reply->count < shown ? reply->count : shown;
 }
 
 struct hf_bytes reply_bytes(const struct reply *reply, size_t i)
@@ -121,6 +149,12 @@ size_t reply_message(const struct reply *reply, char out[MESSAGE_SIZE])
     const char *why = reply->why ? reply->why : error_text(reply->code);
     size_t size = 0, next = 0;
 
+    if (reply->said) {
+        CHECK(reply->text.size < MESSAGE_SIZE);
+        memcpy(out, reply->text.data, reply->text.size);
+        out[reply->text.size] = '\0';
+        return reply->text.size;
+    }
     for (; *why != '\0' && size < MESSAGE_SIZE - 22; why++) {
         if (*why == '#' && next < 3) {
             size += decimal_write(out + size, reply->why_numbers[next++]);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a command answers: a code, and values in the order of the row's reply fields. The core fills
- * it in; reply_encode.c writes it for each front. A reply is kept and used again, so that answering
- * allocates nothing. */
+ * it in; reply_encode.c writes it for each front, reply_decode.c reads it from a server's bytes. A
+ * reply is kept and used again, so that answering allocates nothing. */
 #ifndef COMMAND_REPLY_H
 #define COMMAND_REPLY_H
 
 #include "base/buffer.h"
 #include "command/command.h"
+#include "command/resp.h"
 
 enum value_kind { VALUE_NUMBER, VALUE_TEXT };
 
@@ -24,6 +25,7 @@ struct reply {
     enum hf_error code;
     bool waits; /* no answer yet: it comes with this ticket, as a wakeup of the core */
     uint64_t ticket;
+    bool granted; /* what the row's undo command would take back has just been handed out */
 
     int lead; /* the first element of a REPLY_LEAD: 1, or what the family says */
     size_t count;
@@ -35,6 +37,7 @@ struct reply {
      */
     const char *why;
     int64_t why_numbers[3];
+    bool said; /* a server put it in words: they are all that stands in `text` */
 };
 
 /* Room for the values and texts of any reply of a fixed size: adding them cannot fail. */
@@ -59,8 +62,15 @@ void reply_refuse(struct reply *reply, enum hf_error code, const char *why);
 void reply_refuse_with(struct reply *reply, enum hf_error code, const char *why, int64_t a,
                        int64_t b, int64_t c);
 
+/* A refusal in a server's words, which are copied; false when there is no memory for them. What is
+ * no plain character becomes a question mark. */
+bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes words);
+
 /* Copies a reply into another, which keeps its own memory; false when there is no memory. */
 bool reply_copy(struct reply *to, const struct reply *from);
+
+/* How many of its values are on the wire: those of quiet fields, which stand last, are not. */
+size_t reply_shown(const struct reply *reply, const struct command_spec *spec);
 
 /* Text i of the reply. */
 struct hf_bytes reply_bytes(const struct reply *reply, size_t i);
@@ -70,14 +80,37 @@ size_t reply_message(const struct reply *reply, char out[MESSAGE_SIZE]);
 
 /* ---- encoding, reply_encode.c ---------------------------------------------------------------- */
 
-/* RESP2. */
-void reply_to_resp(const struct reply *reply, const struct command_spec *spec, struct buffer *out);
+/* RESP, version 2 or 3. */
+void reply_to_resp(const struct reply *reply, const struct command_spec *spec, int version,
+                   struct buffer *out);
 /* An object with the row's names; a refusal is {"error":{"code":…,"message":…}}. */
 void reply_to_json(const struct reply *reply, const struct command_spec *spec, struct buffer *out);
+/* The same with the quiet fields, as HTTP answers. */
+void reply_to_json_all(const struct reply *reply, const struct command_spec *spec,
+                       struct buffer *out);
+/* A text in quotes. It may be any bytes; what is no UTF-8 becomes U+FFFD. */
+void json_text(struct buffer *out, struct hf_bytes text);
 /* For a terminal: one value a line, with its name where it has one. */
 void reply_to_lines(const struct reply *reply, const struct command_spec *spec, struct buffer *out);
 /* Into the typed reply struct of holdfast.h, `spec->reply_size` bytes. Not for REPLY_PAIRS. */
 void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out);
+
+/* ---- decoding, reply_decode.c ---------------------------------------------------------------- */
+
+/* The way back from reply_to_resp(): one reply at the start of `bytes`, to the command of a row.
+ * RESP_DONE: *size is how many bytes it took. RESP_MORE: how many there must be at least.
+ * RESP_BROKEN: it is no reply that this row can have. RESP_NO_MEMORY: it is, but cannot be kept.
+ * The message of a nil, and of a refusal with figures, is not on the wire: it is the code's own. */
+enum resp_state reply_from_resp(struct reply *reply, const struct command_spec *spec,
+                                struct hf_bytes bytes, size_t *size);
+
+/* The code with this name, Redis' NOAUTH, WRONGPASS and NOPERM included; HF_OK if there is none. */
+enum hf_error error_from_name(struct hf_bytes name);
+
+/* The code and the message of an error line without its minus; an unknown word is HF_ERR. */
+enum hf_error error_from_line(struct hf_bytes line, struct hf_bytes *message);
+
+/* ---- problems -------------------------------------------------------------------------------- */
 
 /* A problem found before the core was asked, in the two forms. */
 void problem_to_resp(const struct problem *problem, struct buffer *out);

@@ -4,42 +4,37 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "command/reply.h"
+#include "command/resp_write.h"
 
 /* ---- RESP ------------------------------------------------------------------------------------ */
-
-static void resp_line(struct buffer *out, uint8_t type, int64_t number)
-{
-    buffer_byte(out, type);
-    buffer_decimal(out, number);
-    buffer_bytes(out, "\r\n", 2);
-}
-
-static void resp_text(struct buffer *out, struct hf_bytes text)
-{
-    resp_line(out, '$', (int64_t)text.size);
-    buffer_bytes(out, text.data, text.size);
-    buffer_bytes(out, "\r\n", 2);
-}
 
 static void resp_value(struct buffer *out, const struct reply *reply, size_t i)
 {
     if (reply->values[i].kind == VALUE_NUMBER) {
-        resp_line(out, ':', reply->values[i].number);
+        resp_number(out, ':', reply->values[i].number);
     } else {
         resp_text(out, reply_bytes(reply, i));
     }
 }
 
+/* Clients of this protocol know two errors under names of their own. */
+static const char *resp_error_name(enum hf_error code)
+{
+    return code == HF_UNAUTHORIZED ? "NOAUTH"
+           : code == HF_FORBIDDEN  ? "NOPERM"
+                                   : hf_error_name(code);
+}
+
 static void resp_refusal(struct buffer *out, enum hf_error code, struct hf_bytes message)
 {
     if (error_is_refusal(code)) {
-        resp_line(out, '*', 3);
-        resp_line(out, ':', 0);
+        resp_number(out, '*', 3);
+        resp_number(out, ':', 0);
         resp_text(out, hf_text(hf_error_name(code)));
         resp_text(out, message);
     } else {
         buffer_byte(out, '-');
-        buffer_text(out, hf_error_name(code));
+        buffer_text(out, resp_error_name(code));
         buffer_byte(out, ' ');
         buffer_bytes(out, message.data, message.size);
         buffer_bytes(out, "\r\n", 2);
@@ -57,12 +52,13 @@ static bool is_bare_refusal(const struct reply *reply)
     return reply->code != HF_OK && reply->count == 0;
 }
 
-void reply_to_resp(const struct reply *reply, const struct command_spec *spec, struct buffer *out)
+void reply_to_resp(const struct reply *reply, const struct command_spec *spec, int version,
+                   struct buffer *out)
 {
     if (is_bare_refusal(reply)) {
         char message[MESSAGE_SIZE];
         if (reply->code == spec->nil_code) {
-            buffer_text(out, "*-1\r\n");
+            buffer_text(out, version == 3 ? "_\r\n" : "*-1\r\n");
         } else {
             size_t size = reply_message(reply, message);
             resp_refusal(out, reply->code, (struct hf_bytes){message, size});
@@ -70,14 +66,17 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, s
         return;
     }
     bool named = spec->shape == REPLY_FIELDS;
-    if (spec->shape != REPLY_NUMBER) {
+    size_t count = reply_shown(reply, spec);
+    if (named && version == 3) {
+        resp_number(out, '%', (int64_t)count);
+    } else if (spec->shape != REPLY_NUMBER) {
         size_t lead = spec->shape == REPLY_LEAD ? 1 : 0;
-        resp_line(out, '*', (int64_t)(named ? reply->count * 2 : reply->count + lead));
+        resp_number(out, '*', (int64_t)(named ? count * 2 : count + lead));
         if (lead) {
-            resp_line(out, ':', reply->lead);
+            resp_number(out, ':', reply->lead);
         }
     }
-    for (size_t i = 0; i < reply->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (named) {
             resp_text(out, hf_text(spec->fields[i].name));
         }
@@ -87,15 +86,34 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, s
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* A stored response may be any bytes; what is no UTF-8 becomes U+FFFD. */
-static void json_text(struct buffer *out, struct hf_bytes text)
+/* How many characters from an offset on stand for themselves. */
+static size_t plain_run(struct hf_bytes text, size_t from)
+{
+    size_t i = from;
+
+    for (; i < text.size; i++) {
+        uint8_t c = (uint8_t)text.data[i];
+        if (c < ' ' || c > '~' || c == '"' || c == '\\') {
+            break;
+        }
+    }
+    return i - from;
+}
+
+void json_text(struct buffer *out, struct hf_bytes text)
 {
     static const char digits[] = "0123456789abcdef";
 
     buffer_byte(out, '"');
     for (size_t i = 0; i < text.size;) {
         uint8_t c = (uint8_t)text.data[i];
-        size_t size = 1;
+        size_t size = plain_run(text, i);
+        if (size > 0) {
+            buffer_bytes(out, text.data + i, size);
+            i += size;
+            continue;
+        }
+        size = 1;
         if (c == '"' || c == '\\') {
             buffer_byte(out, '\\');
             buffer_byte(out, c);
@@ -131,11 +149,12 @@ void problem_to_json(const struct problem *problem, struct buffer *out)
     json_refusal(out, problem->code, hf_text(problem->message));
 }
 
+/* Up to `count` values of the reply, those from `from` on. */
 static void json_fields(struct buffer *out, const struct reply *reply,
-                        const struct command_spec *spec, size_t from)
+                        const struct command_spec *spec, size_t from, size_t count)
 {
     buffer_byte(out, '{');
-    for (size_t i = 0; i < spec->field_count && from + i < reply->count; i++) {
+    for (size_t i = 0; i < count && from + i < reply->count; i++) {
         if (i > 0) {
             buffer_byte(out, ',');
         }
@@ -150,7 +169,8 @@ static void json_fields(struct buffer *out, const struct reply *reply,
     buffer_byte(out, '}');
 }
 
-void reply_to_json(const struct reply *reply, const struct command_spec *spec, struct buffer *out)
+static void reply_json(const struct reply *reply, const struct command_spec *spec, bool quiet,
+                       struct buffer *out)
 {
     if (reply->code != HF_OK) {
         char message[MESSAGE_SIZE];
@@ -159,7 +179,7 @@ void reply_to_json(const struct reply *reply, const struct command_spec *spec, s
         return;
     }
     if (spec->shape != REPLY_PAIRS) {
-        json_fields(out, reply, spec, 0);
+        json_fields(out, reply, spec, 0, quiet ? spec->field_count : command_shown_fields(spec));
         return;
     }
     buffer_byte(out, '[');
@@ -167,9 +187,20 @@ void reply_to_json(const struct reply *reply, const struct command_spec *spec, s
         if (i > 0) {
             buffer_byte(out, ',');
         }
-        json_fields(out, reply, spec, i);
+        json_fields(out, reply, spec, i, spec->field_count);
     }
     buffer_byte(out, ']');
+}
+
+void reply_to_json(const struct reply *reply, const struct command_spec *spec, struct buffer *out)
+{
+    reply_json(reply, spec, false, out);
+}
+
+void reply_to_json_all(const struct reply *reply, const struct command_spec *spec,
+                       struct buffer *out)
+{
+    reply_json(reply, spec, true, out);
 }
 
 /* ---- lines for a terminal -------------------------------------------------------------------- */
@@ -185,7 +216,7 @@ void reply_to_lines(const struct reply *reply, const struct command_spec *spec, 
     if (reply->count == 0) {
         buffer_text(out, "(empty)\n");
     }
-    for (size_t i = 0; i < reply->count; i++) {
+    for (size_t i = 0; i < reply_shown(reply, spec); i++) {
         buffer_text(out, spec->fields[i % spec->field_count].name);
         buffer_byte(out, ' ');
         if (reply->values[i].kind == VALUE_NUMBER) {

@@ -84,6 +84,16 @@
     {                                                                                              \
         .name = #member, .offset = offsetof(struct hf_##type, member)                              \
     }
+#define QUIET_NUMBER(type, member)                                                                 \
+    {                                                                                              \
+        .name = #member, .quiet = true, .offset = offsetof(struct hf_##type, member)               \
+    }
+#define QUIET_WORD(type, member)                                                                   \
+    {                                                                                              \
+        .name = #member, .is_text = true, .quiet = true,                                           \
+        .offset = offsetof(struct hf_##type, member),                                              \
+        .size = sizeof((struct hf_##type *)NULL)->member                                           \
+    }
 #define WORD(type, member)                                                                         \
     {                                                                                              \
         .name = #member, .is_text = true, .offset = offsetof(struct hf_##type, member),            \
@@ -99,6 +109,7 @@
     .field_count = sizeof((const struct reply_field[]){__VA_ARGS__}) / sizeof(struct reply_field), \
     .reply_size = sizeof(struct hf_##type)
 #define HTTP(verb, path) .method = (verb), .route = (path)
+#define ALIAS(path, code) .alias = (path), .alias_code = (code)
 #define SCRIPT(file, ...) .script = (file), .keys = {__VA_ARGS__}
 #define KEYS(...) .keys = {__VA_ARGS__}
 
@@ -154,8 +165,9 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_DURATION(seats_reserve, ttl_ms, "TTL", "ttl_seconds", SEATS_TTL_DEFAULT_MS),
          FLAG(seats_reserve, lifetime, "LIFETIME")),
     ANSWER(REPLY_LEAD, seats_reserve_reply,
-           NUMBER(seats_reserve_reply, remaining), NUMBER(seats_reserve_reply, user_reserved)),
-    HTTP("POST", "/v1/events/{event}/bookings"),
+           NUMBER(seats_reserve_reply, remaining), NUMBER(seats_reserve_reply, user_reserved),
+           QUIET_WORD(seats_reserve_reply, status), QUIET_NUMBER(seats_reserve_reply, expires_at)),
+    HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
     SCRIPT("reserve_seats", &zone_key, &user_key, &booking_key)},
 
 [SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .wire = 3, .flags = WRITES | RANDOM,
@@ -166,6 +178,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, seats_confirm_reply,
            WORD(seats_confirm_reply, status), WORD(seats_confirm_reply, confirmation_code)),
     HTTP("POST", "/v1/events/{event}/bookings/{id}/confirm"),
+    ALIAS("/v1/bookings/{id}/confirm", HF_RESERVATION_NOT_FOUND),
     SCRIPT("confirm_booking", &booking_key)},
 
 [SEATS_RELEASE] = {.name = "SEATS.RELEASE", .wire = 4, .flags = WRITES,
@@ -175,6 +188,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, seats_release_reply, WORD(seats_release_reply, status),
            NUMBER(seats_release_reply, available), NUMBER(seats_release_reply, user_reserved)),
     HTTP("POST", "/v1/events/{event}/bookings/{id}/cancel"),
+    ALIAS("/v1/bookings/{id}/cancel", HF_RESERVATION_NOT_FOUND),
     SCRIPT("release_seats", &booking_key)},
 
 [SEATS_EXTEND] = {.name = "SEATS.EXTEND", .wire = 5, .flags = WRITES,
@@ -183,6 +197,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          DURATION(seats_extend, ttl_ms, "ttl")),
     ANSWER(REPLY_LEAD, seats_extend_reply, NUMBER(seats_extend_reply, expires_at_ms)),
     HTTP("POST", "/v1/events/{event}/bookings/{id}/extend"),
+    ALIAS("/v1/bookings/{id}/extend", HF_RESERVATION_NOT_FOUND),
     SCRIPT("extend_booking", &booking_key)},
 
 [SEATS_GET] = {.name = "SEATS.GET", .wire = 6, .flags = READS,
@@ -196,7 +211,9 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(seats_get_reply, created_at), NUMBER(seats_get_reply, expires_at),
            NUMBER(seats_get_reply, confirmed_at), WORD(seats_get_reply, payment_id),
            WORD(seats_get_reply, confirmation_code)),
-    HTTP("GET", "/v1/events/{event}/bookings/{id}"), SCRIPT("get_booking", &booking_key)},
+    HTTP("GET", "/v1/events/{event}/bookings/{id}"),
+    ALIAS("/v1/bookings/{id}", HF_RESERVATION_NOT_FOUND),
+    SCRIPT("get_booking", &booking_key)},
 
 [SEATS_ZONE] = {.name = "SEATS.ZONE", .wire = 7, .flags = READS,
     .help = "A zone's totals: capacity = available + reserved + confirmed",
@@ -221,6 +238,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     HTTP("PUT", "/v1/quotas/{tenant}"), SCRIPT("limit_quota", &used_key, &limit_key)},
 
 [QUOTA_RESERVE] = {.name = "QUOTA.RESERVE", .wire = 10, .flags = WRITES,
+    .figures_code = HF_QUOTA_EXCEEDED,
     .help = "Count an amount as used; with HOLD it returns at the TTL unless committed",
     ARGS(quota_reserve, 2, ID(quota_reserve, tenant, "tenant"), AMOUNT(quota_reserve, amount, 1),
          OPTIONAL_ID(quota_reserve, hold, "HOLD", "id", "hold_id"),
@@ -272,7 +290,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_WAIT(sem_acquire, wait_ms, "WAIT")),
     ANSWER(REPLY_LEAD, sem_acquire_reply,
            NUMBER(sem_acquire_reply, in_use), NUMBER(sem_acquire_reply, fence)),
-    HTTP("POST", "/v1/semaphores/{name}/acquire"),
+    .undo = &command_table[SEM_RELEASE],
+    HTTP("POST", "/v1/semaphores/{name}/acquire"), .made = 2,
     SCRIPT("acquire_slot", &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key)},
 
 [SEM_QUEUE] = {.name = "SEM.QUEUE", .wire = 17, .flags = WRITES,
@@ -415,7 +434,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_DURATION(room_join, ttl_ms, "TTL", "ttl_seconds", ROOM_TTL_DEFAULT_MS)),
     ANSWER(REPLY_LEAD, room_join_reply, NUMBER(room_join_reply, position),
            NUMBER(room_join_reply, total), WORD(room_join_reply, token)),
-    HTTP("POST", "/v1/events/{event}/queue"), SCRIPT("join_queue", &queue_key, &queue_user_key)},
+    HTTP("POST", "/v1/events/{event}/queue"), .created = true,
+    SCRIPT("join_queue", &queue_key, &queue_user_key)},
 
 [ROOM_POSITION] = {.name = "ROOM.POSITION", .wire = 35, .flags = READS,
     .help = "Where a user stands in line, and how many do",
@@ -449,6 +469,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
 
 /* Idempotency. */
 [IDEM_BEGIN] = {.name = "IDEM.BEGIN", .wire = 39, .flags = WRITES,
+    .figures_code = HF_IN_PROGRESS,
     .help = "May this request be carried out, or was it before?",
     ARGS(idem_begin, 2, ID(idem_begin, key, "key"), ID(idem_begin, fingerprint, "fingerprint"),
          OPTIONAL_DURATION(idem_begin, ttl_ms, "TTL", "ttl_seconds", IDEM_PROCESSING_DEFAULT_MS)),

@@ -2,6 +2,7 @@
 #include "command/words.h"
 
 #include "base/text.h"
+#include "command/resp_write.h"
 
 static const char digits[] = "0123456789abcdef";
 
@@ -153,6 +154,56 @@ void command_to_words(const struct command *command, struct buffer *out)
         if (form_of(arg) != FORM_FLAG) {
             buffer_byte(out, ' ');
             write_word(command, arg, out);
+        }
+    }
+}
+
+/* ---- RESP ------------------------------------------------------------------------------------ */
+
+static void resp_word(const struct arg_spec *arg, int64_t number, struct buffer *out)
+{
+    char text[32];
+    bool seconds = in_seconds(arg, number);
+    size_t size = decimal_write(text, seconds ? number / 1000 : number);
+
+    if (arg->type == ARG_DURATION && !seconds) {
+        memcpy(text + size, "ms", 2);
+        size += 2;
+    }
+    resp_text(out, (struct hf_bytes){text, size});
+}
+
+static int64_t count_words(const struct command *command)
+{
+    int64_t words = 1;
+
+    for (size_t i = 0; i < command->spec->arg_count; i++) {
+        const struct arg_spec *arg = &command->spec->args[i];
+        if (is_said(command, arg)) {
+            words += (arg->keyword != NULL) + (form_of(arg) != FORM_FLAG);
+        }
+    }
+    return words;
+}
+
+void command_to_resp(const struct command *command, struct buffer *out)
+{
+    const struct command_spec *spec = command->spec;
+
+    resp_number(out, '*', count_words(command));
+    resp_text(out, hf_text(spec->name));
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        if (!is_said(command, arg)) {
+            continue;
+        }
+        if (arg->keyword != NULL) {
+            resp_text(out, hf_text(arg->keyword));
+        }
+        if (form_of(arg) == FORM_NUMBER) {
+            resp_word(arg, number_of(command, arg), out);
+        } else if (form_of(arg) == FORM_TEXT) {
+            resp_text(out, text_of(command, arg));
         }
     }
 }

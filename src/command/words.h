@@ -16,4 +16,7 @@ void command_to_words(const struct command *command, struct buffer *out);
  * Bytes that are no UTF-8 are given in hexadecimal, under the name with "_hex" behind it. */
 void command_to_json(const struct command *command, struct buffer *out);
 
+/* As a client sends it: a RESP array of bulk strings. */
+void command_to_resp(const struct command *command, struct buffer *out);
+
 #endif

@@ -283,27 +283,12 @@ void wakeup_reply(const struct wakeup *wakeup, struct reply *reply)
         reply_refuse(reply, wakeup->code, wakeup->why);
         return;
     }
+    reply->granted = true;
     reply_number(reply, wakeup->in_use);
     reply_number(reply, wakeup->fence);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
-
-const char *event_name(enum event_kind kind)
-{
-    static const char *const names[EVENT_KINDS] = {
-        [EVENT_BOOKING_EXPIRED] = "booking_expired",
-        [EVENT_QUOTA_HOLD_EXPIRED] = "quota_hold_expired",
-        [EVENT_SLOT_LOST] = "slot_lost",
-        [EVENT_WAITER_LOST] = "waiter_lost",
-        [EVENT_LOCK_EXPIRED] = "lock_expired",
-        [EVENT_ORDER_EXPIRED] = "order_expired",
-        [EVENT_QUEUE_ENTRY_LAPSED] = "queue_entry_lapsed",
-        [EVENT_PASS_LAPSED] = "pass_lapsed",
-        [EVENT_SLOT_GRANTED] = "slot_granted",
-    };
-    return names[kind];
-}
 
 void core_collect_events(struct core *core, bool collect)
 {

@@ -6,6 +6,7 @@
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
+#include "command/event.h"
 #include "command/reply.h"
 
 struct core;
@@ -47,30 +48,6 @@ void wakeup_reply(const struct wakeup *wakeup, struct reply *reply);
 /* Semaphore and id of a command that waits; false if there is none. After a restart nobody is there
  * to be answered: the engine lets them go. */
 bool core_waiting_call(const struct core *core, char name[HF_ID_SIZE], char id[HF_ID_SIZE]);
-
-/* Something fell due. */
-enum event_kind {
-    EVENT_BOOKING_EXPIRED,
-    EVENT_QUOTA_HOLD_EXPIRED,
-    EVENT_SLOT_LOST,
-    EVENT_WAITER_LOST,
-    EVENT_LOCK_EXPIRED,
-    EVENT_ORDER_EXPIRED,
-    EVENT_QUEUE_ENTRY_LAPSED,
-    EVENT_PASS_LAPSED,
-    EVENT_SLOT_GRANTED,
-    EVENT_KINDS
-};
-
-struct event {
-    enum event_kind kind;
-    int64_t time_ms;
-    int64_t quantity; /* seats, amount, pieces; the fence of a slot */
-    char scope[HF_ID_SIZE];
-    char id[HF_ID_SIZE]; /* the resource's own name again where there is no other */
-};
-
-const char *event_name(enum event_kind kind);
 
 /* Keeps events from now on, up to EVENTS_MAX until they are fetched; more are dropped and counted.
  */

@@ -176,10 +176,14 @@ static struct booking *add_booking(struct core *core, const struct asking *askin
 }
 
 static void answer_reserved(struct reply *reply, const struct zone *zone,
-                            const struct seat_user *user)
+                            const struct seat_user *user, const struct booking *booking)
 {
+    bool confirmed = booking->record.state == BOOKING_CONFIRMED;
+
     reply_number(reply, available(zone));
     reply_number(reply, user_count(user));
+    reply_word(reply, confirmed ? "confirmed" : "reserved");
+    reply_number(reply, confirmed ? 0 : booking->record.timer.deadline_ms);
 }
 
 /* Does the user's limit allow it? Looks the user up for what follows. */
@@ -221,7 +225,7 @@ CORE_COMMAND(seats_reserve)
     if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
         struct booking *booking = booking_at(core, known);
         if (same_booking(core, booking, a, zone_index)) {
-            answer_reserved(reply, zone, user_at(core, booking->user));
+            answer_reserved(reply, zone, user_at(core, booking->user), booking);
         } else {
             reply_refuse(reply, HF_BOOKING_EXISTS, NULL);
         }
@@ -255,7 +259,7 @@ CORE_COMMAND(seats_reserve)
     struct seat_user *user = user_at(core, booking->user);
     user->held += a->quantity;
     core_arm(core, BOOKINGS, index, core->now_ms + a->ttl_ms);
-    answer_reserved(reply, zone, user);
+    answer_reserved(reply, zone, user, booking);
 }
 
 /* ---- after the reserve ----------------------------------------------------------------------- */

@@ -323,6 +323,7 @@ CORE_COMMAND(sem_acquire)
     hand_out(core, semaphore);
     if (at_once) {
         CHECK(is_holder(client));
+        reply->granted = true;
         answer_acquired(reply, semaphore, client);
     }
 }

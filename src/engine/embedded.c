@@ -62,7 +62,8 @@ static void refuse(struct embedded *embedded, enum hf_error code, engine_done *d
 static void answer(struct embedded *embedded, const struct reply *reply, engine_done *done,
                    void *context)
 {
-    if (embedded->journal == NULL || journal_last(embedded->journal) == embedded->durable) {
+    if (embedded->engine.early || embedded->journal == NULL ||
+        journal_last(embedded->journal) == embedded->durable) {
         done(context, reply);
         return;
     }
@@ -183,7 +184,7 @@ static bool prepare(struct embedded *embedded, const struct command *command)
     if (embedded->journal == NULL) {
         return true;
     }
-    if (!reserve_pending(embedded)) {
+    if (!embedded->engine.early && !reserve_pending(embedded)) {
         return false;
     }
     if (command->spec->flags & COMMAND_WRITES) {
@@ -365,10 +366,20 @@ uint64_t embedded_digest(struct engine *engine)
     return core_digest(embedded_self(engine)->core);
 }
 
-const char *embedded_failure(struct engine *engine)
+static const char *failure(struct engine *engine)
 {
     struct embedded *embedded = embedded_self(engine);
     return embedded->failed ? journal_failure(embedded->journal) : NULL;
+}
+
+static void collect_events(struct engine *engine, bool collect)
+{
+    core_collect_events(embedded_self(engine)->core, collect);
+}
+
+static bool next_event(struct engine *engine, struct event *event)
+{
+    return core_next_event(embedded_self(engine)->core, event);
 }
 
 const struct engine_type engine_embedded = {
@@ -381,6 +392,9 @@ const struct engine_type engine_embedded = {
     .flush_begin = embedded_flush_begin,
     .flush_work = embedded_flush_work,
     .flush_end = embedded_flush_end,
+    .failure = failure,
+    .collect_events = collect_events,
+    .next_event = next_event,
     .snapshot = embedded_snapshot,
     .info = embedded_info,
     .audit = embedded_audit,

@@ -28,7 +28,4 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
 /* The digest of the state: equal for equal states. */
 uint64_t embedded_digest(struct engine *engine);
 
-/* Why nothing can be written any more; NULL if all is well. */
-const char *embedded_failure(struct engine *engine);
-
 #endif

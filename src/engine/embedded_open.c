@@ -217,9 +217,12 @@ static bool parse_policy(const char *query, enum journal_policy *policy)
     return false;
 }
 
-enum hf_error embedded_open(const char *rest, struct engine **engine, struct problem *problem)
+enum hf_error embedded_open(const char *rest, const struct engine_options *wanted,
+                            struct engine **engine, struct problem *problem)
 {
-    struct embedded_options options = {.log = {LOG_INFO}};
+    struct embedded_options options = {.log = wanted->log,
+                                       .progress = wanted->progress,
+                                       .progress_context = wanted->progress_context};
     size_t size = strcspn(rest, "?");
     char path[4096];
 

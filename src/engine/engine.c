@@ -3,13 +3,14 @@
 
 static const struct engine_type *const types[] = {&engine_embedded};
 
-enum hf_error engine_open(const char *url, struct engine **engine, struct problem *problem)
+enum hf_error engine_open(const char *url, const struct engine_options *options,
+                          struct engine **engine, struct problem *problem)
 {
     *engine = NULL;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         size_t size = strlen(types[i]->scheme);
         if (strncmp(url, types[i]->scheme, size) == 0) {
-            return types[i]->open(url + size, engine, problem);
+            return types[i]->open(url + size, options, engine, problem);
         }
     }
     return problem_set(problem, HF_INVALID_ARGUMENT,
@@ -51,6 +52,26 @@ void engine_flush_work(struct engine *engine)
 void engine_flush_end(struct engine *engine)
 {
     engine->type->flush_end(engine);
+}
+
+void engine_answer_early(struct engine *engine)
+{
+    engine->early = true;
+}
+
+const char *engine_failure(struct engine *engine)
+{
+    return engine->type->failure(engine);
+}
+
+void engine_collect_events(struct engine *engine, bool collect)
+{
+    engine->type->collect_events(engine, collect);
+}
+
+bool engine_next_event(struct engine *engine, struct event *event)
+{
+    return engine->type->next_event(engine, event);
 }
 
 enum hf_error engine_snapshot(struct engine *engine, struct problem *problem)

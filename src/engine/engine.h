@@ -5,9 +5,18 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include "base/log.h"
+#include "command/event.h"
 #include "command/reply.h"
 
 struct engine;
+
+/* What whoever opens an engine may want to say of it; all zero is fine. */
+struct engine_options {
+    struct log log;
+    void (*progress)(void *context, int64_t done, int64_t total); /* of recovery; may be NULL */
+    void *progress_context;
+};
 
 /* The answer to a command; valid during the call. It comes exactly once, before engine_submit()
  * returns or from a later call of the engine. It must not call the engine. */
@@ -15,7 +24,8 @@ typedef void engine_done(void *context, const struct reply *reply);
 
 /* Opens the engine a URL names. INVALID_ARGUMENT for one we do not know, IOERR for a directory that
  * cannot be used. */
-enum hf_error engine_open(const char *url, struct engine **engine, struct problem *problem);
+enum hf_error engine_open(const char *url, const struct engine_options *options,
+                          struct engine **engine, struct problem *problem);
 
 /* Puts on disk what is not there yet. Commands that still wait are never answered. */
 void engine_close(struct engine *engine);
@@ -37,6 +47,17 @@ bool engine_flush_begin(struct engine *engine);
 void engine_flush_work(struct engine *engine);
 void engine_flush_end(struct engine *engine);
 
+/* Answers from now on come at once, and the caller promises to let nobody see them before the next
+ * flush has ended well. It saves keeping a copy of each. */
+void engine_answer_early(struct engine *engine);
+
+/* Why nothing can be kept any more; NULL while all is well. */
+const char *engine_failure(struct engine *engine);
+
+/* Keeps what happens from now on, within bounds, or no longer; and takes the oldest of it. */
+void engine_collect_events(struct engine *engine, bool collect);
+bool engine_next_event(struct engine *engine, struct event *event);
+
 /* Begins a snapshot of the state, if the engine keeps any. BUSY while one is being made. */
 enum hf_error engine_snapshot(struct engine *engine, struct problem *problem);
 
@@ -47,7 +68,8 @@ enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void 
 /* What an engine must be able to do; the functions above call these. */
 struct engine_type {
     const char *scheme; /* "embedded:" */
-    enum hf_error (*open)(const char *rest, struct engine **engine, struct problem *problem);
+    enum hf_error (*open)(const char *rest, const struct engine_options *options,
+                          struct engine **engine, struct problem *problem);
     void (*close)(struct engine *engine);
     void (*submit)(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
@@ -56,6 +78,9 @@ struct engine_type {
     bool (*flush_begin)(struct engine *engine);
     void (*flush_work)(struct engine *engine);
     void (*flush_end)(struct engine *engine);
+    const char *(*failure)(struct engine *engine);
+    void (*collect_events)(struct engine *engine, bool collect);
+    bool (*next_event)(struct engine *engine, struct event *event);
     enum hf_error (*snapshot)(struct engine *engine, struct problem *problem);
     enum hf_error (*info)(struct engine *engine, struct hf_info *info);
     enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
@@ -66,6 +91,7 @@ struct engine_type {
 struct engine {
     const struct engine_type *type;
     bool durable; /* answers wait for flushes */
+    bool early;   /* … which the caller sees to */
 };
 
 extern const struct engine_type engine_embedded;

@@ -82,7 +82,7 @@ static void put_reply(const struct reply *reply, const struct command_spec *spec
             printf("%d", reply->lead);
             comma = ",";
         }
-        for (size_t i = 0; i < reply->count; i++) {
+        for (size_t i = 0; i < reply_shown(reply, spec); i++) {
             printf("%s", comma);
             comma = ",";
             if (spec->shape == REPLY_FIELDS) {

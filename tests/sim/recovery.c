@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const uint64_t core_seed[2] = {3, 4};
-static const struct log silent = {(enum log_level)(LOG_ERROR + 1)};
+static const struct log silent = {.level = (enum log_level)(LOG_ERROR + 1)};
 
 /* ---- reading a journal ----------------------------------------------------------------------- */
 

@@ -251,7 +251,7 @@ void world_step(struct world *world)
 
 bool world_failed(const struct world *world)
 {
-    return embedded_failure(world->engine) != NULL;
+    return engine_failure(world->engine) != NULL;
 }
 
 static void end(struct world *world)

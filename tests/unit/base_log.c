@@ -2,6 +2,7 @@
  *
  * What is said on standard error: one line for each thing worth saying, and the last words of a
  * CHECK() that does not hold. */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +88,101 @@ static void a_long_line_is_cut_and_still_one_line(void **state)
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
+static void as_json_a_line_is_an_object_with_its_time(void **state)
+{
+    struct log log = {.level = LOG_DEBUG, .json = true};
+    int year, month, day, hour, minute, second, ms, end = 0;
+
+    (void)state;
+    begin_catching();
+    log_line(&log, LOG_WARNING, "disk %d%% full", 90);
+    const char *line = caught_text();
+    assert_int_equal(sscanf(line,
+                            "{\"time\":\"%4d-%2d-%2dT%2d:%2d:%2d.%3dZ\","
+                            "\"level\":\"warning\",\"message\":\"disk 90%% full\"}\n%n",
+                            &year, &month, &day, &hour, &minute, &second, &ms, &end),
+                     7);
+    assert_int_equal(end, strlen(line));
+    assert_true(year >= 2024 && month >= 1 && month <= 12 && day >= 1 && hour < 24 && minute < 60);
+}
+
+static void as_json_each_level_has_its_name(void **state)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    char wanted[32];
+
+    (void)state;
+    for (int level = LOG_DEBUG; level <= LOG_ERROR; level++) {
+        struct log log = {.level = LOG_DEBUG, .json = true};
+        begin_catching();
+        log_line(&log, (enum log_level)level, "a");
+        snprintf(wanted, sizeof wanted, "\"level\":\"%s\"", names[level]);
+        assert_non_null(strstr(caught_text(), wanted));
+    }
+}
+
+static void as_json_a_message_is_escaped(void **state)
+{
+    struct log log = {.level = LOG_INFO, .json = true};
+
+    (void)state;
+    begin_catching();
+    log_line(&log, LOG_INFO, "\"a\\b\"\n\t\x01 \xc3\xa9 \xff \xe2\x82");
+    const char *line = caught_text();
+    assert_non_null(strstr(line, "\"message\":\"\\\"a\\\\b\\\"\\u000a\\u0009\\u0001 \xc3\xa9 "
+                                 "\\ufffd \\ufffd\\ufffd\"}\n"));
+    assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
+static void as_json_the_longest_message_fits_however_it_is_escaped(void **state)
+{
+    static char words[4000], long_text[16384];
+    struct log log = {.level = LOG_INFO, .json = true};
+    int ends[2];
+
+    (void)state;
+    memset(words, '\x01', sizeof words - 1);
+    assert_int_equal(pipe(ends), 0);
+    int before = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    log_line(&log, LOG_INFO, "%s", words);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(ends[1]);
+    ssize_t size = read(ends[0], long_text, sizeof long_text);
+    close(ends[0]);
+    assert_true(size > 6 * 2000);
+    assert_string_equal(long_text + size - 9, "\\u0001\"}\n");
+}
+
+/* A socket keeps what was written in one call apart from the next. */
+static void a_line_is_written_in_one_piece(void **state)
+{
+    struct log log = {.level = LOG_INFO};
+    char got[64];
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+    int before = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    for (int json = 0; json < 2; json++) {
+        log.json = json == 1;
+        errno = ENOSPC;
+        log_line(&log, LOG_INFO, "a");
+        assert_int_equal(errno, ENOSPC);
+    }
+    dup2(before, STDERR_FILENO);
+    close(before);
+    assert_int_equal(read(ends[0], got, sizeof got), strlen("holdfast: a\n"));
+    assert_memory_equal(got, "holdfast: a\n", strlen("holdfast: a\n"));
+    assert_int_equal(read(ends[0], got, sizeof got), sizeof got);
+    assert_memory_equal(got, "{\"time\":", 8);
+    assert_int_equal(read(ends[0], got, sizeof got), -1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_check_that_holds_says_nothing(void **state)
 {
     int evaluated = 0;
@@ -122,6 +219,11 @@ int main(void)
         cmocka_unit_test(each_level_has_its_prefix),
         cmocka_unit_test(what_is_below_the_level_is_not_written),
         cmocka_unit_test(a_long_line_is_cut_and_still_one_line),
+        cmocka_unit_test(as_json_a_line_is_an_object_with_its_time),
+        cmocka_unit_test(as_json_each_level_has_its_name),
+        cmocka_unit_test(as_json_a_message_is_escaped),
+        cmocka_unit_test(as_json_the_longest_message_fits_however_it_is_escaped),
+        cmocka_unit_test(a_line_is_written_in_one_piece),
         cmocka_unit_test(a_check_that_holds_says_nothing),
         cmocka_unit_test(a_check_that_does_not_hold_says_where_and_aborts),
     };

@@ -13,7 +13,7 @@
 /* The reply as it stands, as RESP; it is empty afterwards. */
 static void expect_resp(enum command_id id, const char *expected)
 {
-    reply_to_resp(&reply, &command_table[id], &out);
+    reply_to_resp(&reply, &command_table[id], 2, &out);
     expect_written(expected);
     reply_clear(&reply);
 }

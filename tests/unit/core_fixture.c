@@ -93,7 +93,7 @@ static void write_reply(struct fixture *f, const struct command_spec *spec)
         if (spec->shape == REPLY_LEAD) {
             append_number(f, reply->lead);
         }
-        for (size_t i = 0; i < reply->count; i++) {
+        for (size_t i = 0; i < reply_shown(reply, spec); i++) {
             if (spec->shape == REPLY_FIELDS) {
                 append_text(f, spec->fields[i].name);
             }

@@ -50,7 +50,7 @@ static void one_command(struct kept *k, struct run *run, size_t i)
         return;
     }
     run->digests[i + 1] = embedded_digest(k->engine);
-    run->stopped = embedded_failure(k->engine) != NULL;
+    run->stopped = engine_failure(k->engine) != NULL;
     /* With a snapshot in the same flush the failure may come right after the answer. */
     assert_true(answer->code == HF_OK || (answer->code == HF_IOERR && run->stopped));
     run->acknowledged += answer->code == HF_OK;
@@ -65,12 +65,12 @@ static void run_with_faults(struct kept *k, struct run *run, size_t from)
         return;
     }
     run->digests[from] = embedded_digest(k->engine);
-    run->stopped = embedded_failure(k->engine) != NULL;
+    run->stopped = engine_failure(k->engine) != NULL;
     for (size_t i = from; i < HISTORY; i++) {
         one_command(k, run, i);
         if (i == 9 || i == 12) {
             enum hf_error code = engine_snapshot(k->engine, &k->problem);
-            run->stopped = embedded_failure(k->engine) != NULL;
+            run->stopped = engine_failure(k->engine) != NULL;
             assert_int_equal(code, run->stopped ? HF_IOERR : HF_OK);
         }
     }
@@ -265,7 +265,7 @@ static void a_failed_snapshot_leaves_the_engine_working(void **state)
         assert_int_equal(capture_end(said, sizeof said), 1);
         assert_non_null(strstr(said, "no snapshot could be made: No space left on device"));
         assert_true(k->faults.happened);
-        assert_null(embedded_failure(k->engine));
+        assert_null(engine_failure(k->engine));
     }
     run_history(k, 5, 9);
     uint64_t digest = embedded_digest(k->engine);

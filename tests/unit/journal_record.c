@@ -252,7 +252,7 @@ static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct
 /* Opens a directory whose first segment is `bytes`: how many records it has, or -1 if refused. */
 static int records(const char *next_segment)
 {
-    static const struct log log = {LOG_ERROR};
+    static const struct log log = {.level = LOG_ERROR};
     struct journal_options options = {.segment_bytes = 4096, .read_only = true, .log = &log};
     struct journal_sink sink = {.state = see_state, .record = see_record};
     struct storage *storage;

@@ -111,7 +111,7 @@ static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct
 
 static void looking_only_changes_nothing(void **state)
 {
-    static const struct log log = {LOG_INFO};
+    static const struct log log = {.level = LOG_INFO};
     struct kept *k = *state;
     struct journal_options options = {.segment_bytes = 8192, .read_only = true, .log = &log};
     struct journal_sink sink = {.record = see_record};
