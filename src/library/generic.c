@@ -58,7 +58,7 @@ static void add_values(hf_reply *out)
     if (spec->shape == REPLY_LEAD) {
         add_number(out, reply->lead);
     }
-    for (size_t i = 0; i < reply->count; i++) {
+    for (size_t i = 0; i < reply_shown(reply, spec); i++) {
         if (spec->shape == REPLY_FIELDS) {
             add_text(out, hf_text(spec->fields[i].name));
         }

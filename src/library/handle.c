@@ -3,14 +3,17 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "library/lease.h"
+#include "library/remote.h"
 
-#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 struct hf_handle {
-    struct engine *engine;
+    struct engine *engine;  /* NULL for a server */
+    struct remote *remote;  /* NULL for an engine in this process */
     pthread_mutex_t mutex;  /* guards all below, and the engine */
     pthread_cond_t changed; /* an answer came, or something falls due earlier than was thought */
     unsigned sleeping;      /* threads that wait for an answer */
@@ -21,6 +24,8 @@ struct hf_handle {
     bool has_keeper, closing;
     pthread_t keeper;
     pthread_cond_t wake_keeper;
+
+    struct lease_keeper *leases; /* NULL until there is one */
 };
 
 static _Thread_local char last_message[MESSAGE_SIZE];
@@ -96,7 +101,7 @@ static void *keep(void *context)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-static void init_condition(pthread_cond_t *condition)
+void handle_init_condition(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;
 
@@ -104,6 +109,27 @@ static void init_condition(pthread_cond_t *condition)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(condition, &attributes);
     pthread_condattr_destroy(&attributes);
+}
+
+bool handle_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits it */
+    int error = pthread_create(thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+static enum hf_error open_url(const char *url, hf_handle *handle, struct problem *problem)
+{
+    struct engine_options options = {.log = {LOG_INFO}};
+
+    if (remote_url_is(url)) {
+        return remote_open(url, &handle->remote, problem);
+    }
+    return engine_open(url, &options, &handle->engine, problem);
 }
 
 enum hf_error hf_open(const char *url, hf_handle **handle)
@@ -115,15 +141,15 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
     if (opened == NULL) {
         return handle_fail(&problem);
     }
-    if (engine_open(url ? url : "", &opened->engine, &problem) != HF_OK) {
+    if (open_url(url ? url : "", opened, &problem) != HF_OK) {
         free(opened);
         return handle_fail(&problem);
     }
     pthread_mutex_init(&opened->mutex, NULL);
-    init_condition(&opened->changed);
-    init_condition(&opened->wake_keeper);
-    if (opened->engine->durable) {
-        opened->has_keeper = pthread_create(&opened->keeper, NULL, keep, opened) == 0;
+    handle_init_condition(&opened->changed);
+    handle_init_condition(&opened->wake_keeper);
+    if (opened->engine != NULL && opened->engine->durable) {
+        opened->has_keeper = handle_start_thread(&opened->keeper, keep, opened);
         if (!opened->has_keeper) {
             hf_close(opened);
             return handle_fail(
@@ -139,6 +165,7 @@ void hf_close(hf_handle *handle)
     if (handle == NULL) {
         return;
     }
+    lease_keeper_stop(handle->leases);
     if (handle->has_keeper) {
         pthread_mutex_lock(&handle->mutex);
         handle->closing = true;
@@ -147,10 +174,22 @@ void hf_close(hf_handle *handle)
         pthread_join(handle->keeper, NULL);
     }
     engine_close(handle->engine);
+    remote_close(handle->remote);
     pthread_cond_destroy(&handle->wake_keeper);
     pthread_cond_destroy(&handle->changed);
     pthread_mutex_destroy(&handle->mutex);
     free(handle);
+}
+
+struct lease_keeper *handle_leases(hf_handle *handle)
+{
+    pthread_mutex_lock(&handle->mutex);
+    if (handle->leases == NULL) {
+        handle->leases = lease_keeper_start(handle);
+    }
+    struct lease_keeper *leases = handle->leases;
+    pthread_mutex_unlock(&handle->mutex);
+    return leases;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -218,10 +257,28 @@ static void after_submit(hf_handle *handle)
     }
 }
 
-enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use, void *context)
+/* Returns the code, with the message kept if it is not HF_OK. */
+static enum hf_error keep_problem(enum hf_error code, const struct problem *problem)
+{
+    return code == HF_OK ? HF_OK : handle_fail(problem);
+}
+
+static enum hf_error run_remote(hf_handle *handle, const struct command *command, handle_use *use,
+                                void *context, int64_t timeout_ms)
+{
+    struct problem problem;
+    return keep_problem(remote_run(handle->remote, command, use, context, timeout_ms, &problem),
+                        &problem);
+}
+
+enum hf_error handle_run_within(hf_handle *handle, struct command *command, handle_use *use,
+                                void *context, int64_t timeout_ms)
 {
     struct call call;
 
+    if (handle->remote != NULL) {
+        return run_remote(handle, command, use, context, timeout_ms);
+    }
     call.handle = handle;
     call.use = use;
     call.context = context;
@@ -239,6 +296,11 @@ enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use 
     return call.code;
 }
 
+enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use, void *context)
+{
+    return handle_run_within(handle, command, use, context, 0);
+}
+
 /* ---- figures --------------------------------------------------------------------------------- */
 
 static enum hf_error keep_code(enum hf_error code)
@@ -251,6 +313,11 @@ static enum hf_error keep_code(enum hf_error code)
 
 enum hf_error hf_info(hf_handle *handle, struct hf_info *info)
 {
+    struct problem problem;
+
+    if (handle->remote != NULL) {
+        return keep_problem(remote_info(handle->remote, info, &problem), &problem);
+    }
     pthread_mutex_lock(&handle->mutex);
     enum hf_error code = engine_info(handle->engine, info);
     pthread_mutex_unlock(&handle->mutex);
@@ -261,6 +328,9 @@ enum hf_error hf_snapshot(hf_handle *handle)
 {
     struct problem problem;
 
+    if (handle->remote != NULL) {
+        return keep_problem(remote_snapshot(handle->remote, &problem), &problem);
+    }
     pthread_mutex_lock(&handle->mutex);
     while (handle->flushing) {
         pthread_cond_wait(&handle->changed, &handle->mutex);
@@ -269,19 +339,26 @@ enum hf_error hf_snapshot(hf_handle *handle)
     enum hf_error code = engine_snapshot(handle->engine, &problem);
     pthread_cond_broadcast(&handle->changed); /* it flushed first */
     pthread_mutex_unlock(&handle->mutex);
-    return code == HF_OK ? HF_OK : handle_fail(&problem);
+    return keep_problem(code, &problem);
 }
 
 enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
                        uint64_t *findings)
 {
     uint64_t count = 0;
+    struct problem problem;
+    enum hf_error code;
 
-    pthread_mutex_lock(&handle->mutex);
-    enum hf_error code = engine_audit(handle->engine, report, context, &count);
-    pthread_mutex_unlock(&handle->mutex);
+    if (handle->remote != NULL) {
+        code =
+            keep_problem(remote_audit(handle->remote, report, context, &count, &problem), &problem);
+    } else {
+        pthread_mutex_lock(&handle->mutex);
+        code = keep_code(engine_audit(handle->engine, report, context, &count));
+        pthread_mutex_unlock(&handle->mutex);
+    }
     if (findings != NULL) {
         *findings = count;
     }
-    return keep_code(code);
+    return code;
 }

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "library/remote.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "command/words.h"
+#include "library/connection.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Calls that wait in line may not take the last connections: the heartbeats of those who hold what
+ * they wait for have to get through. */
+#define CONNECTIONS_MAX 80
+#define CONNECTIONS_WAITING_MAX 64
+
+struct remote {
+    struct remote_url url;
+    struct tls *tls;
+    bool greeted;          /* it is there, and nothing but PING was sent before */
+    pthread_mutex_t mutex; /* guards all below */
+    pthread_cond_t freed;
+    struct list idle; /* the one used last comes last */
+    unsigned open;    /* idle or in use */
+    unsigned waiting; /* in use by calls that wait in line */
+};
+
+/* ---- the pool -------------------------------------------------------------------------------- */
+
+static uint64_t deadline_in(int64_t ms)
+{
+    return clock_nanoseconds() + (uint64_t)ms * 1000000;
+}
+
+/* A call is over, or has failed to begin: its connection is idle again, or with NULL there is one
+ * less. */
+static void leave(struct remote *remote, struct connection *connection, bool waits)
+{
+    pthread_mutex_lock(&remote->mutex);
+    if (connection != NULL) {
+        list_add_last(&remote->idle, &connection->node);
+    } else {
+        remote->open--;
+    }
+    remote->waiting -= waits;
+    pthread_cond_broadcast(&remote->freed);
+    pthread_mutex_unlock(&remote->mutex);
+}
+
+static bool is_room(const struct remote *remote, bool waits)
+{
+    return (!list_empty(&remote->idle) || remote->open < CONNECTIONS_MAX) &&
+           (!waits || remote->waiting < CONNECTIONS_WAITING_MAX);
+}
+
+/* An idle connection, or NULL and leave to open one. False if the time is up first. */
+static bool enter(struct remote *remote, bool waits, uint64_t deadline_ns,
+                  struct connection **connection)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
+                             .tv_nsec = (long)(deadline_ns % 1000000000)};
+    bool in_time = true;
+
+    pthread_mutex_lock(&remote->mutex);
+    while (!is_room(remote, waits) && in_time) {
+        in_time = pthread_cond_timedwait(&remote->freed, &remote->mutex, &until) == 0;
+    }
+    bool entered = is_room(remote, waits);
+    *connection = NULL;
+    if (entered) {
+        remote->waiting += waits;
+        if (list_empty(&remote->idle)) {
+            remote->open++;
+        } else {
+            *connection = LIST_ENTRY(remote->idle.prev, struct connection, node);
+            list_remove(&(*connection)->node);
+        }
+    }
+    pthread_mutex_unlock(&remote->mutex);
+    return entered;
+}
+
+/* A connection for one call, to be given to leave(). One that the server has closed meanwhile is
+ * replaced. */
+static struct connection *take(struct remote *remote, bool waits, uint64_t deadline_ns,
+                               struct problem *problem)
+{
+    struct connection *connection;
+
+    if (!enter(remote, waits, deadline_ns, &connection)) {
+        problem_set(problem, HF_BUSY,
+                    "all connections to the server are in use; nothing was changed");
+        return NULL;
+    }
+    if (connection != NULL && connection_is_good(connection)) {
+        return connection;
+    }
+    connection_close(connection);
+    connection = connection_open(&remote->url, remote->tls, deadline_ns, problem);
+    if (connection == NULL) {
+        leave(remote, NULL, waits);
+    }
+    return connection;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+
+static enum hf_error failed(const struct remote *remote, enum exchanged exchanged, const char *why,
+                            struct problem *problem)
+{
+    if (exchanged == NOT_SENT || !remote->greeted) {
+        return problem_set(problem, HF_ENGINE_DOWN, "%s:%u: %.120s; nothing was changed",
+                           remote->url.host, remote->url.port, why);
+    }
+    return problem_set(problem, HF_TIMEOUT,
+                       "outcome unknown: %s:%u: %.120s; ask again with the same id",
+                       remote->url.host, remote->url.port, why);
+}
+
+/* Sends what is in connection->out and reads the answer. A connection that failed is gone. */
+static enum hf_error exchange(struct remote *remote, struct connection *connection, bool waits,
+                              uint64_t deadline_ns, answer_reader *read, void *context,
+                              struct problem *problem)
+{
+    char why[MESSAGE_SIZE];
+    enum exchanged exchanged = connection_exchange(connection, deadline_ns, read, context, why);
+
+    if (exchanged == ANSWERED) {
+        return HF_OK;
+    }
+    connection_close(connection);
+    leave(remote, NULL, waits);
+    return failed(remote, exchanged, why, problem);
+}
+
+/* How long a command says that it waits. */
+static int64_t wait_of(const struct command *command)
+{
+    const struct command_spec *spec = command->spec;
+    int64_t wait_ms = 0;
+
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        if (spec->args[i].type == ARG_WAIT) {
+            memcpy(&wait_ms, (const char *)&command->args + spec->args[i].offset, sizeof wait_ms);
+        }
+    }
+    return wait_ms;
+}
+
+struct expected {
+    const struct command_spec *spec;
+    struct reply *reply;
+};
+
+static enum resp_state read_reply(void *context, struct hf_bytes bytes, size_t *size)
+{
+    const struct expected *expected = context;
+    return reply_from_resp(expected->reply, expected->spec, bytes, size);
+}
+
+/* Lets `use` see a reply that says what went wrong. */
+static void use_problem(const struct problem *problem, handle_use *use, void *context)
+{
+    struct memory memory;
+    struct reply reply;
+
+    memory_init(&memory);
+    if (use != NULL && reply_init(&reply, &memory) &&
+        reply_refuse_said(&reply, problem->code, hf_text(problem->message))) {
+        use(context, &reply);
+    }
+    if (use != NULL) {
+        reply_free(&reply);
+    }
+}
+
+/* *answered says whether `use` was called. */
+static enum hf_error run(struct remote *remote, const struct command *command, handle_use *use,
+                         void *context, int64_t timeout_ms, bool *answered, struct problem *problem)
+{
+    int64_t wait_ms = wait_of(command);
+    bool waits = wait_ms > 0;
+    struct connection *connection = take(remote, waits, deadline_in(timeout_ms), problem);
+
+    if (connection == NULL) {
+        return problem->code;
+    }
+    struct expected expected = {command->spec, &connection->reply};
+    buffer_clear(&connection->out);
+    command_to_resp(command, &connection->out);
+    if (exchange(remote, connection, waits, deadline_in(timeout_ms + wait_ms), read_reply,
+                 &expected, problem) != HF_OK) {
+        return problem->code;
+    }
+    *answered = true;
+    enum hf_error code = connection->reply.code;
+    if (code != HF_OK) {
+        problem->code = code;
+        reply_message(&connection->reply, problem->message);
+    }
+    if (use != NULL) {
+        use(context, &connection->reply);
+    }
+    leave(remote, connection, waits);
+    return code;
+}
+
+enum hf_error remote_run(struct remote *remote, const struct command *command, handle_use *use,
+                         void *context, int64_t timeout_ms, struct problem *problem)
+{
+    bool answered = false;
+    int64_t allowed_ms = remote->url.timeout_ms;
+
+    if (timeout_ms > 0 && timeout_ms < allowed_ms) {
+        allowed_ms = timeout_ms;
+    }
+    enum hf_error code = run(remote, command, use, context, allowed_ms, &answered, problem);
+    if (!answered) {
+        use_problem(problem, use, context);
+    }
+    return code;
+}
+
+enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeout_ms,
+                         answer_reader *read, void *context, struct problem *problem)
+{
+    int64_t connect_ms = remote->url.timeout_ms;
+    struct connection *connection = take(remote, false, deadline_in(connect_ms), problem);
+
+    if (connection == NULL) {
+        return problem->code;
+    }
+    connection_words(connection, 1, &word);
+    enum hf_error code =
+        exchange(remote, connection, false, deadline_in(timeout_ms > 0 ? timeout_ms : connect_ms),
+                 read, context, problem);
+    if (code == HF_OK) {
+        leave(remote, connection, false);
+    }
+    return code;
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static void init_pool(struct remote *remote)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&remote->freed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&remote->mutex, NULL);
+    list_init(&remote->idle);
+}
+
+/* Is it there, is it one of ours, and does it let us in? */
+static enum hf_error greet(struct remote *remote, struct problem *problem)
+{
+    struct problem status = {.code = HF_OK};
+    enum hf_error code = remote_ask(remote, "PING", 0, connection_read_status, &status, problem);
+
+    if (code == HF_OK && status.code != HF_OK) {
+        *problem = status;
+        code = status.code;
+    }
+    return code;
+}
+
+enum hf_error remote_open(const char *url, struct remote **remote, struct problem *problem)
+{
+    struct remote *opened = calloc(1, sizeof *opened);
+
+    *remote = NULL;
+    if (opened == NULL) {
+        return problem_set(problem, HF_BUSY, "out of memory");
+    }
+    init_pool(opened);
+    enum hf_error code = remote_url_read(url, &opened->url, problem);
+    if (code == HF_OK && opened->url.tls) {
+        opened->tls = tls_client(opened->url.ca[0] != '\0' ? opened->url.ca : NULL, problem);
+        code = opened->tls != NULL ? HF_OK : problem->code;
+    }
+    if (code == HF_OK) {
+        code = greet(opened, problem);
+    }
+    if (code != HF_OK) {
+        remote_close(opened);
+        return code;
+    }
+    opened->greeted = true;
+    *remote = opened;
+    return HF_OK;
+}
+
+void remote_close(struct remote *remote)
+{
+    if (remote == NULL) {
+        return;
+    }
+    while (!list_empty(&remote->idle)) {
+        struct connection *connection = LIST_ENTRY(remote->idle.next, struct connection, node);
+        list_remove(&connection->node);
+        connection_close(connection);
+    }
+    tls_free(remote->tls);
+    pthread_cond_destroy(&remote->freed);
+    pthread_mutex_destroy(&remote->mutex);
+    explicit_bzero(&remote->url, sizeof remote->url);
+    free(remote);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A server as the library sees it: connections, one call at a time on each. A thread takes an idle
+ * one or opens another; nothing is ever sent twice.
+ *
+ * What an error means: ENGINE_DOWN, UNAUTHORIZED and BUSY, nothing was changed. TIMEOUT with a
+ * message that starts "outcome unknown:": the command was sent and no answer came; asking again with
+ * the same id tells. */
+#ifndef LIBRARY_REMOTE_H
+#define LIBRARY_REMOTE_H
+
+#include "library/connection.h"
+#include "library/handle.h"
+
+struct remote;
+
+/* Connects once, to find out that the server is there and lets us in. */
+enum hf_error remote_open(const char *url, struct remote **remote, struct problem *problem);
+/* Calls on other threads must have returned. NULL is fine. */
+void remote_close(struct remote *remote);
+
+/* Runs a checked command. `use`, unless it is NULL, is called once on this thread, with the
+ * server's reply or with one that says why there is none. timeout_ms is the longest the answer may
+ * take, on top of what the command itself waits; 0: as the URL says. */
+enum hf_error remote_run(struct remote *remote, const struct command *command, handle_use *use,
+                         void *context, int64_t timeout_ms, struct problem *problem);
+
+/* Sends a word of the server's own, such as PING, and reads the answer; timeout_ms as above, but it
+ * may be longer than the URL says. */
+enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeout_ms,
+                         answer_reader *read, void *context, struct problem *problem);
+
+/* ---- remote_words.c -------------------------------------------------------------------------- */
+
+enum hf_error remote_info(struct remote *remote, struct hf_info *info, struct problem *problem);
+enum hf_error remote_snapshot(struct remote *remote, struct problem *problem);
+enum hf_error remote_audit(struct remote *remote, hf_audit_report *report, void *context,
+                           uint64_t *findings, struct problem *problem);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * TLS 1.2 and 1.3 on a non-blocking socket, for both ends. The handshake happens inside the first
+ * reads and writes. */
+#ifndef NET_TLS_H
+#define NET_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct problem;
+struct tls; /* certificate and key, or trusted roots */
+struct tls_session;
+
+/* Both files are PEM; `cert` holds the certificate first, then those that lead to its root. */
+struct tls *tls_server(const char *cert, const char *key, struct problem *problem);
+/* Trusts what `ca_file` holds, or with NULL what the system trusts. */
+struct tls *tls_client(const char *ca_file, struct problem *problem);
+/* Sessions made from it go on. NULL is fine. */
+void tls_free(struct tls *tls);
+
+/* NULL for want of memory. The descriptor stays the caller's, who closes it after tls_close(). */
+struct tls_session *tls_accept(struct tls *tls, int fd);
+/* `host` is the name or address that the other end has to prove it is. */
+struct tls_session *tls_connect(struct tls *tls, int fd, const char *host);
+
+/* As recv() and send(): bytes, 0 at the end, or -1 with errno. With EAGAIN, *wants_write says
+ * whether it is for writing that the socket has to be ready, which may be so for a read too, and
+ * the other way round. A write that got EAGAIN is repeated with the same bytes, wherever they are
+ * now, and perhaps more after them. ECONNRESET, EPROTO or another errno end the session;
+ * tls_why() has words for it. No SIGPIPE. */
+ssize_t tls_read(struct tls_session *session, void *data, size_t size, bool *wants_write);
+ssize_t tls_write(struct tls_session *session, const void *data, size_t size, bool *wants_write);
+
+/* Do decrypted bytes wait inside? The socket does not become readable for them. */
+bool tls_pending(const struct tls_session *session);
+
+/* Why the session failed; "" if it has not. */
+const char *tls_why(const struct tls_session *session);
+
+/* Says goodbye if that can be done at once. NULL is fine. */
+void tls_close(struct tls_session *session);
+
+#endif

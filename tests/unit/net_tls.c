@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * TLS between the two ends of a socket pair, in one thread: whoever has something to do does it,
+ * until neither has. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <cmocka.h>
+
+#include "command/command.h"
+#include "net/tls.h"
+
+static char folder[] = "/tmp/holdfast-tls-XXXXXX";
+static char cert_path[64], key_path[64], other_key_path[64], locked_key_path[64];
+static struct problem problem;
+
+/* ---- a certificate --------------------------------------------------------------------------- */
+
+static EVP_PKEY *write_key(const char *path, const char *password)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(key);
+    assert_non_null(file);
+    assert_int_equal(PEM_write_PrivateKey(file, key, password ? EVP_aes_128_cbc() : NULL, NULL, 0,
+                                          NULL, (void *)(uintptr_t)password),
+                     1);
+    fclose(file);
+    return key;
+}
+
+/* Signed by itself, for "hold.test" and 127.0.0.1. */
+static void write_certificate(EVP_PKEY *key)
+{
+    X509 *cert = X509_new();
+    X509_NAME *name = X509_get_subject_name(cert);
+    X509V3_CTX context;
+
+    X509_set_version(cert, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
+    X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
+    X509_set_pubkey(cert, key);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const uint8_t *)"hold.test", -1, -1, 0);
+    X509_set_issuer_name(cert, name);
+    X509V3_set_ctx(&context, cert, cert, NULL, NULL, 0);
+    X509_EXTENSION *names =
+        X509V3_EXT_conf_nid(NULL, &context, NID_subject_alt_name, "DNS:hold.test,IP:127.0.0.1");
+    assert_non_null(names);
+    X509_add_ext(cert, names, -1);
+    X509_EXTENSION_free(names);
+    assert_true(X509_sign(cert, key, EVP_sha256()) > 0);
+    FILE *file = fopen(cert_path, "w");
+    assert_non_null(file);
+    assert_int_equal(PEM_write_X509(file, cert), 1);
+    fclose(file);
+    X509_free(cert);
+}
+
+static int make_files(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(cert_path, sizeof cert_path, "%s/cert.pem", folder);
+    snprintf(key_path, sizeof key_path, "%s/key.pem", folder);
+    snprintf(other_key_path, sizeof other_key_path, "%s/other.pem", folder);
+    snprintf(locked_key_path, sizeof locked_key_path, "%s/locked.pem", folder);
+    EVP_PKEY *key = write_key(key_path, NULL);
+    write_certificate(key);
+    EVP_PKEY_free(key);
+    EVP_PKEY_free(write_key(other_key_path, NULL));
+    EVP_PKEY_free(write_key(locked_key_path, "sesame"));
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    unlink(cert_path);
+    unlink(key_path);
+    unlink(other_key_path);
+    unlink(locked_key_path);
+    return rmdir(folder);
+}
+
+/* ---- two ends -------------------------------------------------------------------------------- */
+
+struct ends {
+    int fds[2];
+    struct tls_session *server, *client;
+};
+
+/* Connected, as yet without a handshake. The contexts are gone before it begins. */
+static struct ends begin(const char *host)
+{
+    struct ends ends;
+    struct tls *server = tls_server(cert_path, key_path, &problem);
+    struct tls *client = tls_client(cert_path, &problem);
+
+    assert_non_null(server);
+    assert_non_null(client);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.fds), 0);
+    ends.server = tls_accept(server, ends.fds[0]);
+    ends.client = tls_connect(client, ends.fds[1], host);
+    assert_non_null(ends.server);
+    assert_non_null(ends.client);
+    tls_free(server);
+    tls_free(client);
+    return ends;
+}
+
+static void end(struct ends *ends)
+{
+    tls_close(ends->client);
+    tls_close(ends->server);
+    close(ends->fds[0]);
+    close(ends->fds[1]);
+}
+
+/* Reads on both ends, where there is nothing to read but the handshake. */
+static void shake_hands(struct ends *ends)
+{
+    char byte;
+    bool wants_write;
+
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(tls_read(ends->client, &byte, 1, &wants_write), -1);
+        assert_int_equal(errno, EAGAIN);
+        assert_int_equal(tls_read(ends->server, &byte, 1, &wants_write), -1);
+        assert_int_equal(errno, EAGAIN);
+    }
+}
+
+/* The client's errno when the handshake has failed. */
+static int failed_handshake(struct ends *ends)
+{
+    char byte;
+    bool wants_write;
+
+    for (int i = 0; i < 8; i++) {
+        if (tls_read(ends->client, &byte, 1, &wants_write) == -1 && errno != EAGAIN) {
+            return errno;
+        }
+        tls_read(ends->server, &byte, 1, &wants_write);
+    }
+    return 0;
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void what_one_end_writes_the_other_reads(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+    char got[16] = "";
+
+    (void)state;
+    shake_hands(&ends);
+    assert_int_equal(tls_write(ends.client, "hello", 5, &wants_write), 5);
+    assert_int_equal(tls_read(ends.server, got, 2, &wants_write), 2);
+    assert_true(tls_pending(ends.server)); /* the socket has nothing more */
+    assert_int_equal(tls_read(ends.server, got + 2, sizeof got - 2, &wants_write), 3);
+    assert_false(tls_pending(ends.server));
+    assert_string_equal(got, "hello");
+    assert_int_equal(tls_write(ends.server, "you", 3, &wants_write), 3);
+    assert_int_equal(tls_read(ends.client, got, sizeof got, &wants_write), 3);
+    assert_int_equal(tls_write(ends.server, "", 0, &wants_write), 0);
+    assert_string_equal(tls_why(ends.server), "");
+    end(&ends);
+}
+
+static void an_address_is_proved_as_a_name_is(void **state)
+{
+    struct ends ends = begin("127.0.0.1");
+
+    (void)state;
+    shake_hands(&ends);
+    end(&ends);
+}
+
+static void another_name_than_the_certificates_is_refused(void **state)
+{
+    static const char *const others[] = {"other.test", "127.0.0.2", "test"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        struct ends ends = begin(others[i]);
+        bool wants_write;
+        char byte;
+        assert_int_equal(failed_handshake(&ends), EPROTO);
+        assert_non_null(strstr(tls_why(ends.client), "mismatch"));
+        /* It stays failed. */
+        assert_int_equal(tls_read(ends.client, &byte, 1, &wants_write), -1);
+        assert_int_equal(tls_write(ends.client, "x", 1, &wants_write), -1);
+        assert_int_equal(errno, ECONNRESET);
+        end(&ends);
+    }
+}
+
+static void a_certificate_that_nobody_trusts_is_refused(void **state)
+{
+    struct ends ends = begin("hold.test");
+    struct tls *trusting_the_system = tls_client(NULL, &problem);
+
+    (void)state;
+    assert_non_null(trusting_the_system);
+    tls_close(ends.client);
+    ends.client = tls_connect(trusting_the_system, ends.fds[1], "hold.test");
+    tls_free(trusting_the_system);
+    assert_int_equal(failed_handshake(&ends), EPROTO);
+    assert_non_null(strstr(tls_why(ends.client), "self"));
+    end(&ends);
+}
+
+static void a_goodbye_is_the_end(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+    char byte;
+
+    (void)state;
+    shake_hands(&ends);
+    tls_close(ends.client);
+    ends.client = NULL;
+    assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), 0);
+    assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), 0);
+    end(&ends);
+}
+
+static void a_connection_that_breaks_off_is_the_end_too(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+    char byte;
+
+    (void)state;
+    shake_hands(&ends);
+    shutdown(ends.fds[1], SHUT_RDWR);
+    assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), 0);
+    end(&ends);
+}
+
+static void writing_to_nobody_is_an_error_and_no_signal(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+
+    (void)state;
+    shake_hands(&ends);
+    close(ends.fds[1]);
+    ends.fds[1] = -1;
+    assert_int_equal(tls_write(ends.server, "hello", 5, &wants_write), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_true(tls_why(ends.server)[0] != '\0');
+    end(&ends);
+}
+
+static void plain_text_is_no_handshake(void **state)
+{
+    static const char request[] = "GET / HTTP/1.1\r\nhost: hold.test\r\n\r\n";
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+    char byte;
+
+    (void)state;
+    assert_int_equal(send(ends.fds[1], request, sizeof request - 1, 0), sizeof request - 1);
+    assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_non_null(strstr(tls_why(ends.server), "http request"));
+    end(&ends);
+}
+
+/* More than fits on the way: the writer is told to wait for writability, goes on from another
+ * place in memory, and all arrives in order. */
+static void a_full_socket_makes_the_writer_wait(void **state)
+{
+    enum { SIZE = 4 << 20 };
+    uint8_t *data = malloc(SIZE), *moved = malloc(SIZE), *got = malloc(SIZE);
+    struct ends ends = begin("hold.test");
+    size_t written = 0, read = 0, waits = 0;
+    bool wants_write;
+
+    (void)state;
+    for (size_t i = 0; i < SIZE; i++) {
+        data[i] = moved[i] = (uint8_t)(i * 7919 >> 8);
+    }
+    shake_hands(&ends);
+    while (read < SIZE) {
+        const uint8_t *from = waits % 2 ? moved : data;
+        ssize_t size = written < SIZE
+                           ? tls_write(ends.server, from + written, SIZE - written, &wants_write)
+                           : 0;
+        if (size >= 0) {
+            written += (size_t)size;
+        } else {
+            assert_int_equal(errno, EAGAIN);
+            assert_true(wants_write);
+            waits++;
+        }
+        if (size <= 0) {
+            ssize_t more;
+            while ((more = tls_read(ends.client, got + read, SIZE - read, &wants_write)) > 0) {
+                read += (size_t)more;
+            }
+            assert_false(wants_write);
+        }
+    }
+    assert_true(waits > 1);
+    assert_memory_equal(got, data, SIZE);
+    end(&ends);
+    free(data);
+    free(moved);
+    free(got);
+}
+
+/* What others left in OpenSSL's queue of errors is not taken for ours. */
+static void errors_of_others_do_no_harm(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+    char byte;
+
+    (void)state;
+    shake_hands(&ends);
+    ERR_raise(ERR_LIB_SSL, SSL_R_BAD_LENGTH);
+    assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), -1);
+    assert_int_equal(errno, EAGAIN);
+    ERR_raise(ERR_LIB_SSL, SSL_R_BAD_LENGTH);
+    assert_int_equal(tls_write(ends.server, "x", 1, &wants_write), 1);
+    end(&ends);
+}
+
+static void old_versions_are_refused(void **state)
+{
+    struct ends ends = begin("hold.test");
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *old = SSL_new(context);
+    bool wants_write;
+    char byte;
+
+    (void)state;
+    SSL_set_min_proto_version(old, TLS1_VERSION);
+    SSL_set_max_proto_version(old, TLS1_1_VERSION);
+    SSL_set_cipher_list(old, "ALL:@SECLEVEL=0");
+    SSL_set_fd(old, ends.fds[1]);
+    SSL_connect(old);
+    assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), -1);
+    assert_int_equal(errno, EPROTO);
+    SSL_free(old);
+    SSL_CTX_free(context);
+    end(&ends);
+}
+
+static void files_that_are_no_certificate_and_key_are_named(void **state)
+{
+    const struct {
+        const char *cert, *key, *says;
+    } cases[] = {
+        {"/nowhere/c.pem", key_path, "tls-cert \"/nowhere/c.pem\""},
+        {"/nowhere/c.pem", key_path, "No such file"},
+        {key_path, key_path, "tls-cert"},
+        {cert_path, "/nowhere/k.pem", "tls-key \"/nowhere/k.pem\""},
+        {cert_path, cert_path, "tls-key"},
+        {cert_path, other_key_path, "mismatch"},
+        {cert_path, locked_key_path, "unencrypted"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_null(tls_server(cases[i].cert, cases[i].key, &problem));
+        if (strstr(problem.message, cases[i].says) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].says, problem.message);
+        }
+    }
+    assert_null(tls_client("/nowhere/ca.pem", &problem));
+    assert_non_null(strstr(problem.message, "/nowhere/ca.pem"));
+}
+
+static void freeing_and_closing_nothing_is_fine(void **state)
+{
+    (void)state;
+    tls_free(NULL);
+    tls_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_end_writes_the_other_reads),
+        cmocka_unit_test(an_address_is_proved_as_a_name_is),
+        cmocka_unit_test(another_name_than_the_certificates_is_refused),
+        cmocka_unit_test(a_certificate_that_nobody_trusts_is_refused),
+        cmocka_unit_test(a_goodbye_is_the_end),
+        cmocka_unit_test(a_connection_that_breaks_off_is_the_end_too),
+        cmocka_unit_test(writing_to_nobody_is_an_error_and_no_signal),
+        cmocka_unit_test(plain_text_is_no_handshake),
+        cmocka_unit_test(a_full_socket_makes_the_writer_wait),
+        cmocka_unit_test(errors_of_others_do_no_harm),
+        cmocka_unit_test(old_versions_are_refused),
+        cmocka_unit_test(files_that_are_no_certificate_and_key_are_named),
+        cmocka_unit_test(freeing_and_closing_nothing_is_fine),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
