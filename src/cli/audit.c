@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast audit DIR: recovers a data directory into memory, changing nothing, and proves that
- * every total agrees with the records it is made of. What fell due since is expired, as at a start.
+ * holdfast audit [URL|DIR]: proves that every total agrees with the records it is made of. A server
+ * is asked to do so, that at $HOLDFAST_URL or on this machine if nothing is said. A data directory
+ * is recovered into memory, changing nothing; what fell due since is expired, as at a start.
  *
- * Exit code: 0 if all agrees, 1 with findings, 2 if the directory cannot be read. */
+ * Exit code: 0 if all agrees, 1 with findings, 2 if the directory cannot be read, 69 if the server
+ * cannot be reached, 77 if it does not let us in. */
 #include "cli/cli.h"
 #include "cli/directory.h"
 #include "engine/inspect.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_finding(void *context, const char *finding)
 {
@@ -16,41 +19,80 @@ static void print_finding(void *context, const char *finding)
     printf("  %s\n", finding);
 }
 
-static int audit(struct engine *engine, const char *path)
+static void print_info(const char *what, const struct hf_info *info)
 {
-    struct hf_info info;
-    uint64_t findings = 0;
-
-    engine_info(engine, &info);
-    printf("%s\n", path);
+    printf("%s\n", what);
     printf("  live holds   %12llu  bookings, quota holds, orders, slots, locks\n",
-           (unsigned long long)info.holds);
+           (unsigned long long)info->holds);
     printf("  waiting      %12llu  in line for slots and in waiting rooms\n",
-           (unsigned long long)info.waiting);
-    printf("  memory       %12.1f  MB\n", (double)info.memory_bytes / 1e6);
-    if (engine_audit(engine, print_finding, NULL, &findings) != HF_OK) {
-        return cli_usage("%s: not enough memory for the audit", path);
-    }
+           (unsigned long long)info->waiting);
+    printf("  memory       %12.1f  MB\n", (double)info->memory_bytes / 1e6);
+}
+
+static int print_result(uint64_t findings)
+{
     printf("  findings     %12llu%s\n", (unsigned long long)findings,
            findings == 0 ? "  every total agrees with its records" : "");
     return findings == 0 ? EXIT_DONE : EXIT_REFUSED;
 }
 
-int cli_audit(int argc, char **argv)
+static int audit_directory(const char *path)
 {
     char label[] = "reading";
     struct engine *engine;
     struct problem problem;
+    struct hf_info info;
+    uint64_t findings = 0;
 
-    if (!cli_arguments(argc, argv, "DIR", 1) || !cli_is_directory(argv[1])) {
+    if (!cli_is_directory(path)) {
         return EXIT_USAGE;
     }
-    enum hf_error code = inspect_open(argv[1], cli_progress, label, &engine, &problem);
+    enum hf_error code = inspect_open(path, cli_progress, label, &engine, &problem);
     cli_live_end();
     if (code != HF_OK) {
-        return cli_usage("%s: cannot be recovered: %s", argv[1], problem.message);
+        return cli_usage("%s: cannot be recovered: %s", path, problem.message);
     }
-    int result = audit(engine, argv[1]);
+    engine_info(engine, &info);
+    print_info(path, &info);
+    code = engine_audit(engine, print_finding, NULL, &findings);
     engine_close(engine);
+    return code == HF_OK ? print_result(findings)
+                         : cli_usage("%s: not enough memory for the audit", path);
+}
+
+/* The URL without what must not be shown. */
+static const char *shown(const char *url)
+{
+    const char *at = strrchr(url, '@');
+    return at != NULL ? at + 1 : url;
+}
+
+static int audit_server(const char *url)
+{
+    hf_handle *handle;
+    struct hf_info info;
+    uint64_t findings = 0;
+    enum hf_error code = hf_open(url, &handle);
+
+    if (code == HF_OK) {
+        code = hf_info(handle, &info);
+    }
+    if (code == HF_OK) {
+        print_info(shown(url), &info);
+        code = hf_audit(handle, print_finding, NULL, &findings);
+    }
+    int result = code == HF_OK ? print_result(findings) : cli_failed(code);
+    hf_close(handle);
     return result;
+}
+
+int cli_audit(int argc, char **argv)
+{
+    if (argc == 1) {
+        return audit_server(cli_server_url());
+    }
+    if (!cli_arguments(argc, argv, "a server's URL or DIR", 1)) {
+        return EXIT_USAGE;
+    }
+    return strstr(argv[1], "://") != NULL ? audit_server(argv[1]) : audit_directory(argv[1]);
 }

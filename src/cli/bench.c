@@ -1,131 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * holdfast bench [--engine URL] [--seconds N] [--threads N] [--load WHAT]
+ * holdfast bench --url URL [--connections N] [--pipeline N] …
+ *
+ * With --engine every thread makes one call after the other through the library. With --url a server
+ * is loaded as a crowd of clients would: many connections, on each of which several requests are
+ * under way.
  *
  * Loads:
  *   reserve   every call a new booking in one hot zone that is never full: all granted
  *   refuse    the zone is full: all refused
  *   cycle     reserve, then confirm or release what was reserved */
-#include "cli/cli.h"
+#include "cli/bench.h"
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "base/uuid.h"
+#include "cli/cli.h"
 
 #include <getopt.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define IDS 4096 /* made in advance, so that making them is not measured */
+static const char *const load_names[] = {
+    [BENCH_RESERVE] = "reserve", [BENCH_REFUSE] = "refuse", [BENCH_CYCLE] = "cycle"};
 
-enum load { LOAD_RESERVE, LOAD_REFUSE, LOAD_CYCLE };
-
-struct bench {
-    hf_handle *handle;
-    enum load load;
-    int64_t seconds, threads;
-    atomic_bool stop;
-    _Atomic uint64_t done; /* for the live line */
-};
-
-struct worker {
-    struct bench *bench;
-    pthread_t thread;
-    char bookings[IDS][UUID_TEXT], users[IDS][UUID_TEXT];
-    uint64_t rounds; /* through the ids; makes each booking new */
-    uint64_t calls, refused, errors;
-    struct histogram latencies;
-};
-
-static struct hf_bytes uuid_bytes(const char text[UUID_TEXT])
-{
-    return (struct hf_bytes){text, UUID_TEXT};
-}
-
-static void make_ids(struct worker *worker)
-{
-    struct random random;
-    uint8_t bytes[UUID_BYTES];
-
-    random_init(&random);
-    for (size_t i = 0; i < IDS; i++) {
-        random_bytes(&random, bytes, sizeof bytes);
-        uuid_from_random(bytes);
-        uuid_write(bytes, worker->bookings[i]);
-        random_bytes(&random, bytes, sizeof bytes);
-        uuid_from_random(bytes);
-        uuid_write(bytes, worker->users[i]);
-    }
-}
-
-/* The ids come round again: the first digits, of time_low, count the rounds. */
-static void renew_ids(struct worker *worker)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    worker->rounds++;
-    for (size_t i = 0; i < IDS; i++) {
-        for (size_t d = 0; d < 6; d++) {
-            worker->bookings[i][d] = digits[worker->rounds >> (4 * d) & 15];
-        }
-    }
-}
-
-static enum hf_error reserve(struct worker *worker, size_t i)
-{
-    struct hf_seats_reserve_args args = {.event = HF_TEXT("bench"),
-                                         .zone = HF_TEXT("zone"),
-                                         .booking = uuid_bytes(worker->bookings[i]),
-                                         .user = uuid_bytes(worker->users[i]),
-                                         .quantity = 1,
-                                         .max_per_user = HF_INTEGER_MAX,
-                                         .ttl_ms = 60000};
-    return hf_seats_reserve(worker->bench->handle, &args, NULL);
-}
-
-static enum hf_error finish(struct worker *worker, size_t i)
-{
-    struct hf_bytes id = uuid_bytes(worker->bookings[i]);
-    struct hf_seats_confirm_args confirm = {.event = HF_TEXT("bench"), .booking = id};
-    struct hf_seats_release_args release = {.event = HF_TEXT("bench"), .booking = id};
-
-    return i % 2 == 0 ? hf_seats_confirm(worker->bench->handle, &confirm, NULL)
-                      : hf_seats_release(worker->bench->handle, &release, NULL);
-}
-
-static void count(struct worker *worker, enum hf_error code)
-{
-    worker->calls++;
-    worker->refused += code == HF_INSUFFICIENT_STOCK;
-    worker->errors += code != HF_OK && code != HF_INSUFFICIENT_STOCK;
-}
-
-static void *work(void *context)
-{
-    struct worker *worker = context;
-    struct bench *bench = worker->bench;
-    uint64_t last = clock_nanoseconds();
-
-    while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
-        uint64_t before = worker->calls;
-        for (size_t i = 0; i < IDS; i++) {
-            count(worker, reserve(worker, i));
-            if (bench->load == LOAD_CYCLE) {
-                count(worker, finish(worker, i));
-            }
-            uint64_t now = clock_nanoseconds();
-            histogram_add(&worker->latencies, now - last);
-            last = now;
-        }
-        atomic_fetch_add_explicit(&bench->done, worker->calls - before, memory_order_relaxed);
-        renew_ids(worker);
-        last = clock_nanoseconds();
-    }
-    return NULL;
-}
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 /* Shows how it goes until the time is over; returns how long it took, in seconds. */
 static double watch(struct bench *bench)
@@ -150,112 +50,221 @@ static double watch(struct bench *bench)
     return elapsed;
 }
 
-static int report(struct bench *bench, struct worker *workers, double seconds)
+static void print_calls(const struct bench *bench, uint64_t calls, double seconds)
 {
-    struct histogram *all = calloc(1, sizeof *all);
-    uint64_t calls = 0, refused = 0, errors = 0;
-    struct hf_info info;
     char rate[16];
 
-    if (all == NULL) {
-        return cli_usage("out of memory");
-    }
-    for (int64_t i = 0; i < bench->threads; i++) {
-        calls += workers[i].calls;
-        refused += workers[i].refused;
-        errors += workers[i].errors;
-        histogram_merge(all, &workers[i].latencies);
-    }
-    hf_info(bench->handle, &info);
     cli_count(rate, (double)calls / seconds);
-    printf("  calls     %llu in %.1f s by %lld thread%s: %s/s\n", (unsigned long long)calls,
-           seconds, (long long)bench->threads, bench->threads == 1 ? "" : "s", rate);
+    printf("  calls     %llu in %.1f s by ", (unsigned long long)calls, seconds);
+    if (bench->connections > 0) {
+        printf("%lld connection%s with %lld under way, ", (long long)bench->connections,
+               bench->connections == 1 ? "" : "s", (long long)bench->pipeline);
+    }
+    printf("%lld thread%s: %s/s\n", (long long)bench->threads, bench->threads == 1 ? "" : "s",
+           rate);
+}
+
+static int report(struct bench *bench, const struct bench_worker *sum, double seconds)
+{
+    struct hf_info info = {0};
+
+    hf_info(bench->handle, &info);
+    print_calls(bench, sum->calls, seconds);
     printf("  outcome   %llu granted, %llu refused, %llu errors\n",
-           (unsigned long long)(calls - refused - errors), (unsigned long long)refused,
-           (unsigned long long)errors);
+           (unsigned long long)(sum->calls - sum->refused - sum->errors),
+           (unsigned long long)sum->refused, (unsigned long long)sum->errors);
     printf("  state     %llu live holds, %.1f MB\n", (unsigned long long)info.holds,
            (double)info.memory_bytes / 1e6);
-    cli_print_latencies(all);
-    free(all);
-    if (errors > 0) {
-        return cli_usage("%llu calls failed", (unsigned long long)errors);
+    cli_print_latencies(&sum->latencies);
+    if (sum->failed[0] != '\0') {
+        return cli_usage("%s", sum->failed);
+    }
+    if (sum->errors > 0) {
+        return cli_usage("%llu calls failed", (unsigned long long)sum->errors);
     }
     return EXIT_DONE;
 }
 
-static int run(struct bench *bench, const char *url, const char *load_name)
+static struct bench_worker *worker_at(const struct bench_way *way, char *workers, int64_t i)
 {
-    struct hf_seats_open_args open = {.event = HF_TEXT("bench"), .zone = HF_TEXT("zone")};
-    struct worker *workers = calloc((size_t)bench->threads, sizeof *workers);
+    return (struct bench_worker *)(workers + (size_t)i * way->worker_size);
+}
 
-    if (workers == NULL || hf_open(url, &bench->handle) != HF_OK) {
-        int code = cli_usage("%s", workers ? hf_last_message() : "out of memory");
-        free(workers);
-        return code;
+static void add(struct bench_worker *sum, const struct bench_worker *worker)
+{
+    sum->calls += worker->calls;
+    sum->refused += worker->refused;
+    sum->errors += worker->errors;
+    histogram_merge(&sum->latencies, &worker->latencies);
+    if (worker->failed[0] != '\0') {
+        memcpy(sum->failed, worker->failed, sizeof sum->failed);
     }
-    open.capacity = bench->load == LOAD_REFUSE ? 0 : HF_INTEGER_MAX;
-    hf_seats_open(bench->handle, &open, NULL);
-    printf("%s on %s\n", load_name, url);
-    int64_t started = 0;
-    for (; started < bench->threads; started++) {
-        workers[started].bench = bench;
-        make_ids(&workers[started]);
-        renew_ids(&workers[started]);
-        if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) != 0) {
+}
+
+/* Prepares all workers, then lets them work until the time is over. `sum` has room for the figures
+ * of all of them. */
+static int work(struct bench *bench, const struct bench_way *way, char *workers,
+                struct bench_worker *sum)
+{
+    int64_t prepared = 0, started = 0;
+    int code = EXIT_DONE;
+
+    for (; prepared < bench->threads && code == EXIT_DONE; prepared++) {
+        struct bench_worker *worker = worker_at(way, workers, prepared);
+        worker->bench = bench;
+        code = way->prepare(worker, prepared) ? EXIT_DONE : cli_usage("%s", worker->failed);
+    }
+    if (code == EXIT_DONE) {
+        printf("%s on %s\n", load_names[bench->load], bench->url);
+    }
+    for (; code == EXIT_DONE && started < bench->threads; started++) {
+        struct bench_worker *worker = worker_at(way, workers, started);
+        if (pthread_create(&worker->thread, NULL, way->work, worker) != 0) {
+            atomic_store(&bench->stop, true);
+            code = cli_usage("could not start %lld threads", (long long)bench->threads);
             break;
         }
     }
-    double seconds = watch(bench);
-    for (int64_t i = 0; i < started; i++) {
-        pthread_join(workers[i].thread, NULL);
+    double seconds = code == EXIT_DONE ? watch(bench) : 0;
+    for (int64_t i = 0; i < prepared; i++) {
+        struct bench_worker *worker = worker_at(way, workers, i);
+        if (i < started) {
+            pthread_join(worker->thread, NULL);
+        }
+        add(sum, worker);
+        way->end(worker);
     }
-    int code = started == bench->threads
-                   ? report(bench, workers, seconds)
-                   : cli_usage("could not start %lld threads", (long long)bench->threads);
+    return code == EXIT_DONE ? report(bench, sum, seconds) : code;
+}
+
+/* Makes the zone, in an event that nobody has used. */
+static bool open_zone(struct bench *bench)
+{
+    struct random random;
+    uint32_t number;
+
+    random_init(&random);
+    random_bytes(&random, &number, sizeof number);
+    snprintf(bench->event, sizeof bench->event, "bench-%08x", number);
+    struct hf_seats_open_args open = {.event = hf_text(bench->event),
+                                      .zone = HF_TEXT(BENCH_ZONE),
+                                      .capacity = bench->load == BENCH_REFUSE ? 0 : HF_INTEGER_MAX};
+    return hf_seats_open(bench->handle, &open, NULL) == HF_OK;
+}
+
+static int run(struct bench *bench, const struct bench_way *way)
+{
+    struct bench_worker *sum = calloc(1, sizeof *sum);
+    char *workers = calloc((size_t)bench->threads, way->worker_size);
+    int code;
+
+    if (sum == NULL || workers == NULL) {
+        code = cli_usage("out of memory");
+    } else if (hf_open(bench->url, &bench->handle) != HF_OK || !open_zone(bench)) {
+        code = cli_usage("%s", hf_last_message());
+    } else {
+        code = work(bench, way, workers, sum);
+    }
     hf_close(bench->handle);
     free(workers);
+    free(sum);
     return code;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { ENGINE, URL, SECONDS, THREADS, LOAD, CONNECTIONS, PIPELINE };
+
+static const struct option long_options[] = {{"engine", required_argument, NULL, ENGINE},
+                                             {"url", required_argument, NULL, URL},
+                                             {"seconds", required_argument, NULL, SECONDS},
+                                             {"threads", required_argument, NULL, THREADS},
+                                             {"load", required_argument, NULL, LOAD},
+                                             {"connections", required_argument, NULL, CONNECTIONS},
+                                             {"pipeline", required_argument, NULL, PIPELINE},
+                                             {NULL, 0, NULL, 0}};
+
+static bool read_load(const char *text, enum bench_load *load)
+{
+    for (size_t i = 0; i < sizeof load_names / sizeof load_names[0]; i++) {
+        if (strcmp(text, load_names[i]) == 0) {
+            *load = (enum bench_load)i;
+            return true;
+        }
+    }
+    cli_usage("--load %s: must be reserve, refuse or cycle", text);
+    return false;
+}
+
+struct wanted {
+    struct bench bench;
+    const char *engine, *url;
+};
+
+static bool read_option(int option, const char *text, struct wanted *wanted)
+{
+    struct bench *bench = &wanted->bench;
+
+    switch (option) {
+    case ENGINE:
+        wanted->engine = text;
+        return true;
+    case URL:
+        wanted->url = text;
+        return true;
+    case SECONDS:
+        return cli_number("--seconds", text, 1, 3600, &bench->seconds);
+    case THREADS:
+        return cli_number("--threads", text, 1, 256, &bench->threads);
+    case CONNECTIONS:
+        return cli_number("--connections", text, 1, 10000, &bench->connections);
+    case PIPELINE:
+        return cli_number("--pipeline", text, 1, 10000, &bench->pipeline);
+    default:
+        return read_load(text, &bench->load);
+    }
+}
+
+/* To a server: fills in what was not said. */
+static int run_server(struct wanted *wanted)
+{
+    struct bench *bench = &wanted->bench;
+
+    bench->url = wanted->url;
+    bench->connections = bench->connections > 0 ? bench->connections : 50;
+    bench->pipeline = bench->pipeline > 0 ? bench->pipeline : 16;
+    if (wanted->engine != NULL) {
+        return cli_usage("bench: --engine and --url exclude each other");
+    }
+    if (bench->threads > bench->connections) {
+        return cli_usage("bench: more threads than connections");
+    }
+    return run(bench, &bench_server);
 }
 
 int cli_bench(int argc, char **argv)
 {
-    static const struct option options[] = {{"engine", required_argument, NULL, 'e'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"threads", required_argument, NULL, 't'},
-                                            {"load", required_argument, NULL, 'l'},
-                                            {NULL, 0, NULL, 0}};
-    static const char *const loads[] = {"reserve", "refuse", "cycle"};
-    struct bench bench = {.seconds = 5, .threads = 1};
-    const char *url = "embedded:", *load = loads[0];
+    struct wanted wanted = {.bench = {.seconds = 5, .threads = 1}};
     int option;
 
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        bool understood = true;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (option == '?') {
             return cli_usage("bench: %s: unknown, or without its value", argv[optind - 1]);
         }
-        if (option == 'e') {
-            url = optarg;
-        } else if (option == 's') {
-            understood = cli_number("--seconds", optarg, 1, 3600, &bench.seconds);
-        } else if (option == 't') {
-            understood = cli_number("--threads", optarg, 1, 256, &bench.threads);
-        } else if (option == 'l') {
-            load = optarg;
-        }
-        if (!understood) {
+        if (!read_option(option, optarg, &wanted)) {
             return EXIT_USAGE;
         }
     }
     if (optind < argc) {
         return cli_usage("bench: what is '%s'?", argv[optind]);
     }
-    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
-        if (strcmp(load, loads[i]) == 0) {
-            bench.load = (enum load)i;
-            return run(&bench, url, load);
-        }
+    if (wanted.url != NULL) {
+        return run_server(&wanted);
     }
-    return cli_usage("--load %s: must be reserve, refuse or cycle", load);
+    if (wanted.bench.connections > 0 || wanted.bench.pipeline > 0) {
+        return cli_usage("bench: --connections and --pipeline need --url");
+    }
+    wanted.bench.url = wanted.engine != NULL ? wanted.engine : "embedded:";
+    return run(&wanted.bench, &bench_engine);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast call --engine URL [--json] [COMMAND args…]
+ * holdfast call [--url URL | --engine URL] [--json] [COMMAND args…]
+ *
+ * The two are one: a server's URL or that of an engine in this process. Without it, the server at
+ * $HOLDFAST_URL or on this machine.
  *
  * Exit code: 0 if all succeeded, 1 if one was refused, 2 if one was malformed, 3 if the data
- * directory failed, which ends it. */
+ * directory failed, 69 if the server cannot be reached, 77 if it does not let us in. 3 and 69 end
+ * it; of several lines, the largest counts. */
 #include "cli/cli.h"
 
 #include <getopt.h>
@@ -60,10 +64,17 @@ static int call_once(hf_handle *handle, size_t count, const struct hf_bytes *wor
     }
     print_reply(reply, json);
     hf_reply_free(reply);
-    return code == HF_OK      ? EXIT_DONE
-           : code == HF_ERR   ? EXIT_USAGE
-           : code == HF_IOERR ? EXIT_DISK
-                              : EXIT_REFUSED;
+    return code == HF_OK            ? EXIT_DONE
+           : code == HF_ERR         ? EXIT_USAGE
+           : code == HF_IOERR       ? EXIT_DISK
+           : code == HF_ENGINE_DOWN ? EXIT_UNAVAILABLE
+                                    : EXIT_REFUSED;
+}
+
+/* Will every further command fail as this one did? */
+static bool is_end(int code)
+{
+    return code == EXIT_DISK || code == EXIT_UNAVAILABLE;
 }
 
 /* Splits a line in place at white space; "double quotes" keep words together, with \" and \\ in
@@ -109,7 +120,7 @@ static int call_lines(hf_handle *handle, FILE *input, bool json)
     ssize_t size;
     int worst = EXIT_DONE;
 
-    for (unsigned number = 1; worst != EXIT_DISK && (size = getline(&line, &capacity, input)) >= 0;
+    for (unsigned number = 1; !is_end(worst) && (size = getline(&line, &capacity, input)) >= 0;
          number++) {
         bool whole = strlen(line) == (size_t)size; /* no NUL inside */
         int count = *line == '#' ? 0 : whole ? split(line, words) : -1;
@@ -131,10 +142,11 @@ static int call_lines(hf_handle *handle, FILE *input, bool json)
 
 int cli_call(int argc, char **argv)
 {
-    static const struct option options[] = {{"engine", required_argument, NULL, 'e'},
+    static const struct option options[] = {{"engine", required_argument, NULL, 'u'},
+                                            {"url", required_argument, NULL, 'u'},
                                             {"json", no_argument, NULL, 'j'},
                                             {NULL, 0, NULL, 0}};
-    const char *url = NULL;
+    const char *url = cli_server_url();
     bool json = false;
     struct hf_bytes words[WORDS_MAX];
     hf_handle *handle;
@@ -143,7 +155,7 @@ int cli_call(int argc, char **argv)
     opterr = 0;
     /* The leading + ends the options at the command: what follows is its own. */
     while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-        if (option == 'e') {
+        if (option == 'u') {
             url = optarg;
         } else if (option == 'j') {
             json = true;
@@ -151,14 +163,12 @@ int cli_call(int argc, char **argv)
             return cli_usage("call: %s: unknown, or without its value", argv[optind - 1]);
         }
     }
-    if (url == NULL) {
-        return cli_usage("call needs --engine URL, such as --engine embedded:");
-    }
     if (argc - optind > WORDS_MAX) {
         return cli_usage("more than %d words", WORDS_MAX);
     }
-    if (hf_open(url, &handle) != HF_OK) {
-        return cli_usage("%s", hf_last_message());
+    enum hf_error opened = hf_open(url, &handle);
+    if (opened != HF_OK) {
+        return cli_failed(opened);
     }
     int code;
     if (optind == argc) {

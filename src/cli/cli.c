@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int cli_usage(const char *format, ...)
@@ -19,6 +20,21 @@ int cli_usage(const char *format, ...)
     va_end(args);
     fputc('\n', stderr);
     return EXIT_USAGE;
+}
+
+const char *cli_server_url(void)
+{
+    const char *url = getenv("HOLDFAST_URL");
+    return url != NULL && url[0] != '\0' ? url : "holdfast://127.0.0.1:4653";
+}
+
+int cli_failed(enum hf_error code)
+{
+    cli_usage("%s", hf_last_message());
+    return code == HF_ENGINE_DOWN                            ? EXIT_UNAVAILABLE
+           : code == HF_UNAUTHORIZED || code == HF_FORBIDDEN ? EXIT_DENIED
+           : code == HF_INVALID_ARGUMENT || code == HF_IOERR ? EXIT_USAGE
+                                                             : EXIT_REFUSED;
 }
 
 bool cli_number(const char *option, const char *text, int64_t min, int64_t max, int64_t *number)
@@ -67,7 +83,7 @@ void cli_count(char out[16], double number)
     }
 }
 
-static void write_time(char out[16], uint64_t nanoseconds)
+void cli_time(char out[16], uint64_t nanoseconds)
 {
     double value = (double)nanoseconds;
 
@@ -88,7 +104,7 @@ void cli_print_latencies(const struct histogram *histogram)
 
     printf("  latency   ");
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        write_time(to, histogram_quantile(histogram, shares[i]));
+        cli_time(to, histogram_quantile(histogram, shares[i]));
         if (shares[i] < 1) {
             printf("p%g %s   ", shares[i] * 100, to);
         } else {
@@ -106,8 +122,8 @@ void cli_print_latencies(const struct histogram *histogram)
             uint64_t here = below - below_low;
             if (here > 0) {
                 double share = (double)here / (double)histogram->count;
-                write_time(from, low);
-                write_time(to, high);
+                cli_time(from, low);
+                cli_time(to, high);
                 printf("  %9s - %-9s %6.2f %% %.*s\n", from, to, share * 100,
                        (int)(share * (double)(sizeof bar - 1) + 0.5), bar);
             }

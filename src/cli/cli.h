@@ -10,22 +10,39 @@
 /* Exit codes. */
 enum {
     EXIT_DONE = 0,
-    EXIT_REFUSED = 1, /* a refusal, or a proof that failed */
-    EXIT_USAGE = 2,   /* what was asked for is not understood */
-    EXIT_DISK = 3,    /* the data directory failed; nothing more was acknowledged */
+    EXIT_REFUSED = 1,      /* a refusal, or a proof that failed */
+    EXIT_USAGE = 2,        /* what was asked for is not understood */
+    EXIT_DISK = 3,         /* the data directory failed; nothing more was acknowledged */
+    EXIT_UNAVAILABLE = 69, /* the server cannot be reached */
+    EXIT_TRY_AGAIN = 75,   /* the wait ran out, or what was held was lost */
+    EXIT_DENIED = 77,      /* the server does not let us in */
 };
 
 int cli_audit(int argc, char **argv);
+int cli_auth(int argc, char **argv);
 int cli_backup(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_call(int argc, char **argv);
 int cli_demo(int argc, char **argv);
+int cli_exec(int argc, char **argv);
 int cli_help(int argc, char **argv);
 int cli_journal(int argc, char **argv);
+int cli_load(int argc, char **argv);
 int cli_restore(int argc, char **argv);
+int cli_serve(int argc, char **argv);
+int cli_top(int argc, char **argv);
+
+/* Where a server is looked for if nothing else is said. */
+#define CLI_SERVER_DEFAULT "holdfast://127.0.0.1:4653"
 
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Where the server is, unless something else is said: $HOLDFAST_URL, or port 4653 of this machine. */
+const char *cli_server_url(void);
+
+/* What hf_open() or a call had to say, on standard error, and the exit code that goes with it. */
+int cli_failed(enum hf_error code);
 
 /* An integer option within bounds; says what is wrong with it otherwise. */
 bool cli_number(const char *option, const char *text, int64_t min, int64_t max, int64_t *number);
@@ -37,6 +54,9 @@ void cli_live_end(void);
 
 /* "12.3 M", "950 k", "17". */
 void cli_count(char out[16], double number);
+
+/* "850 ns", "12.3 us", "4.5 ms". */
+void cli_time(char out[16], uint64_t nanoseconds);
 
 /* Percentiles and a bar for each decade of latencies. */
 void cli_print_latencies(const struct histogram *histogram);

@@ -20,10 +20,12 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } subcommands[] = {
-    {"audit", cli_audit},     {"backup", cli_backup},     {"bench", cli_bench},
-    {"call", cli_call},       {"demo", cli_demo},         {"help", cli_help},
-    {"journal", cli_journal}, {"restore", cli_restore},   {"version", cli_version},
-    {"--help", cli_help},     {"--version", cli_version},
+    {"audit", cli_audit},     {"auth", cli_auth},       {"backup", cli_backup},
+    {"bench", cli_bench},     {"call", cli_call},       {"demo", cli_demo},
+    {"exec", cli_exec},       {"help", cli_help},       {"journal", cli_journal},
+    {"load", cli_load},       {"restore", cli_restore}, {"serve", cli_serve},
+    {"top", cli_top},         {"version", cli_version}, {"--help", cli_help},
+    {"--version", cli_version},
 };
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@ def test_help_lists_every_command_with_a_line_about_it(holdfast):
     assert [name for name, _ in listed] == COMMANDS
 
 
-@pytest.mark.parametrize("subcommand", ["demo", "call", "bench", "help", "version"])
+@pytest.mark.parametrize("subcommand", ["demo", "call", "bench", "exec", "help", "version"])
 def test_help_names_every_subcommand(holdfast, subcommand):
     assert f"    holdfast {subcommand}" in holdfast("help").out
 
@@ -62,7 +62,8 @@ def test_version_is_the_headers(holdfast, header, flag):
     (["demo", "500"], "'500'"),
     (["call", "--fast", "SEATS.ZONE", "gala", "floor"], "--fast"),
     (["call", "--engine"], "--engine"),
-    (["call", "SEATS.ZONE", "gala", "floor"], "--engine URL"),
+    (["call", "--url"], "--url"),
+    (["call", "--url", "holdfast://:0", "SEATS.ZONE", "gala", "floor"], "host or port"),
     (["call", "--engine", "postgres:", "SEATS.ZONE", "gala", "floor"], "postgres:"),
     (["call", "--engine", "embedded", "SEATS.ZONE", "gala", "floor"], "embedded"),
     (["call", "--engine", "embedded:", *["word"] * 65], "64 words"),

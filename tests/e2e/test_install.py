@@ -70,7 +70,9 @@ def test_everything_is_in_its_place(prefix, header):
     installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
     assert installed == {
         "bin/holdfast", "include/holdfast.h", "lib/pkgconfig/holdfast.pc", "lib/libholdfast.a",
-        "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}"}
+        "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}",
+        "lib/systemd/system/holdfast.service", "share/man/man1/holdfast.1",
+        "share/bash-completion/completions/holdfast", "share/zsh/site-functions/_holdfast"}
 
 
 def test_the_installed_program_runs(prefix, header):

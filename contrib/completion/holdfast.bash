@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Completion of holdfast for bash. tests/e2e/test_packaging.py compares the lists with the program.
+
+_holdfast_subcommands='
+    serve call exec load bench top audit journal backup restore auth demo help version
+'
+_holdfast_commands='
+    SEATS.OPEN SEATS.RESERVE SEATS.CONFIRM SEATS.RELEASE SEATS.EXTEND SEATS.GET SEATS.ZONE
+    SEATS.USER QUOTA.LIMIT QUOTA.RESERVE QUOTA.REFUND QUOTA.COMMIT QUOTA.CANCEL QUOTA.SYNC
+    QUOTA.GET SEM.ACQUIRE SEM.QUEUE SEM.WAKE SEM.CONFIRM SEM.RELEASE SEM.PING SEM.CARD SEM.STATS
+    LOCK.TRY LOCK.UNLOCK LOCK.EXTEND LOCK.GET STOCK.LOAD STOCK.TAKE STOCK.SETTLE STOCK.GIVE
+    STOCK.GET STOCK.ADJUST ROOM.JOIN ROOM.POSITION ROOM.LEAVE ROOM.ADMIT ROOM.CHECK IDEM.BEGIN
+    IDEM.COMPLETE IDEM.ABORT
+'
+_holdfast_serve_flags='
+    --config --dir --memory --fsync --bind --resp-port --http-port --engine --ledger --auth-file
+    --tls-cert --tls-key --cors-origin --log-level --log-format --max-connections
+    --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
+    --slow-threshold --check-config
+'
+
+# _holdfast_words LIST...: offers what begins as the word at hand does.
+_holdfast_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$*" -- "$word")
+}
+
+_holdfast_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+
+_holdfast_commands_in_any_case() {
+    local list=$_holdfast_commands
+    [[ $word = *[a-z]* ]] && list=${list,,}
+    # shellcheck disable=SC2086
+    _holdfast_words $list "$@"
+}
+
+# The value of the flag before the word.
+_holdfast_value() {
+    case $1 in
+    --config | --auth-file | --tls-cert | --tls-key | --dir) _holdfast_files ;;
+    --fsync) _holdfast_words always everysec no ;;
+    --log-level) _holdfast_words debug info warning error ;;
+    --log-format) _holdfast_words text json ;;
+    --engine) _holdfast_words embedded ;;
+    --load) _holdfast_words reserve refuse cycle ;;
+    --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
+    --resp-port | --http-port | --cors-origin | --ledger | --max-* | --client-memory) ;;
+    --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
+    --semaphore | --lock) ;;
+    *) return 1 ;;
+    esac
+}
+
+_holdfast() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    if [ "$COMP_CWORD" = 1 ]; then
+        # shellcheck disable=SC2086
+        _holdfast_words $_holdfast_subcommands
+        return
+    fi
+    [[ $before = --* ]] && _holdfast_value "$before" && return
+    case ${COMP_WORDS[1]} in
+    serve)
+        # shellcheck disable=SC2086
+        _holdfast_words $_holdfast_serve_flags --help
+        ;;
+    call) _holdfast_commands_in_any_case --engine --json ;;
+    help) _holdfast_commands_in_any_case --markdown ;;
+    exec) _holdfast_words --semaphore --limit --lock -- ;;
+    bench) _holdfast_words --engine --seconds --threads --load ;;
+    auth)
+        case $COMP_CWORD in
+        3) _holdfast_words read write admin --password ;;
+        *) _holdfast_words --password ;;
+        esac
+        ;;
+    journal)
+        if [ "$COMP_CWORD" = 2 ]; then
+            _holdfast_words verify dump
+        elif [[ $word = -* ]]; then
+            _holdfast_words --from --json
+        else
+            _holdfast_files
+        fi
+        ;;
+    load | audit | backup | restore) _holdfast_files ;;
+    esac
+}
+
+complete -F _holdfast holdfast

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A session's socket: reads when the session can take more, sends what it has to say, and sees to
+ * it that nobody slow keeps others waiting. */
+#ifndef SERVER_CONNECTION_H
+#define SERVER_CONNECTION_H
+
+#include "net/tls.h"
+#include "server/session.h"
+
+#include <uv.h>
+
+struct loop;
+struct connection;
+
+/* Connections that may stay as they are only so long, the oldest first. */
+struct patience {
+    struct list connections;
+    int64_t limit_ms; /* 0: for ever */
+};
+
+struct connection {
+    struct session session;
+    struct loop *loop;
+    uv_poll_t poll;
+    int fd;
+    struct tls_session *tls; /* NULL: plain */
+
+    struct buffer in; /* what was read and not used yet */
+    size_t in_used;
+    size_t sent; /* of session.out */
+
+    int watching;    /* the events asked of the loop */
+    bool blocked;    /* the socket takes no more for now */
+    bool wants_read; /* … and TLS has to read before it can send */
+    bool at_end;     /* the client sends no more */
+    bool lingering;  /* all is said; waiting for the client to hang up */
+    bool ending, released;
+    unsigned holders; /* the loop's handle, the session */
+
+    struct patience *patience; /* which one it tries; NULL: none */
+    struct list patient;
+    uint64_t patient_ns;
+    uint64_t patient_answered; /* session.answered then */
+};
+
+/* Takes over an accepted socket. */
+void connection_begin(struct loop *loop, int fd, const struct front *front);
+
+/* Sends what may be sent; goes on with what was read before. The connection may be gone after. */
+void connection_send(struct connection *connection);
+void connection_resume(struct connection *connection);
+
+/* No more requests: what was asked is answered, then it ends. */
+void connection_drain(struct connection *connection);
+
+/* Ends it now. `heard`: as far as we know the client has taken all that was sent. */
+void connection_end(struct connection *connection, bool heard);
+
+/* server->release(). */
+void connection_release(struct session *session);
+
+static inline struct connection *connection_of(struct session *session)
+{
+    return LIST_ENTRY(session, struct connection, session);
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/json.h"
+
+#include "base/text.h"
+
+bool json_is_type(struct hf_bytes content_type)
+{
+    const char *end = content_type.size > 0 ? memchr(content_type.data, ';', content_type.size) : NULL;
+
+    if (end != NULL) {
+        content_type.size = (size_t)(end - content_type.data);
+    }
+    while (content_type.size > 0 && strchr(" \t", content_type.data[content_type.size - 1])) {
+        content_type.size--;
+    }
+    return text_is_word(content_type, "APPLICATION/JSON");
+}
+
+/* What is wrong with a body that is no JSON, in words of ours where the parser's own would only
+ * puzzle. */
+static enum hf_error syntax(const json_error_t *error, struct problem *problem)
+{
+    switch (json_error_code(error)) {
+    case json_error_out_of_memory:
+        return problem_set(problem, HF_BUSY, "out of memory");
+    case json_error_duplicate_key:
+        return problem_set(problem, HF_INVALID_ARGUMENT, "the body has a field twice: %.100s",
+                           error->text);
+    case json_error_numeric_overflow:
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "a number in the body is beyond all bounds: %.100s", error->text);
+    default:
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "the body is not JSON: line %d, column %d: %.100s", error->line,
+                           error->column, error->text);
+    }
+}
+
+static enum hf_error add(struct json_fields *fields, const char *name, const json_t *value,
+                         struct problem *problem)
+{
+    if (fields->count == JSON_FIELDS_MAX) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "the body has more than %d fields",
+                           JSON_FIELDS_MAX);
+    }
+    struct command_field *field = &fields->fields[fields->count++];
+    *field = (struct command_field){.name = hf_text(name)};
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        field->text = (struct hf_bytes){json_string_value(value), json_string_length(value)};
+        return HF_OK;
+    case JSON_INTEGER:
+        field->number = json_integer_value(value);
+        return HF_OK;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        field->number = json_is_true(value);
+        field->is_truth = true;
+        return HF_OK;
+    default:
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "%.64s must be a text, a whole number, true or false, not %s", name,
+                           json_is_real(value)    ? "a fraction"
+                           : json_is_null(value)  ? "null: leave it out"
+                           : json_is_array(value) ? "an array"
+                                                  : "an object");
+    }
+}
+
+enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct problem *problem)
+{
+    json_error_t error;
+    const char *name;
+    json_t *value;
+    enum hf_error code = HF_OK;
+
+    fields->root = NULL;
+    fields->count = 0;
+    if (body.size == 0) {
+        return HF_OK;
+    }
+    fields->root = json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (fields->root == NULL) {
+        return syntax(&error, problem);
+    }
+    if (!json_is_object(fields->root)) {
+        code = problem_set(problem, HF_INVALID_ARGUMENT, "the body is not a JSON object");
+    }
+    json_object_foreach(fields->root, name, value)
+    {
+        if (code == HF_OK) {
+            code = add(fields, name, value, problem);
+        }
+    }
+    if (code != HF_OK) {
+        json_release(fields);
+    }
+    return code;
+}
+
+void json_release(struct json_fields *fields)
+{
+    json_decref(fields->root);
+    fields->root = NULL;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/loop.h"
+
+#include "server/notify.h"
+#include "server/work.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TICK_MS 250
+#define LINGER_MS 2000
+/* A server whose disk failed goes on refusing so long, so that those who ask for its health see it
+ * before it is gone. */
+#define FAILED_MS 5000
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* Moves all of a list to another, empty one. */
+static void take_list(struct list *from, struct list *to)
+{
+    list_init(to);
+    if (!list_empty(from)) {
+        *to = *from;
+        to->next->prev = to->prev->next = to;
+        list_init(from);
+    }
+}
+
+/* Those who have to come again after this wait for the next turn, so that each gets its share. */
+static void resume_all(struct server *server)
+{
+    struct list resumed;
+
+    take_list(&server->resumed, &resumed);
+    while (!list_empty(&resumed)) {
+        struct session *session = LIST_ENTRY(resumed.next, struct session, resumed);
+        list_remove(&session->resumed);
+        session->is_resumed = false;
+        connection_resume(connection_of(session));
+    }
+}
+
+/* Sends what was committed. Somebody's end may be another one's answer: that is for the next
+ * commit. */
+static void send_all(struct server *server)
+{
+    struct list touched;
+
+    take_list(&server->touched, &touched);
+    while (!list_empty(&touched)) {
+        struct session *session = LIST_ENTRY(touched.next, struct session, touched);
+        list_remove(&session->touched);
+        session->is_touched = false;
+        connection_send(connection_of(session));
+    }
+}
+
+/* Closes those who have kept memory longest, until the rest fits. */
+static void evict(struct loop *loop)
+{
+    struct server *server = &loop->server;
+    struct list *slow = &loop->slow.connections;
+
+    while (server->memory.used > (size_t)server->options->client_memory_bytes &&
+           !list_empty(slow)) {
+        struct connection *connection = LIST_ENTRY(slow->next, struct connection, patient);
+        log_line(&server->log, LOG_WARNING,
+                 "%s: closed: clients keep %zu bytes waiting, at most %lld are allowed",
+                 connection->session.peer, server->memory.used,
+                 (long long)server->options->client_memory_bytes);
+        server->metrics.evicted++;
+        connection_end(connection, false);
+    }
+}
+
+static void on_engine_timer(uv_timer_t *timer)
+{
+    (void)timer; /* the turn that begins now does it */
+}
+
+/* Wakes the loop when something falls due. */
+static void set_engine_timer(struct loop *loop)
+{
+    int64_t idle_ms = loop->server.engine == NULL || loop->server.state == SERVER_FAILED
+                          ? -1
+                          : engine_idle_ms(loop->server.engine);
+
+    if (idle_ms < 0) {
+        if (loop->due_ms >= 0) {
+            uv_timer_stop(&loop->engine_timer);
+            loop->due_ms = -1;
+        }
+        return;
+    }
+    int64_t due_ms = (int64_t)uv_now(&loop->uv) + idle_ms;
+    if (!uv_is_active((uv_handle_t *)&loop->engine_timer) || llabs(due_ms - loop->due_ms) > 1) {
+        loop->due_ms = due_ms;
+        uv_timer_start(&loop->engine_timer, on_engine_timer, (uint64_t)idle_ms, 0);
+    }
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+    (void)idle; /* it only keeps the loop from waiting */
+}
+
+static void stop_if_done(struct loop *loop)
+{
+    if (loop->server.state == SERVER_DRAINING && list_empty(&loop->server.sessions)) {
+        uv_stop(&loop->uv);
+    }
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+void loop_end_within(struct loop *loop, int64_t ms)
+{
+    uv_timer_start(&loop->deadline, on_deadline, (uint64_t)ms, 0);
+}
+
+static void note_failure(struct loop *loop)
+{
+    if (loop->exit_code == SERVER_DONE) {
+        loop->exit_code = SERVER_DISK;
+        loop_end_within(loop, FAILED_MS);
+        notify_supervisor("STOPPING=1");
+    }
+}
+
+/* What was read was applied: put it on disk, then answer. */
+static void end_turn(struct loop *loop)
+{
+    struct server *server = &loop->server;
+
+    resume_all(server);
+    do {
+        server_commit(server);
+        send_all(server);
+        if (server->memory.used > (size_t)server->options->client_memory_bytes) {
+            evict(loop);
+        }
+    } while (!list_empty(&server->touched));
+    if (server->metrics.turn_kinds > 0) {
+        metrics_turn(&server->metrics, clock_nanoseconds() - server->turn_ns);
+    }
+    server->turn_ns = 0;
+    if (server->state == SERVER_FAILED) {
+        note_failure(loop);
+    }
+    if (list_empty(&server->resumed)) {
+        uv_idle_stop(&loop->idle);
+    } else {
+        uv_idle_start(&loop->idle, on_idle);
+    }
+    set_engine_timer(loop);
+    stop_if_done(loop);
+}
+
+/* Before the loop waits: what timers and finished work left to be said. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+    end_turn(prepare->data);
+}
+
+/* After it waited and all that was ready has been read. */
+static void on_check(uv_check_t *check)
+{
+    end_turn(check->data);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static void lose_patience(struct loop *loop, struct patience *patience, uint64_t now_ns)
+{
+    uint64_t limit_ns = (uint64_t)patience->limit_ms * 1000000;
+
+    while (patience->limit_ms > 0 && !list_empty(&patience->connections)) {
+        struct connection *connection =
+            LIST_ENTRY(patience->connections.next, struct connection, patient);
+        struct session *session = &connection->session;
+        if (now_ns - connection->patient_ns < limit_ns) {
+            return;
+        }
+        if (patience == &loop->slow) {
+            loop->server.metrics.timed_out++;
+            if (session->partial && !session->closing && !session->waits) {
+                session->front->timed_out(session); /* its last words */
+                session->closing = true;
+                session->partial = false;
+                session_touch(session);
+                connection->patient_ns = now_ns; /* a second time to take them */
+                list_remove(&connection->patient);
+                list_add_last(&patience->connections, &connection->patient);
+                continue;
+            }
+        }
+        connection_end(connection, patience != &loop->slow);
+    }
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+    uint64_t now_ns = clock_nanoseconds();
+
+    lose_patience(loop, &loop->slow, now_ns);
+    lose_patience(loop, &loop->quiet, now_ns);
+    lose_patience(loop, &loop->lingering, now_ns);
+    struct list *sessions = &loop->server.sessions;
+    for (struct list *node = sessions->next, *next; node != sessions; node = next) {
+        struct session *session = LIST_ENTRY(node, struct session, node);
+        next = node->next;
+        if (session->wants_ticks && !session->gone) {
+            session->front->tick(session);
+        }
+    }
+}
+
+/* ---- work on other threads ------------------------------------------------------------------- */
+
+static void run_work(uv_work_t *request)
+{
+    struct work *work = request->data;
+    work->run(work);
+}
+
+static void work_done(uv_work_t *request, int status)
+{
+    struct work *work = request->data;
+    (void)status;
+    work->done(work);
+}
+
+void work_begin(struct work *work, struct loop *loop, void (*run)(struct work *work),
+                void (*done)(struct work *work))
+{
+    work->run = run;
+    work->done = done;
+    if (loop == NULL) {
+        run(work);
+        done(work);
+        return;
+    }
+    work->request.data = work;
+    uv_queue_work(&loop->uv, &work->request, run_work, work_done);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+static void patience_init(struct patience *patience, int64_t limit_ms)
+{
+    list_init(&patience->connections);
+    patience->limit_ms = limit_ms;
+}
+
+void loop_init(struct loop *loop, const struct server_options *options)
+{
+    server_init(&loop->server, options);
+    loop->server.loop = loop;
+    loop->server.release = connection_release;
+    loop->due_ms = -1;
+    loop->listeners[0].fd = loop->listeners[1].fd = -1;
+    loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    patience_init(&loop->slow, options->request_timeout_ms);
+    patience_init(&loop->quiet, options->idle_timeout_ms);
+    patience_init(&loop->lingering, LINGER_MS);
+    uv_loop_init(&loop->uv);
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    uv_check_init(&loop->uv, &loop->check);
+    uv_idle_init(&loop->uv, &loop->idle);
+    uv_timer_init(&loop->uv, &loop->engine_timer);
+    uv_timer_init(&loop->uv, &loop->ticks);
+    uv_timer_init(&loop->uv, &loop->deadline);
+    loop->prepare.data = loop->check.data = loop->ticks.data = loop;
+    uv_prepare_start(&loop->prepare, on_prepare);
+    uv_check_start(&loop->check, on_check);
+    uv_timer_start(&loop->ticks, on_tick, TICK_MS, TICK_MS);
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+void loop_free(struct loop *loop)
+{
+    struct list *sessions = &loop->server.sessions;
+
+    listener_close(&loop->listeners[0]);
+    listener_close(&loop->listeners[1]);
+    for (struct list *node = sessions->next, *next; node != sessions; node = next) {
+        next = node->next;
+        struct session *session = LIST_ENTRY(node, struct session, node);
+        connection_end(connection_of(session), false);
+    }
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
+    uv_walk(&loop->uv, close_handle, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&loop->uv);
+    tls_free(loop->tls);
+    close(loop->spare_fd);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop: listening sockets, turns, timers and signals. */
+#ifndef SERVER_LOOP_H
+#define SERVER_LOOP_H
+
+#include "server/connection.h"
+#include "server/listener.h"
+#include "server/server.h"
+
+#define READ_SIZE ((size_t)64 << 10)
+
+struct loop {
+    struct server server;
+    uv_loop_t uv;
+    struct listener listeners[2];
+    uv_prepare_t prepare;
+    uv_check_t check;
+    uv_idle_t idle;          /* active while sessions can go on by themselves */
+    uv_timer_t engine_timer; /* when something falls due */
+    uv_timer_t ticks;
+    uv_timer_t deadline; /* of draining, or of a failed server */
+    uv_signal_t signals[3];
+    struct tls *tls; /* NULL: plain */
+    int spare_fd;    /* given up for a moment when descriptors run out */
+    int64_t due_ms;  /* what engine_timer is set to */
+    enum server_exit exit_code;
+
+    struct patience slow;      /* in the middle of a request or of taking an answer */
+    struct patience quiet;     /* HTTP, between two requests */
+    struct patience lingering; /* all is said */
+    char read_buffer[READ_SIZE];
+};
+
+void loop_init(struct loop *loop, const struct server_options *options);
+/* Ends all connections. */
+void loop_free(struct loop *loop);
+
+/* Whatever is still to be done then. */
+void loop_end_within(struct loop *loop, int64_t ms);
+
+#endif

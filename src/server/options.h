@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The settings of `holdfast serve`. They stand in one table (options.c), and each may come from a
+ * flag (--resp-port 0), the environment (HOLDFAST_RESP_PORT=0) or a file (resp-port = 0). A flag
+ * beats the environment, which beats the file, which beats the default. */
+#ifndef SERVER_OPTIONS_H
+#define SERVER_OPTIONS_H
+
+#include "base/buffer.h"
+#include "base/log.h"
+#include "command/command.h"
+
+/* Filled in by options_load(); a text is never empty, and NULL only where it says so. */
+struct server_options {
+    char *dir;                            /* where the data is kept; NULL with `memory` */
+    bool memory;                          /* keep nothing */
+    char *fsync;                          /* always, everysec or no */
+    char *bind;                           /* an address in digits */
+    int64_t resp_port, http_port;         /* 0: a free one */
+    char *engine;                         /* "embedded" */
+    char *ledger;                         /* NULL: this version has none */
+    char *auth_file, *tls_cert, *tls_key; /* NULL: none */
+    char *cors_origin;                    /* NULL: no page of another site may call */
+    enum log_level log_level;
+    bool log_json;
+    int64_t max_connections;
+    int64_t client_memory_bytes; /* all buffers of all clients */
+    int64_t request_timeout_ms;  /* from the first byte of a request to its last, and for a client
+                                  * to take its answer */
+    int64_t idle_timeout_ms;     /* of an HTTP connection between two requests; 0: for ever */
+    int64_t max_body_bytes;      /* of an HTTP request */
+    int64_t drain_timeout_ms;    /* how long a stopping server goes on answering */
+    int64_t slow_ms;             /* a command that takes longer goes to the slow log */
+    bool check_config;           /* check all that can be checked, and start nothing */
+
+    uint32_t given; /* which rows of the table were set by somebody, a bit each */
+};
+
+/* Reads the flags after argv[0], the environment and the file they name, and checks what has to fit
+ * together. On failure there is nothing to free. */
+enum hf_error options_load(struct server_options *options, int argc, char **argv,
+                           struct problem *problem);
+
+/* Takes over what a file called `name` says. `options` is all zeros, or was filled before; does no
+ * I/O, and leaves it to options_load() to see whether the settings fit together. What is in
+ * `options` is to be freed, also after a failure. */
+enum hf_error options_parse_file(struct server_options *options, const char *name,
+                                 struct hf_bytes text, struct problem *problem);
+
+void options_free(struct server_options *options);
+
+/* Each setting as a flag, with its help and default, two lines a setting. */
+void options_help(struct buffer *out);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every setting, and how its value is read. All values, the defaults too, are text that goes
+ * through setting_set(), so that they are read and checked in one way. */
+#include "server/options_table.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define KIB ((int64_t)1 << 10)
+#define MIB ((int64_t)1 << 20)
+#define GIB ((int64_t)1 << 30)
+#define SECOND_MS ((int64_t)1000)
+#define HOUR_MS (3600 * SECOND_MS)
+#define AT(member) offsetof(struct server_options, member)
+
+/* clang-format off */
+const struct setting setting_table[] = {
+    {"config", KIND_CONFIG, "FILE", NULL, 0, 0, 0,
+     "read settings from a file of lines such as: resp-port = 4653", FLAG | ENVIRONMENT},
+    {"dir", KIND_TEXT, "DIR", "./holdfast-data", 0, 0, AT(dir),
+     "keep the data in this directory", ANYWHERE},
+    {"memory", KIND_FLAG, NULL, NULL, 0, 0, AT(memory),
+     "keep the data in memory only; all is lost at the end", ANYWHERE},
+    {"fsync", KIND_CHOICE, "always|everysec|no", "always", 0, 0, AT(fsync),
+     "when what was answered is safe from a power cut: at once, a second later, "
+     "when the system pleases", ANYWHERE},
+    {"bind", KIND_TEXT, "ADDRESS", "127.0.0.1", 0, 0, AT(bind),
+     "listen on this address; one that other machines reach needs --auth-file", ANYWHERE},
+    {"resp-port", KIND_COUNT, "PORT", "4653", 0, 65535, AT(resp_port),
+     "the port for Redis clients; 0 takes a free one", ANYWHERE},
+    {"http-port", KIND_COUNT, "PORT", "4654", 0, 65535, AT(http_port),
+     "the port for HTTP; 0 takes a free one", ANYWHERE},
+    {"engine", KIND_TEXT, "ENGINE", "embedded", 0, 0, AT(engine),
+     "what keeps the counts; there is embedded, in this process", ANYWHERE},
+    {"ledger", KIND_TEXT, "URL", NULL, 0, 0, AT(ledger),
+     "reserved: this version has no ledger and refuses any value", ANYWHERE},
+    {"auth-file", KIND_TEXT, "FILE", NULL, 0, 0, AT(auth_file),
+     "let in only the users in this file; `holdfast auth` writes its lines", ANYWHERE},
+    {"tls-cert", KIND_TEXT, "FILE", NULL, 0, 0, AT(tls_cert),
+     "speak TLS on both ports, with this certificate and its chain in PEM", ANYWHERE},
+    {"tls-key", KIND_TEXT, "FILE", NULL, 0, 0, AT(tls_key),
+     "the private key of the certificate, in PEM, not encrypted", ANYWHERE},
+    {"cors-origin", KIND_TEXT, "ORIGIN", NULL, 0, 0, AT(cors_origin),
+     "let pages of this site call over HTTP, such as https://shop.example; * for all", ANYWHERE},
+    {"log-level", KIND_LEVEL, "debug|info|warning|error", "info", 0, 0, AT(log_level),
+     "say nothing below this on standard error", ANYWHERE},
+    {"log-format", KIND_FORMAT, "text|json", "text", 0, 0, AT(log_json),
+     "write log lines for people, or as a JSON object each", ANYWHERE},
+    {"max-connections", KIND_COUNT, "N", "10000", 1, 1000000, AT(max_connections),
+     "refuse more connections than this", ANYWHERE},
+    {"client-memory", KIND_SIZE, "SIZE", "32m", MIB, 1024 * GIB,
+     AT(client_memory_bytes), "memory for the buffers of all clients together", ANYWHERE},
+    {"request-timeout", KIND_DURATION, "TIME", "30s", 100, HOUR_MS, AT(request_timeout_ms),
+     "how long a request may take to arrive, and a client to take its answer", ANYWHERE},
+    {"http-idle-timeout", KIND_DURATION, "TIME", "75s", 0, 24 * HOUR_MS, AT(idle_timeout_ms),
+     "close an HTTP connection after so long without a request; 0 for never", ANYWHERE},
+    {"max-body", KIND_SIZE, "SIZE", "1088k", KIB, 64 * MIB, AT(max_body_bytes),
+     "the largest body of an HTTP request", ANYWHERE},
+    {"drain-timeout", KIND_DURATION, "TIME", "10s", 0, HOUR_MS, AT(drain_timeout_ms),
+     "how long a server that was told to stop goes on answering", ANYWHERE},
+    {"slow-threshold", KIND_DURATION, "TIME", "10ms", 0, HOUR_MS, AT(slow_ms),
+     "remember commands that took longer in the slow log", ANYWHERE},
+    {"check-config", KIND_FLAG, NULL, NULL, 0, 0, AT(check_config),
+     "check the settings and the files they name, and start nothing", FLAG},
+};
+/* clang-format on */
+
+#define COUNT (sizeof setting_table / sizeof setting_table[0])
+const size_t setting_count = COUNT;
+_Static_assert(COUNT <= 32, "a bit each in server_options.given");
+
+const struct setting *setting_find(struct hf_bytes name)
+{
+    for (size_t i = 0; i < COUNT; i++) {
+        if (text_equal(hf_text(setting_table[i].name), name)) {
+            return &setting_table[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t setting_bit(const struct setting *setting)
+{
+    return UINT32_C(1) << (setting - setting_table);
+}
+
+void setting_variable(const struct setting *setting, char out[SETTING_LABEL_SIZE])
+{
+    snprintf(out, SETTING_LABEL_SIZE, "HOLDFAST_%s", setting->name);
+    for (char *at = out; *at != '\0'; at++) {
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+struct unit {
+    const char *name;
+    int64_t factor;
+};
+
+static const struct unit counts[] = {{"", 1}};
+static const struct unit sizes[] = {{"g", GIB}, {"m", MIB}, {"k", KIB}, {" bytes", 1}};
+static const struct unit durations[] = {
+    {"h", HOUR_MS}, {"m", 60 * SECOND_MS}, {"s", SECOND_MS}, {"ms", 1}};
+
+/* In the largest unit that comes out even. */
+static void describe(char out[32], const struct unit *unit, int64_t number)
+{
+    while (unit->factor > 1 && (number == 0 || number % unit->factor != 0)) {
+        unit++;
+    }
+    snprintf(out, 32, "%lld%s", (long long)(number / unit->factor), number == 0 ? "" : unit->name);
+}
+
+static bool read_size(struct hf_bytes text, int64_t *bytes)
+{
+    int64_t factor = 1;
+
+    if (text.size > 0) {
+        switch (text.data[text.size - 1] | 0x20) {
+        case 'k':
+            factor = KIB;
+            break;
+        case 'm':
+            factor = MIB;
+            break;
+        case 'g':
+            factor = GIB;
+            break;
+        default:
+            break;
+        }
+    }
+    text.size -= factor > 1;
+    if (!text_to_integer(text, bytes)) {
+        return false;
+    }
+    if (__builtin_mul_overflow(*bytes, factor, bytes)) {
+        *bytes = INT64_MAX;
+    }
+    return true;
+}
+
+static enum hf_error set_number(int64_t *member, const struct setting *setting, const char *label,
+                                struct hf_bytes value, struct problem *problem)
+{
+    bool size = setting->kind == KIND_SIZE, duration = setting->kind == KIND_DURATION;
+    const struct unit *units = size ? sizes : duration ? durations : counts;
+    char min[32], max[32];
+    int64_t number;
+    bool read = size       ? read_size(value, &number)
+                : duration ? text_to_duration(value, SECOND_MS, &number)
+                           : text_to_integer(value, &number);
+
+    if (!read || number < setting->min || number > setting->max) {
+        describe(min, units, setting->min);
+        describe(max, units, setting->max);
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s \"%.*s\": must be %s from %s to %s",
+                           label, SHOWN(value),
+                           size       ? "a size such as 500k, 32m, 2g,"
+                           : duration ? "a time such as 500ms, 30s, 10m, 2h,"
+                                      : "a number",
+                           min, max);
+    }
+    *member = number;
+    return HF_OK;
+}
+
+/* Which of "a|b|c" it is; -1 if none. */
+static int choice(const char *choices, struct hf_bytes value)
+{
+    for (int i = 0;; i++) {
+        size_t size = strcspn(choices, "|");
+        if (text_equal((struct hf_bytes){choices, size}, value)) {
+            return i;
+        }
+        if (choices[size] == '\0') {
+            return -1;
+        }
+        choices += size + 1;
+    }
+}
+
+enum hf_error setting_set_text(char **member, struct hf_bytes value, struct problem *problem)
+{
+    char *copy = strndup(value.data, value.size);
+
+    if (copy == NULL) {
+        return problem_set(problem, HF_BUSY, "no memory for the settings");
+    }
+    free(*member);
+    *member = copy;
+    return HF_OK;
+}
+
+static enum hf_error set_choice(void *member, const struct setting *setting, const char *label,
+                                struct hf_bytes value, struct problem *problem)
+{
+    const char *choices =
+        setting->kind == KIND_FLAG ? "false|true|no|yes|off|on|0|1" : setting->value;
+    int index = choice(choices, value);
+
+    if (index < 0) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s \"%.*s\": must be one of %s", label,
+                           SHOWN(value), choices);
+    }
+    if (setting->kind == KIND_CHOICE) {
+        return setting_set_text(member, value, problem);
+    }
+    if (setting->kind == KIND_LEVEL) {
+        *(enum log_level *)member = (enum log_level)index;
+    } else {
+        *(bool *)member = index % 2 == 1;
+    }
+    return HF_OK;
+}
+
+/* `label` says where the value comes from: "--resp-port", "holdfast.conf:3: resp-port". */
+enum hf_error setting_set(struct server_options *options, const struct setting *setting,
+                          const char *label, struct hf_bytes value, struct problem *problem)
+{
+    void *member = (char *)options + setting->offset;
+
+    options->given |= setting_bit(setting);
+    if (value.size == 0) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "%s has no value", label);
+    }
+    switch (setting->kind) {
+    case KIND_CONFIG:
+        return HF_OK;
+    case KIND_TEXT:
+        return setting_set_text(member, value, problem);
+    case KIND_COUNT:
+    case KIND_SIZE:
+    case KIND_DURATION:
+        return set_number(member, setting, label, value, problem);
+    case KIND_CHOICE:
+    case KIND_FLAG:
+    case KIND_LEVEL:
+    case KIND_FORMAT:
+        break;
+    }
+    return set_choice(member, setting, label, value, problem);
+}
+
+void setting_free(struct server_options *options, const struct setting *setting)
+{
+    if (setting->kind == KIND_TEXT || setting->kind == KIND_CHOICE) {
+        char **member = (char **)((char *)options + setting->offset);
+        free(*member);
+        *member = NULL;
+    }
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * RESP: every command of the table by its name, and the server's own. */
+#include "server/resp_front.h"
+
+#include "server/resp_request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct resp_limits strangers = {
+    .words = 10, .word_bytes = 16 << 10, .request_bytes = 10 * (16 << 10) + 512};
+static const struct resp_limits clients = {.words = RESP_WORDS_MAX,
+                                           .word_bytes = RESPONSE_MAX + (64 << 10),
+                                           .request_bytes = RESPONSE_MAX + (256 << 10)};
+
+static bool open_front(struct session *session)
+{
+    struct resp_client *state = memory_zeroed(&session->server->memory, sizeof *state);
+
+    session->state = state;
+    if (state != NULL) {
+        state->version = 2;
+        state->since_ns = clock_nanoseconds();
+    }
+    return state != NULL;
+}
+
+static void close_front(struct session *session)
+{
+    memory_free(&session->server->memory, session->state, sizeof(struct resp_client));
+    session->state = NULL;
+}
+
+static void refuse(struct session *session, const struct problem *problem)
+{
+    problem_to_resp(problem, &session->out);
+}
+
+static void answer(struct session *session, const struct reply *reply)
+{
+    reply_to_resp(reply, session->spec, resp_client(session)->version, &session->out);
+}
+
+void resp_error(struct session *session, const char *format, ...)
+{
+    char text[MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at < ' ' || *at > '~' ? '?' : *at;
+    }
+    buffer_byte(&session->out, '-');
+    buffer_text(&session->out, text);
+    buffer_bytes(&session->out, "\r\n", 2);
+}
+
+static void run_own(struct session *session, const struct own_command *own, size_t count,
+                    const struct hf_bytes *words)
+{
+    uint64_t before = session->answered;
+
+    if (count - 1 < own->min || count - 1 > own->max) {
+        resp_error(session, "ERR wrong number of arguments for '%s' command", own->name);
+    } else if (own->open || session_allows(session, own->role)) {
+        own->run(session, count, words);
+    }
+    if (session->answered == before && !session->waits) {
+        session_answered(session);
+    }
+}
+
+static void carry_out(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    struct command command;
+    struct problem problem;
+
+    resp_client(session)->commands++;
+    const struct own_command *own = own_command_find(words[0]);
+    if (own != NULL) {
+        run_own(session, own, count, words);
+        return;
+    }
+    /* Strangers learn nothing, not even what is wrong with their request. */
+    if (session->server->auth != NULL && !session_allows(session, ROLE_READ)) {
+        return;
+    }
+    if (command_from_words(&command, count, words, &problem) != HF_OK) {
+        session_refuse(session, problem.code, "%s", problem.message);
+        return;
+    }
+    session_submit(session, &command);
+}
+
+static size_t feed(struct session *session, const char *data, size_t size)
+{
+    struct resp_request request;
+    size_t used = 0;
+
+    session->partial = false;
+    while (!session_stopped(session) && used < size) {
+        bool stranger = session->server->auth != NULL && session->who.role == ROLE_NONE;
+        switch (
+            resp_request(data + used, size - used, stranger ? &strangers : &clients, &request)) {
+        case RESP_INCOMPLETE:
+            session->partial = true;
+            return used;
+        case RESP_MALFORMED:
+            session->server->metrics.malformed++;
+            resp_error(session, "ERR %s", request.problem);
+            session_answered(session);
+            session->closing = true;
+            return size;
+        case RESP_REQUEST:
+            used += request.used;
+            if (request.count > 0) {
+                carry_out(session, request.count, request.words);
+            }
+            break;
+        }
+    }
+    return used;
+}
+
+static void authenticated(struct session *session, bool right)
+{
+    struct resp_client *state = resp_client(session);
+    int hello = state->hello;
+
+    state->hello = 0;
+    if (!right) {
+        resp_error(session, "WRONGPASS invalid username-password pair or user is disabled.");
+    } else if (hello != 0) {
+        state->version = hello;
+        resp_say_hello(session);
+    } else {
+        resp_simple(&session->out, "OK");
+    }
+    session_answered(session);
+}
+
+static void timed_out(struct session *session)
+{
+    resp_error(session, "ERR the request did not come to its end in time");
+}
+
+const struct front front_resp = {
+    .name = "resp",
+    .sorry = "-ERR max number of clients reached\r\n",
+    .open = open_front,
+    .close = close_front,
+    .feed = feed,
+    .answer = answer,
+    .refuse = refuse,
+    .authenticated = authenticated,
+    .timed_out = timed_out,
+};

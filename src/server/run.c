@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A server's life: it reads what its settings name, opens its ports and then its engine, reads users
+ * and certificate again on SIGHUP, and on SIGTERM answers what it has and goes. */
+#include "server/loop.h"
+#include "server/notify.h"
+#include "server/work.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* ---- opening the engine ---------------------------------------------------------------------- */
+
+struct opening {
+    struct work work;
+    struct loop *loop;
+    char url[4200];
+    struct engine *engine;
+    struct problem problem;
+};
+
+static void note_progress(void *context, int64_t done, int64_t total)
+{
+    struct server *server = context;
+
+    __atomic_store_n(&server->load_total, total, __ATOMIC_RELAXED);
+    __atomic_store_n(&server->loaded, done, __ATOMIC_RELAXED);
+}
+
+static void open_engine(struct work *work)
+{
+    struct opening *opening = (struct opening *)work;
+    struct server *server = &opening->loop->server;
+    struct engine_options options = {
+        .log = server->log, .progress = note_progress, .progress_context = server};
+
+    engine_open(opening->url, &options, &opening->engine, &opening->problem);
+}
+
+static void say_ready(struct loop *loop)
+{
+    printf("holdfast: ready resp=%s http=%s engine=%s\n", loop->listeners[0].name,
+           loop->listeners[1].name, loop->server.options->engine);
+    fflush(stdout);
+    notify_supervisor("READY=1");
+}
+
+static void engine_opened(struct work *work)
+{
+    struct opening *opening = (struct opening *)work;
+    struct loop *loop = opening->loop;
+
+    if (opening->engine != NULL) {
+        server_attach(&loop->server, opening->engine);
+        if (loop->server.state == SERVER_READY) {
+            say_ready(loop);
+        }
+    } else {
+        log_line(&loop->server.log, LOG_ERROR, "%s", opening->problem.message);
+        loop->exit_code = opening->problem.code == HF_IOERR ? SERVER_DISK : SERVER_USAGE;
+        uv_stop(&loop->uv);
+    }
+    free(opening);
+}
+
+static bool begin_opening(struct loop *loop)
+{
+    const struct server_options *options = loop->server.options;
+    struct opening *opening = calloc(1, sizeof *opening);
+
+    if (opening == NULL) {
+        return false;
+    }
+    opening->loop = loop;
+    if (options->memory) {
+        snprintf(opening->url, sizeof opening->url, "embedded:");
+    } else {
+        snprintf(opening->url, sizeof opening->url, "embedded:%s?fsync=%s", options->dir,
+                 options->fsync);
+    }
+    work_begin(&opening->work, loop, open_engine, engine_opened);
+    return true;
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void drain(struct loop *loop)
+{
+    struct server *server = &loop->server;
+
+    if (server->state == SERVER_DRAINING || server->state == SERVER_FAILED) {
+        return;
+    }
+    if (server->state == SERVER_LOADING) {
+        log_line(&server->log, LOG_INFO, "asked to stop while loading: nothing was changed");
+        exit(SERVER_DONE);
+    }
+    log_line(&server->log, LOG_INFO, "asked to stop: answering %zu clients", server->session_count);
+    notify_supervisor("STOPPING=1");
+    server->state = SERVER_DRAINING;
+    listener_close(&loop->listeners[0]);
+    listener_close(&loop->listeners[1]);
+    for (struct list *node = server->sessions.next, *next; node != &server->sessions; node = next) {
+        struct session *session = LIST_ENTRY(node, struct session, node);
+        next = node->next;
+        if (!session->gone) {
+            session_give_up(session);
+            connection_drain(connection_of(session));
+        }
+    }
+    loop_end_within(loop, server->options->drain_timeout_ms);
+}
+
+/* The new users count for those who are connected, too. */
+static bool reload_auth(struct server *server)
+{
+    struct problem problem;
+
+    if (server->options->auth_file == NULL) {
+        return true;
+    }
+    struct auth *auth = auth_load(server->options->auth_file, &problem);
+    if (auth == NULL) {
+        log_line(&server->log, LOG_ERROR, "users stay as they were: %s", problem.message);
+        return false;
+    }
+    auth_free(server->auth);
+    server->auth = auth;
+    for (struct list *node = server->sessions.next; node != &server->sessions; node = node->next) {
+        struct session *session = LIST_ENTRY(node, struct session, node);
+        if (session->who.role != ROLE_NONE && !auth_still(auth, &session->who)) {
+            session->who.role = ROLE_NONE;
+        }
+    }
+    return true;
+}
+
+static bool reload_tls(struct loop *loop)
+{
+    const struct server_options *options = loop->server.options;
+    struct problem problem;
+
+    if (options->tls_cert == NULL) {
+        return true;
+    }
+    struct tls *tls = tls_server(options->tls_cert, options->tls_key, &problem);
+    if (tls == NULL) {
+        log_line(&loop->server.log, LOG_ERROR, "the certificate stays as it was: %s",
+                 problem.message);
+        return false;
+    }
+    tls_free(loop->tls);
+    loop->tls = tls;
+    return true;
+}
+
+static void reload(struct loop *loop)
+{
+    notify_supervisor("RELOADING=1");
+    bool users = reload_auth(&loop->server), certificate = reload_tls(loop);
+    if (users && certificate) {
+        log_line(&loop->server.log, LOG_INFO, "users and certificate were read again");
+    }
+    notify_supervisor("READY=1");
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct loop *loop = handle->data;
+
+    if (number == SIGHUP) {
+        reload(loop);
+    } else {
+        drain(loop);
+    }
+}
+
+static void watch_signals(struct loop *loop)
+{
+    static const int signals[3] = {SIGTERM, SIGINT, SIGHUP};
+
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < 3; i++) {
+        uv_signal_init(&loop->uv, &loop->signals[i]);
+        loop->signals[i].data = loop;
+        uv_signal_start(&loop->signals[i], on_signal, signals[i]);
+    }
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+/* As many descriptors as there may be connections, and some for files. */
+static void raise_limits(struct loop *loop)
+{
+    const struct server_options *options = loop->server.options;
+    rlim_t wanted = (rlim_t)options->max_connections + 64;
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < wanted) {
+        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+        if (limit.rlim_cur < wanted) {
+            log_line(&loop->server.log, LOG_WARNING,
+                     "only %llu files may be open: fewer than %lld connections will be taken",
+                     (unsigned long long)limit.rlim_cur, (long long)options->max_connections);
+        }
+    }
+}
+
+/* Reads what the settings name, and opens the ports. */
+static bool prepare(struct loop *loop, struct problem *problem)
+{
+    const struct server_options *options = loop->server.options;
+
+    if (options->auth_file != NULL) {
+        loop->server.auth = auth_load(options->auth_file, problem);
+        if (loop->server.auth == NULL) {
+            return false;
+        }
+    }
+    if (options->tls_cert != NULL) {
+        loop->tls = tls_server(options->tls_cert, options->tls_key, problem);
+        if (loop->tls == NULL) {
+            return false;
+        }
+    }
+    if (options->check_config) {
+        return true;
+    }
+    raise_limits(loop);
+    return listener_open(&loop->listeners[0], loop, &front_resp, options->resp_port, problem) &&
+           listener_open(&loop->listeners[1], loop, &front_http, options->http_port, problem);
+}
+
+enum server_exit server_run(const struct server_options *options)
+{
+    struct problem problem = {.message = "out of memory"};
+    struct loop *loop = calloc(1, sizeof *loop);
+
+    if (loop == NULL) {
+        return SERVER_DISK;
+    }
+    setenv("UV_THREADPOOL_SIZE", "2", 0); /* hashing a password takes 16 MB */
+    loop_init(loop, options);
+    watch_signals(loop);
+    if (!prepare(loop, &problem) || (!options->check_config && !begin_opening(loop))) {
+        log_line(&loop->server.log, LOG_ERROR, "%s", problem.message);
+        loop->exit_code = SERVER_USAGE;
+    } else if (options->check_config) {
+        printf("holdfast: the settings are good\n");
+    } else {
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+    }
+    enum server_exit code = loop->exit_code;
+    loop_free(loop);
+    server_free(&loop->server);
+    free(loop);
+    return code;
+}

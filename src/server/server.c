@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/server.h"
+
+#include "base/check.h"
+
+void server_init(struct server *server, const struct server_options *options)
+{
+    *server = (struct server){.options = options, .state = SERVER_LOADING};
+    server->log = (struct log){.level = options->log_level, .json = options->log_json};
+    server->started_ns = clock_nanoseconds();
+    memory_init(&server->memory);
+    feed_init(&server->feed, &server->memory);
+    list_init(&server->sessions);
+    list_init(&server->touched);
+    list_init(&server->resumed);
+}
+
+void server_free(struct server *server)
+{
+    CHECK(list_empty(&server->sessions));
+    feed_free(&server->feed);
+    auth_free(server->auth);
+    engine_close(server->engine);
+    CHECK(server->memory.used == 0);
+}
+
+void server_attach(struct server *server, struct engine *engine)
+{
+    server->engine = engine;
+    engine_answer_early(engine);
+    if (server->state == SERVER_LOADING) {
+        server->state = SERVER_READY;
+    }
+}
+
+/* The batch did not get to disk: nobody may see what was answered in this turn. */
+static void fail(struct server *server, const char *why)
+{
+    log_line(&server->log, LOG_ERROR, "the data directory failed: %s; no command is taken any more",
+             why);
+    server->state = SERVER_FAILED;
+    for (struct list *node = server->touched.next; node != &server->touched; node = node->next) {
+        struct session *session = LIST_ENTRY(node, struct session, touched);
+        unsigned answers = session->answers;
+        struct problem problem;
+        problem_set(&problem, HF_IOERR,
+                    "the data directory failed; the next start decides whether it happened");
+        session->out.size = session->firm;
+        for (unsigned i = 0; i < answers; i++) {
+            session->front->refuse(session, &problem);
+        }
+    }
+}
+
+static void collect_events(struct server *server)
+{
+    struct event event;
+
+    while (engine_next_event(server->engine, &event)) {
+        feed_event(&server->feed, &event);
+    }
+}
+
+static void flush(struct server *server)
+{
+    uint64_t started_ns = clock_nanoseconds();
+
+    if (engine_flush_begin(server->engine)) {
+        engine_flush_work(server->engine);
+        engine_flush_end(server->engine);
+        latency_add(&server->metrics.flushes, clock_nanoseconds() - started_ns, 1);
+    }
+}
+
+void server_commit(struct server *server)
+{
+    if (server->engine != NULL && server->state != SERVER_FAILED) {
+        if (engine_idle_ms(server->engine) == 0) {
+            engine_turn(server->engine);
+        }
+        if (feed_wanted(&server->feed)) {
+            collect_events(server);
+            feed_turn(&server->feed, server->engine, clock_nanoseconds());
+        }
+        if (server->engine->durable) {
+            flush(server);
+            const char *why = engine_failure(server->engine);
+            if (why != NULL) {
+                fail(server, why);
+            }
+        }
+    }
+    for (struct list *node = server->touched.next; node != &server->touched; node = node->next) {
+        struct session *session = LIST_ENTRY(node, struct session, touched);
+        session->firm = session->out.size;
+        session->answers = 0;
+    }
+}

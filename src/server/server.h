@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The server: one thread, one loop, one engine. Each turn of the loop reads all that is ready and
+ * applies it, writes one batch to the journal and syncs it, and only then sends the answers.
+ *
+ * This header has what sessions and fronts share; it can be had without sockets and without a loop
+ * (server_init), which is how tests and fuzzers use it. */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "server/feed.h"
+#include "server/metrics.h"
+#include "server/options.h"
+#include "server/session.h"
+#include "server/slowlog.h"
+
+enum server_state {
+    SERVER_LOADING, /* the engine is being opened */
+    SERVER_READY,
+    SERVER_DRAINING, /* asked to stop: answers what it has */
+    SERVER_FAILED,   /* the disk failed: refuses everything, then ends */
+};
+
+struct http_shared;
+struct loop;
+
+struct server {
+    const struct server_options *options;
+    struct log log;
+    struct memory memory; /* of all that clients make us keep */
+    enum server_state state;
+    int64_t loaded, load_total; /* bytes, while loading */
+    struct engine *engine;      /* NULL until it is open */
+    struct auth *auth;          /* NULL: everybody may do everything */
+    struct metrics metrics;
+    struct slowlog slowlog;
+    struct feed feed;
+    struct http_shared *http; /* what HTTP sessions share; theirs to make and free */
+
+    struct list sessions;
+    size_t session_count;
+    uint64_t sessions_made;
+    uint64_t started_ns;
+    uint64_t turn_ns; /* when this turn began to read; 0: it has not */
+    uint64_t last_ns; /* when the last command was done */
+
+    struct list touched;   /* sessions with something to send */
+    struct list resumed;   /* sessions that can go on reading */
+    unsigned hashing;      /* passwords on their way */
+    uint64_t wrong_second; /* the second of the last wrong secret, and how many it saw */
+    unsigned wrong_secrets;
+
+    struct loop *loop; /* NULL: there is none, slow work is done at once */
+    /* A session that was `gone` can be freed now; not at once, it is still in use. */
+    void (*release)(struct session *session);
+};
+
+void server_init(struct server *server, const struct server_options *options);
+void server_free(struct server *server);
+
+/* The engine is there: commands are carried out from now on. */
+void server_attach(struct server *server, struct engine *engine);
+
+/* Ends a turn as far as the engine goes: what is due, one flush. After a failure every answer that
+ * was not on disk yet has become IOERR. Afterwards all of every `out` may be sent. */
+void server_commit(struct server *server);
+
+/* Exit codes of the program. */
+enum server_exit {
+    SERVER_DONE = 0,
+    SERVER_USAGE = 2, /* the settings are no good */
+    SERVER_DISK = 3,  /* the data directory cannot be used, or failed */
+};
+
+/* Serves until it is told to stop. */
+enum server_exit server_run(const struct server_options *options);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/session.h"
+
+#include "command/wire.h"
+#include "server/server.h"
+#include "server/work.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A client that has not taken so much is not answered further until it has. */
+#define OUT_MAX ((size_t)128 << 10)
+/* Of a client that asks for more than anybody needs, what it may not have learned of is given back
+ * by its heartbeat. */
+#define UNDO_MAX ((size_t)64 << 10)
+
+bool session_open(struct session *session, struct server *server, const struct front *front)
+{
+    *session = (struct session){.server = server, .front = front, .id = ++server->sessions_made};
+    buffer_init(&session->out, &server->memory);
+    buffer_init(&session->undo, &server->memory);
+    if (!front->open(session)) {
+        return false;
+    }
+    list_add_last(&server->sessions, &session->node);
+    server->session_count++;
+    return true;
+}
+
+void session_touch(struct session *session)
+{
+    if (!session->is_touched) {
+        session->is_touched = true;
+        list_add_last(&session->server->touched, &session->touched);
+    }
+}
+
+void session_answered(struct session *session)
+{
+    session->answers++;
+    session->answered++;
+    session_touch(session);
+}
+
+void session_resume(struct session *session)
+{
+    if (!session->is_resumed && !session->gone) {
+        session->is_resumed = true;
+        list_add_last(&session->server->resumed, &session->resumed);
+    }
+}
+
+bool session_stopped(const struct session *session)
+{
+    return session->waits || session->closing || session->gone || session->out.size > OUT_MAX;
+}
+
+size_t session_feed(struct session *session, const char *data, size_t size)
+{
+    struct server *server = session->server;
+
+    server->last_ns = clock_nanoseconds();
+    if (server->turn_ns == 0) {
+        server->turn_ns = server->last_ns;
+    }
+    return session->front->feed(session, data, size);
+}
+
+/* ---- what a client may never have learned of ------------------------------------------------- */
+
+/* Remembers how to take back what this command may hand out: the row's undo command, which has the
+ * same first arguments. */
+static void remember_undo(struct session *session, const struct command *command)
+{
+    struct command undo;
+    const struct command_spec *spec = command->spec->undo;
+
+    session->undo_last = session->undo.size;
+    if (session->undo.size > UNDO_MAX ||
+        command_from_struct(&undo, spec, &command->args, NULL) != HF_OK) {
+        return;
+    }
+    struct buffer encoded;
+    buffer_init(&encoded, &session->server->memory);
+    wire_encode(&undo, &encoded);
+    if (!encoded.failed && buffer_reserve(&session->undo, encoded.size + 10)) {
+        buffer_varint(&session->undo, encoded.size);
+        buffer_bytes(&session->undo, encoded.data, encoded.size);
+    }
+    buffer_free(&encoded);
+    session->undo.failed = false; /* then its heartbeat gives it back */
+}
+
+static void forget_last_undo(struct session *session)
+{
+    session->undo.size = session->undo_last;
+}
+
+static void ignore(void *context, const struct reply *reply)
+{
+    (void)context;
+    (void)reply;
+}
+
+/* Takes back all that stands from an offset on. */
+static void undo_from(struct session *session, size_t offset)
+{
+    struct server *server = session->server;
+    struct reader reader;
+
+    if (offset >= session->undo.size) {
+        return;
+    }
+    reader_init(&reader, session->undo.data + offset, session->undo.size - offset);
+    while (server->engine != NULL && reader_left(&reader) > 0) {
+        size_t size = reader_varint(&reader);
+        const uint8_t *bytes = reader_bytes(&reader, size);
+        struct command command;
+        struct wire_scratch scratch;
+        if (bytes == NULL || wire_decode(&command, (struct hf_bytes){(const char *)bytes, size},
+                                         &scratch, NULL) != HF_OK) {
+            break;
+        }
+        engine_submit(server->engine, &command, ignore, NULL);
+    }
+    session->undo.size = offset;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+void session_refuse(struct session *session, enum hf_error code, const char *format, ...)
+{
+    struct problem problem = {.code = code};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(problem.message, sizeof problem.message, format, args);
+    va_end(args);
+    session->front->refuse(session, &problem);
+    session_answered(session);
+}
+
+bool session_allows(struct session *session, enum role needed)
+{
+    if (session->server->auth == NULL || session->who.role >= needed) {
+        return true;
+    }
+    session->server->metrics.unauthorized++;
+    if (session->who.role == ROLE_NONE) {
+        session_refuse(session, HF_UNAUTHORIZED, "Authentication required.");
+    } else {
+        session_refuse(session, HF_FORBIDDEN, "%s has the role %s; this needs %s",
+                       session->who.name, role_name(session->who.role), role_name(needed));
+    }
+    return false;
+}
+
+/* Is the engine there to be asked? */
+static bool engine_serves(struct session *session)
+{
+    struct server *server = session->server;
+
+    switch (server->state) {
+    case SERVER_READY:
+    case SERVER_DRAINING:
+        return true;
+    case SERVER_LOADING:
+        session_refuse(session, HF_LOADING,
+                       "the data directory is being loaded: %lld of %lld bytes",
+                       (long long)server->loaded, (long long)server->load_total);
+        break;
+    case SERVER_FAILED:
+        session_refuse(session, HF_IOERR,
+                       "the data directory failed; the next start decides what was kept");
+        break;
+    }
+    return false;
+}
+
+/* The client left before its command was answered; now it is. */
+static void bury(struct session *session, const struct reply *reply)
+{
+    if (reply->code != HF_OK || !reply->granted) {
+        forget_last_undo(session);
+    }
+    session->server->release(session);
+}
+
+static void answered(void *context, const struct reply *reply)
+{
+    struct session *session = context;
+    struct server *server = session->server;
+    enum command_id id = command_id(session->spec);
+
+    session->waits = false;
+    if (session->submitting) {
+        metrics_done(&server->metrics, id, reply->code);
+    } else {
+        metrics_waited(&server->metrics, id, reply->code, clock_nanoseconds() - session->since_ns);
+    }
+    if (session->gone) {
+        bury(session, reply);
+        return;
+    }
+    if (session->spec->undo != NULL && !(reply->code == HF_OK && reply->granted)) {
+        forget_last_undo(session);
+    }
+    session->front->answer(session, reply);
+    session_answered(session);
+    if (!session->submitting) {
+        session_resume(session);
+    }
+}
+
+/* The same, and whoever listens to the feed is told. */
+static void answered_and_observed(void *context, const struct reply *reply)
+{
+    struct session *session = context;
+
+    /* What came of a command that waited, the engine's own events tell. */
+    if (session->submitting && session->spec->flags & COMMAND_WRITES && reply->code == HF_OK) {
+        feed_command(&session->server->feed, session->command, reply);
+    }
+    answered(session, reply);
+}
+
+void session_submit(struct session *session, struct command *command)
+{
+    struct server *server = session->server;
+    const struct command_spec *spec = command->spec;
+    enum role needed = spec->flags & COMMAND_WRITES ? ROLE_WRITE : ROLE_READ;
+
+    if (!session_allows(session, needed) || !engine_serves(session)) {
+        return;
+    }
+    if (spec->undo != NULL) {
+        remember_undo(session, command);
+    }
+    session->spec = spec;
+    session->command = command;
+    session->submitting = true;
+    session->waits = true;
+    engine_submit(server->engine, command,
+                  feed_wanted(&server->feed) ? answered_and_observed : answered, session);
+    session->submitting = false;
+    session->command = NULL;
+    uint64_t now_ns = clock_nanoseconds();
+    if (now_ns - server->last_ns > (uint64_t)server->options->slow_ms * 1000000) {
+        slowlog_add(&server->slowlog, command, session->peer, now_ns - server->last_ns);
+    }
+    server->last_ns = now_ns;
+    session->since_ns = now_ns;
+}
+
+/* ---- who it is ------------------------------------------------------------------------------- */
+
+/* Whoever watches the log should see an attack, and not have the disk filled by it. */
+#define WRONG_SECRETS_A_SECOND 10
+
+static void note_wrong_secret(struct session *session)
+{
+    struct server *server = session->server;
+    uint64_t second = clock_nanoseconds() / 1000000000;
+
+    server->metrics.unauthorized++;
+    if (second != server->wrong_second) {
+        server->wrong_second = second;
+        server->wrong_secrets = 0;
+    }
+    if (server->wrong_secrets++ < WRONG_SECRETS_A_SECOND) {
+        log_line(&server->log, LOG_WARNING, "%s: wrong secret", session->peer);
+    }
+}
+
+static void tell(struct session *session, bool right)
+{
+    if (!right) {
+        note_wrong_secret(session);
+    }
+    session->front->authenticated(session, right);
+    session_touch(session);
+}
+
+/* A password on its way to the thread that hashes it, and back. */
+struct password_work {
+    struct work work;
+    struct session *session;
+    struct auth_check check;
+};
+
+static void hash_password(struct work *work)
+{
+    auth_hash(&((struct password_work *)work)->check);
+}
+
+static void password_hashed(struct work *work)
+{
+    struct password_work *password = (struct password_work *)work;
+    struct session *session = password->session;
+    struct server *server = session->server;
+
+    session->waits = false;
+    server->hashing--;
+    if (session->gone) {
+        server->release(session);
+    } else {
+        bool right =
+            server->auth == NULL || auth_hashed(server->auth, &password->check, &session->who);
+        tell(session, right);
+        session_resume(session);
+    }
+    auth_forget(&password->check);
+    free(password);
+}
+
+/* So many passwords are hashed or wait for it at a time; each takes 16 MB. */
+#define HASHING_MAX 64
+
+static void authenticate_slowly(struct session *session, const struct auth_check *check)
+{
+    struct server *server = session->server;
+    struct password_work *password = NULL;
+
+    if (server->hashing < HASHING_MAX) {
+        password = malloc(sizeof *password);
+    }
+    if (password == NULL) {
+        session_refuse(session, HF_BUSY, "too many passwords to check; try again later");
+        return;
+    }
+    session->undo_last = session->undo.size; /* there is nothing to take back */
+    password->session = session;
+    password->check = *check;
+    session->waits = true;
+    server->hashing++;
+    work_begin(&password->work, server->loop, hash_password, password_hashed);
+}
+
+void session_authenticate(struct session *session, const struct hf_bytes *user,
+                          struct hf_bytes secret)
+{
+    struct auth *auth = session->server->auth;
+    struct auth_check check;
+
+    if (auth == NULL) {
+        tell(session, true); /* everybody may do everything */
+        return;
+    }
+    if (user == NULL) {
+        tell(session, auth_token(auth, secret, &session->who));
+        return;
+    }
+    switch (auth_password(auth, *user, secret, &session->who, &check)) {
+    case AUTH_RIGHT:
+        tell(session, true);
+        break;
+    case AUTH_WRONG:
+        tell(session, false);
+        break;
+    case AUTH_MUST_HASH:
+        authenticate_slowly(session, &check);
+        auth_forget(&check);
+        break;
+    }
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void leave_lists(struct session *session)
+{
+    if (session->is_touched) {
+        list_remove(&session->touched);
+        session->is_touched = false;
+    }
+    if (session->is_resumed) {
+        list_remove(&session->resumed);
+        session->is_resumed = false;
+    }
+}
+
+void session_free(struct session *session)
+{
+    leave_lists(session);
+    list_remove(&session->node);
+    session->server->session_count--;
+    buffer_free(&session->out);
+    buffer_free(&session->undo);
+}
+
+bool session_close(struct session *session, bool heard)
+{
+    bool waited = session->waits;
+
+    session->front->close(session);
+    leave_lists(session);
+    buffer_free(&session->out);
+    if (waited) {
+        session->gone = true;
+    }
+    if (waited || !heard) { /* this answers what waits, unless memory is short */
+        undo_from(session, heard ? session->undo_last : 0);
+    }
+    return !waited;
+}
+
+void session_give_up(struct session *session)
+{
+    if (session->waits) {
+        undo_from(session, session->undo_last);
+    }
+}
+
+void session_heard(struct session *session)
+{
+    if (!session->waits) {
+        buffer_clear(&session->undo);
+    }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One client's conversation, whatever protocol it speaks and whatever carries the bytes. Bytes go in
+ * (session_feed), answers pile up in `out` until the turn's changes are on disk, and the loop sends
+ * them. A session has at most one command that was not answered at once; until it is, nothing more
+ * is read, so that answers come in the order of the requests.
+ *
+ *     idle ──bytes──> reading ──a command that waits──> waiting ──its answer──> idle
+ *       └───────────────┴────────── closing ──all sent──> gone ────┘ (client left: undone)
+ */
+#ifndef SERVER_SESSION_H
+#define SERVER_SESSION_H
+
+#include "base/list.h"
+#include "command/reply.h"
+#include "server/auth.h"
+
+struct server;
+struct session;
+
+/* A protocol. */
+struct front {
+    const char *name;  /* "resp", "http" */
+    const char *sorry; /* all that is said to one client too many */
+
+    /* Makes session->state; false when there is no memory. */
+    bool (*open)(struct session *session);
+    /* Gives it back. Calls nothing else of the session. */
+    void (*close)(struct session *session);
+
+    /* Takes bytes and returns how many it used; the rest is offered again, with more behind it.
+     * Stops where session_stopped() says so. */
+    size_t (*feed)(struct session *session, const char *data, size_t size);
+
+    /* The reply to the command given to session_submit(), whose row is session->spec. */
+    void (*answer)(struct session *session, const struct reply *reply);
+    /* An answer that says what is wrong, in the place of the one that should have been. */
+    void (*refuse)(struct session *session, const struct problem *problem);
+    /* What session_authenticate() found. */
+    void (*authenticated)(struct session *session, bool right);
+
+    /* Nothing was heard for a while; close politely (a 408, say). */
+    void (*timed_out)(struct session *session);
+    /* A few times a second, if session->wants_ticks: streams look after themselves. May be NULL. */
+    void (*tick)(struct session *session);
+};
+
+extern const struct front front_resp;
+extern const struct front front_http;
+
+struct session {
+    struct server *server;
+    const struct front *front;
+    void *state; /* the front's own */
+    uint64_t id;
+    char peer[64]; /* "127.0.0.1:51234" */
+    struct identity who;
+
+    struct buffer out; /* answers not sent yet */
+    size_t firm;       /* so much of it shows nothing that could still be lost */
+    unsigned answers;  /* beyond that */
+    uint64_t answered; /* requests so far */
+
+    const struct command_spec *spec; /* of the command under way */
+    const struct command *command;   /* itself, while it is submitted */
+    bool submitting;                 /* inside session_submit() */
+    bool waits;                      /* for the answer to its command, or to who it is */
+    bool closing;                    /* no more requests; over when `out` is sent */
+    bool partial;                    /* in the middle of a request; the front says so */
+    bool wants_ticks;
+    bool gone; /* the client left while its command waits: freed with the answer */
+
+    uint64_t since_ns;  /* when the command that waits was given */
+    struct buffer undo; /* commands that take back what the client may never have learned of */
+    size_t undo_last;   /* where the last of them begins */
+
+    struct list node;    /* of server->sessions */
+    struct list touched; /* of server->touched, if is_touched */
+    struct list resumed; /* of server->resumed, if is_resumed */
+    bool is_touched, is_resumed;
+};
+
+/* Begins a conversation; false when there is no memory. */
+bool session_open(struct session *session, struct server *server, const struct front *front);
+
+/* The client is there no longer. `heard` says that it has taken every answer that was sent. What
+ * waits is taken out of its line, and what was granted but never heard of is given back. Returns
+ * true if the session can be freed; otherwise it is `gone`, and server->release() is called with it
+ * when it can be. */
+bool session_close(struct session *session, bool heard);
+void session_free(struct session *session);
+
+/* Takes what waits out of its line, which answers it. */
+void session_give_up(struct session *session);
+
+/* The client spoke again: it knows what it was answered so far. */
+void session_heard(struct session *session);
+
+/* Offers bytes; returns how many were used. */
+size_t session_feed(struct session *session, const char *data, size_t size);
+
+/* Must the front stop taking requests? Its command waits, it is closing, or its client takes
+ * answers more slowly than it asks. */
+bool session_stopped(const struct session *session);
+
+/* Carries a command out, if the client may. front->answer() or front->refuse() is called once, now
+ * or later. The command's texts are needed only during the call. */
+void session_submit(struct session *session, struct command *command);
+
+/* Answers with what is wrong: front->refuse(). */
+void session_refuse(struct session *session, enum hf_error code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* May this client do it? Refuses (UNAUTHORIZED, FORBIDDEN) and returns false otherwise. */
+bool session_allows(struct session *session, enum role needed);
+
+/* Finds out who it is, by user and password, or by a token (user NULL). front->authenticated() is
+ * called once, now or later; session->who is set if it is right. Or front->refuse(), if there are
+ * too many passwords to check. */
+void session_authenticate(struct session *session, const struct hf_bytes *user,
+                          struct hf_bytes secret);
+
+/* Lets a session go on this very turn: its front is fed again, even if there is nothing new. */
+void session_resume(struct session *session);
+
+/* An answer that no command of the table gave stands in `out`. */
+void session_answered(struct session *session);
+
+/* There is something in `out` that answers nothing: an event of a stream, a 100 Continue. */
+void session_touch(struct session *session);
+
+#endif

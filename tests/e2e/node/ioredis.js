@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The client called "ioredis": plain commands, a pipeline, errors, a wait that others are served in.
+// ioredis.js PORT
+'use strict';
+const assert = require('node:assert');
+const Redis = require('ioredis');
+
+async function main([port]) {
+  const client = new Redis({ host: '127.0.0.1', port: Number(port), connectionName: 'ioredis' });
+  const other = client.duplicate();
+  const event = 'ioredis';
+
+  assert.strictEqual(await client.ping(), 'PONG');
+  assert.deepStrictEqual(await client.call('SEATS.OPEN', event, 'floor', 10), [1, 10, 10]);
+  assert.deepStrictEqual(
+    await client.call('seats.reserve', event, 'floor', 'b', 'ann', 2, 4), [1, 8, 2]);
+  assert.strictEqual((await client.call('SEATS.CONFIRM', event, 'b'))[1], 'CONFIRMED');
+  assert.strictEqual(await client.call('LOCK.GET', event), null);
+  assert.strictEqual((await client.call('SEATS.ZONE', event, 'none'))[1], 'ZONE_NOT_FOUND');
+  await assert.rejects(client.call('NO.SUCH'), /ERR/);
+  assert.strictEqual(await client.client('GETNAME'), 'ioredis');
+
+  const pipeline = client.pipeline();
+  for (let i = 0; i < 1000; i++) pipeline.call('QUOTA.LIMIT', event, i);
+  const answers = await pipeline.exec();
+  assert.deepStrictEqual(answers.map(([error, answer]) => error || answer[2]),
+    [...Array(1000).keys()]);
+
+  await client.call('SEM.ACQUIRE', event, 'one', 1);
+  const waiting = other.call('SEM.ACQUIRE', event, 'two', 1, 'WAIT', 60000);
+  while ((await client.call('SEM.STATS', event)).at(-1) !== 1);
+  assert.strictEqual(await client.call('SEM.RELEASE', event, 'one'), 1);
+  assert.strictEqual((await waiting)[0], 1);
+
+  await client.quit();
+  other.disconnect();
+}
+
+main(process.argv.slice(2)).then(() => console.log('well'));

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two clients that programs in Node use, as npm has them, against the server."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from harness import run
+from server import Server
+
+HERE = Path(__file__).resolve().parent / "node"
+REGISTRY = ("registry.npmjs.org", 443)
+
+
+def registry_answers():
+    try:
+        socket.create_connection(REGISTRY, 10).close()
+        return True
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def scripts(build):
+    """The scripts next to their clients, which are installed once in a build directory."""
+    for program in ("node", "npm"):
+        if not shutil.which(program):
+            pytest.skip(f"there is no {program}")
+    place = build.path / "node-clients"
+    place.mkdir(exist_ok=True)
+    wanted = (HERE / "package.json").read_text()
+    if not (place / "installed").exists() or (place / "installed").read_text() != wanted:
+        shutil.copy(HERE / "package.json", place)
+        ended = run("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts",
+                    cwd=place)
+        if ended.code != 0 and not registry_answers():
+            pytest.skip(f"the registry {REGISTRY[0]} cannot be reached")
+        assert ended.code == 0, ended
+        (place / "installed").write_text(wanted)
+    for script in HERE.glob("*.js"):
+        shutil.copy(script, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server(memory=True) as one:
+        yield one
+
+
+@pytest.mark.parametrize("script", ["redis.js", "ioredis.js"])
+def test_a_client_of_node(scripts, server, script):
+    # Sanitizers are for our own program.
+    env = {name: "" for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
+    ended = run("node", scripts / script, server.resp_port, env=env)
+    assert (ended.code, ended.out) == (0, "well\n"), ended

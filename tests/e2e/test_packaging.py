@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The manual page, the completions and the unit of systemd say what the program says."""
+
+import re
+import shutil
+
+import pytest
+
+from harness import COMMANDS, ROOT, run
+
+BASH = ROOT / "contrib" / "completion" / "holdfast.bash"
+ZSH = ROOT / "contrib" / "completion" / "_holdfast"
+MANUAL = ROOT / "docs" / "man" / "holdfast.1"
+UNIT = ROOT / "contrib" / "holdfast.service"
+
+
+@pytest.fixture(scope="module")
+def subcommands(holdfast):
+    """All that `holdfast help` names."""
+    return set(re.findall(r"(?m)^    holdfast (\w+)", holdfast("help").out))
+
+
+def shell_list(path, name):
+    """The words of NAME='…' or NAME=(…), without the descriptions."""
+    body = re.search(rf"(?ms)^{name}=['(]\n(.*?)^[')]", path.read_text()).group(1)
+    return [word.split(":")[0] for word in re.findall(r"(?m)^    '([^']*)'|(\S+)", body)
+            for word in word if word]
+
+
+def complete(*words):
+    """What bash offers for the last of the words."""
+    script = (f". {BASH}; COMP_WORDS=(holdfast \"$@\"); COMP_CWORD=$#; _holdfast; "
+              "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    ended = run("bash", "-c", script, "bash", *words)
+    assert ended.code == 0 and ended.err == "", ended
+    return ended.lines
+
+
+@pytest.mark.parametrize("path, name", [(BASH, "_holdfast_commands"), (ZSH, "commands")])
+def test_completions_have_the_commands_of_the_table(path, name):
+    assert shell_list(path, name) == COMMANDS
+
+
+@pytest.mark.parametrize("path, name", [(BASH, "_holdfast_subcommands"), (ZSH, "subcommands")])
+def test_completions_have_the_subcommands_of_the_help(path, name, subcommands):
+    assert subcommands and subcommands <= set(shell_list(path, name))
+
+
+def test_bash_offers_subcommands_commands_flags_and_values():
+    assert complete("au") == ["audit", "auth"]
+    assert complete("call", "SEATS.RE") == ["SEATS.RESERVE", "SEATS.RELEASE"]
+    assert complete("help", "seats.re") == ["seats.reserve", "seats.release"]
+    assert complete("serve", "--resp") == ["--resp-port"]
+    assert complete("serve", "--memory", "--fsync", "") == ["always", "everysec", "no"]
+    assert complete("serve", "--resp-port", "") == [""]
+    assert complete("auth", "ann", "w") == ["write"]
+    assert complete("journal", "v") == ["verify"]
+
+
+def test_bash_completion_passes_its_linter():
+    if shutil.which("shellcheck") is None:
+        pytest.skip("no shellcheck")
+    ended = run("shellcheck", BASH)
+    assert ended.code == 0, ended
+
+
+def test_the_manual_page_has_every_subcommand(subcommands):
+    page = MANUAL.read_text()
+    for name in subcommands:
+        assert re.search(rf"(?m)^\.B {name}\b", page), name
+        assert f"\\fBholdfast {name}" in page
+
+
+def test_the_manual_page_can_be_set_without_a_complaint():
+    if shutil.which("groff") is None:
+        pytest.skip("no groff")
+    ended = run("groff", "-man", "-Tutf8", "-ww", MANUAL)
+    assert ended.code == 0 and ended.err == ""
+    assert "HOLDFAST(1)" in ended.out
+
+
+def test_systemd_understands_the_unit(build, tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze")
+    unit = tmp_path / "holdfast.service"
+    # Where the program will be is not known here; and the manual page is not installed.
+    text = UNIT.read_text().replace("ExecStart=holdfast ", f"ExecStart={build.program} ")
+    unit.write_text(re.sub("(?m)^Documentation=.*\n", "", text))
+    ended = run("systemd-analyze", "verify", unit)
+    assert ended.code == 0 and ended.err == "", ended
+    ended = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+    assert ended.code == 0, ended
+
+
+def test_auth_prints_a_line_and_tells_the_token_once(holdfast):
+    ended = holdfast("auth", "ann", "write")
+    assert ended.code == 0
+    assert re.fullmatch(r"ann write sha256:[0-9a-f]{64}\n", ended.out)
+    assert re.fullmatch(r"token: hf_[A-Za-z0-9_-]{43}\n", ended.err)
+
+
+def test_auth_takes_a_password_from_standard_input(holdfast):
+    ended = holdfast("auth", "--password", "ann", "admin", stdin="sesame\nmore\n")
+    assert ended.code == 0 and ended.err == ""
+    assert re.fullmatch(r"ann admin scrypt:16384:8:1:[0-9a-f]{32}:[0-9a-f]{64}\n", ended.out)
+    assert "sesame" not in ended.out
+
+
+@pytest.mark.parametrize("words, stdin, about", [
+    ([], "", "NAME read|write|admin"),
+    (["ann"], "", "NAME read|write|admin"),
+    (["ann", "read", "more"], "", "NAME read|write|admin"),
+    (["ann", "owner"], "", "'owner' is no role"),
+    (["a:b", "read"], "", "is no name"),
+    (["ann", "read", "--secret"], "", "--secret"),
+    (["ann", "read", "--password"], "", "no password"),
+    (["ann", "read", "--password"], "\n", "no password"),
+    (["ann", "read", "--password"], "x" * 513 + "\n", "no password"),
+    (["ann", "read", "--password"], "a\0b\n", "no password"),
+])
+def test_auth_says_what_it_does_not_understand(holdfast, words, stdin, about):
+    ended = holdfast("auth", *words, stdin=stdin)
+    assert ended.code == 2 and ended.out == ""
+    assert about in ended.err and len(ended.err.splitlines()) == 1

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Talking to a server byte by byte: RESP in both versions, HTTP in its simplest form."""
+
+import json
+import socket
+from pathlib import Path
+
+from harness import TIMEOUT_S
+from server import Connection, Error
+
+
+def encode(*words):
+    """A request as clients send it, an array of bulk strings."""
+    encoded = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(encoded) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded)
+
+
+class Client(Connection):
+    """A Connection that reads RESP3 as well, and can send whatever one likes."""
+
+    def send_raw(self, data):
+        self.socket.sendall(data)
+
+    def hello(self, version, *words):
+        return self.call("HELLO", version, *words)
+
+    def read(self):
+        kind = self.file.peek(1)[:1]
+        if kind not in (b"%", b"_"):
+            return super().read()
+        line = self.file.readline()
+        if kind == b"_":
+            return None
+        return {self.read(): self.read() for _ in range(int(line[1:]))}
+
+    def read_nothing_more(self):
+        """The server has said all and closes: what is left to read, which should be nothing."""
+        return self.file.read()
+
+    def reset(self):
+        """Closes so that the server gets an RST, as it does from a client that is killed."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self.close()
+
+
+class Answer:
+    """Of HTTP: status, headers in small letters, body."""
+
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def __repr__(self):
+        return f"{self.status} {self.headers} {self.body[:500]!r}"
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def code(self):
+        return self.json["error"]["code"]
+
+
+def request(method, path, body=None, headers=()):
+    """A request as bytes. A body that is no bytes is sent as JSON."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *headers]
+    if body is not None:
+        if not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            lines.append("Content-Type: application/json")
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
+
+
+class Http:
+    """One connection, kept open."""
+
+    def __init__(self, port, timeout=TIMEOUT_S, context=None):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, method, path, body=None, headers=()):
+        self.socket.sendall(request(method, path, body, headers))
+
+    def call(self, method, path, body=None, headers=()):
+        self.send(method, path, body, headers)
+        return self.read(method)
+
+    def read_head(self):
+        line = self.file.readline()
+        if not line:
+            raise ConnectionError("the server closed the connection")
+        version, status, _ = line.decode().split(" ", 2)
+        assert version == "HTTP/1.1", line
+        headers = {}
+        while (line := self.file.readline()) not in (b"\r\n", b""):
+            name, _, value = line.decode().partition(":")
+            headers[name.strip().lower()] = value.strip()
+        return int(status), headers
+
+    def read(self, method="GET"):
+        status, headers = self.read_head()
+        size = 0 if method == "HEAD" or status in (204, 304) else int(
+            headers.get("content-length", 0))
+        return Answer(status, headers, self.file.read(size))
+
+
+def http(port, method, path, body=None, headers=()):
+    """One request on a connection of its own."""
+    with Http(port) as connection:
+        return connection.call(method, path, body, headers)
+
+
+def resident_kb(pid):
+    """The memory of a process that is in use, VmRSS."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError(f"no VmRSS of {pid}")
+
+
+def fields(flat):
+    """A list of names and values as a dictionary; a map of RESP3 as it is."""
+    return flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2]))
+
+
+__all__ = ["Answer", "Client", "Error", "Http", "encode", "fields", "http", "request",
+           "resident_kb"]

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conversations without sockets: what goes in, what comes out, who is let in, and what becomes of
+ * those who leave. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/server.h"
+
+static struct server_options options;
+static struct server server;
+static struct session clients[3];
+static bool is_open[3];
+
+static void release(struct session *session)
+{
+    (void)session; /* freed by leave(), which notices `gone` */
+}
+
+static int setup(void **state)
+{
+    char *argv[] = {"serve", "--memory", NULL};
+    struct engine_options none = {.log = {LOG_ERROR}};
+    struct engine *engine;
+    struct problem problem;
+    (void)state;
+
+    assert_int_equal(options_load(&options, 2, argv, &problem), HF_OK);
+    server_init(&server, &options);
+    server.release = release;
+    assert_int_equal(engine_open("embedded:", &none, &engine, &problem), HF_OK);
+    server_attach(&server, engine);
+    for (int i = 0; i < 3; i++) {
+        is_open[i] = session_open(&clients[i], &server, &front_resp);
+        assert_true(is_open[i]);
+    }
+    return 0;
+}
+
+static void leave(int i, bool heard)
+{
+    session_close(&clients[i], heard);
+    session_free(&clients[i]);
+    is_open[i] = false;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        if (is_open[i]) {
+            leave(i, true);
+        }
+    }
+    server_free(&server);
+    options_free(&options);
+    return 0;
+}
+
+/* What a client has been answered, and forgets it. */
+static const char *heard_by(int i)
+{
+    static char text[4096];
+    struct session *session = &clients[i];
+
+    server_commit(&server);
+    snprintf(text, sizeof text, "%.*s", (int)session->out.size, session->out.data);
+    session->out.size = session->firm = 0;
+    return text;
+}
+
+static void say(int i, const char *text)
+{
+    session_heard(&clients[i]);
+    assert_int_equal(session_feed(&clients[i], text, strlen(text)), strlen(text));
+}
+
+#define ASSERT_SAYS(i, text, answer)                                                               \
+    do {                                                                                           \
+        say(i, text);                                                                              \
+        assert_string_equal(heard_by(i), answer);                                                  \
+    } while (0)
+
+static void commands_are_answered_in_order(void **state)
+{
+    (void)state;
+    ASSERT_SAYS(0, "PING\r\nSEATS.OPEN e z 5\r\nSEATS.RESERVE e z b u 2 4\r\nnonsense\r\n",
+                "+PONG\r\n*3\r\n:1\r\n:5\r\n:5\r\n*3\r\n:1\r\n:3\r\n:2\r\n"
+                "-ERR unknown command 'nonsense'\r\n");
+}
+
+static void after_hello_3_lists_of_fields_are_maps(void **state)
+{
+    (void)state;
+    say(0, "SEATS.OPEN e z 5\r\nHELLO 3\r\n");
+    heard_by(0);
+    ASSERT_SAYS(0, "SEATS.ZONE e z\r\nLOCK.GET r\r\n",
+                "%4\r\n$8\r\ncapacity\r\n:5\r\n$9\r\navailable\r\n:5\r\n$8\r\nreserved\r\n:0\r\n"
+                "$9\r\nconfirmed\r\n:0\r\n_\r\n");
+}
+
+static void while_a_command_waits_nothing_more_is_taken(void **state)
+{
+    const char *text = "SEM.ACQUIRE s b 1 WAIT 10000\r\nPING\r\n";
+    (void)state;
+
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    heard_by(0);
+    assert_int_equal(session_feed(&clients[1], text, strlen(text)), strlen(text) - 6);
+    assert_true(session_stopped(&clients[1]));
+    assert_string_equal(heard_by(1), "");
+    ASSERT_SAYS(0, "PING\r\nSEM.RELEASE s a\r\n", "+PONG\r\n:1\r\n");
+    assert_string_equal(heard_by(1), "*3\r\n:1\r\n:1\r\n:2\r\n");
+    assert_true(clients[1].is_resumed);
+}
+
+static void who_leaves_while_waiting_leaves_the_line(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    say(1, "SEM.ACQUIRE s b 1 WAIT 10000\r\n");
+    heard_by(0);
+    leave(1, true);
+    ASSERT_SAYS(0, "SEM.STATS s\r\n",
+                "*6\r\n$6\r\nin_use\r\n:1\r\n$3\r\nmax\r\n:1\r\n$7\r\nwaiting\r\n:0\r\n");
+}
+
+static void what_was_granted_but_not_heard_of_is_given_back(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    say(1, "SEM.ACQUIRE s b 1 WAIT 10000\r\n");
+    say(0, "SEM.RELEASE s a\r\n"); /* b has it now */
+    heard_by(0);
+    leave(1, false);
+    ASSERT_SAYS(0, "SEM.CARD s\r\n", ":0\r\n");
+}
+
+static void who_heard_of_it_keeps_it(void **state)
+{
+    (void)state;
+    say(1, "SEM.ACQUIRE s b 1\r\n");
+    leave(1, true);
+    ASSERT_SAYS(0, "SEM.CARD s\r\n", ":1\r\n");
+    say(2, "SEM.ACQUIRE t c 1\r\n");
+    say(2, "PING\r\n"); /* it spoke again, so it has read that */
+    leave(2, false);
+    ASSERT_SAYS(0, "SEM.CARD t\r\n", ":1\r\n");
+}
+
+static void a_slot_held_before_is_not_given_back_by_a_repetition(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    heard_by(0);
+    say(1, "SEM.ACQUIRE s a 1 WAIT 1000\r\n"); /* the same id: it holds the slot already */
+    leave(1, false);
+    ASSERT_SAYS(0, "SEM.CARD s\r\n", ":1\r\n");
+}
+
+static void giving_up_answers_what_waits(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    say(1, "SEM.ACQUIRE s b 1 WAIT 10000\r\n");
+    session_give_up(&clients[1]);
+    assert_string_equal(strtok((char *)(uintptr_t)heard_by(1), "\r"), "*3");
+    ASSERT_SAYS(0, "SEM.CARD s\r\n", "*3\r\n:1\r\n:1\r\n:1\r\n:1\r\n");
+}
+
+static void strangers_are_told_nothing(void **state)
+{
+    char line[AUTH_LINE_SIZE], token[AUTH_TOKEN_SIZE], text[128];
+    struct problem problem;
+    (void)state;
+
+    assert_int_equal(auth_line("ann", ROLE_READ, NULL, line, token, &problem), HF_OK);
+    server.auth = auth_parse("users", hf_text(line), &problem);
+    assert_non_null(server.auth);
+    ASSERT_SAYS(0, "SEATS.OPEN e\r\n", "-NOAUTH Authentication required.\r\n");
+    ASSERT_SAYS(0, "AUTH nonsense\r\n",
+                "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    snprintf(text, sizeof text, "AUTH %s\r\n", token);
+    ASSERT_SAYS(0, text, "+OK\r\n");
+    ASSERT_SAYS(0, "SEM.CARD s\r\n", ":0\r\n");
+    ASSERT_SAYS(0, "SEATS.OPEN e z 1\r\n", "-NOPERM ann has the role read; this needs write\r\n");
+    session_feed(&clients[0], "*11\r\n", 5);
+    assert_false(clients[0].closing);
+    say(1, "*11\r\n"); /* more than a stranger may send */
+    assert_true(clients[1].closing);
+}
+
+static void the_same_bytes_cut_anywhere_get_the_same_answers(void **state)
+{
+    const char *text = "*1\r\n$4\r\nPING\r\nSEATS.OPEN e z 5\r\n*2\r\n$8\r\nSEM.CARD\r\n$1\r\ns\r\n"
+                       "ECHO \"a b\"\r\nHELLO 3\r\nSEATS.ZONE e z\r\nbad \"\r\n";
+    char whole[4096];
+    size_t size = strlen(text);
+    (void)state;
+
+    session_feed(&clients[0], text, size);
+    snprintf(whole, sizeof whole, "%s", heard_by(0));
+    for (size_t cut = 0; cut < size; cut++) {
+        struct session session;
+        assert_true(session_open(&session, &server, &front_resp));
+        size_t used = session_feed(&session, text, cut);
+        session_feed(&session, text + used, size - used);
+        server_commit(&server);
+        /* All but the client's number in the answer to HELLO. */
+        assert_int_equal(session.out.size, strlen(whole) + (session.id > 9) + (session.id > 99));
+        session_close(&session, true);
+        session_free(&session);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        CASE(commands_are_answered_in_order),
+        CASE(after_hello_3_lists_of_fields_are_maps),
+        CASE(while_a_command_waits_nothing_more_is_taken),
+        CASE(who_leaves_while_waiting_leaves_the_line),
+        CASE(what_was_granted_but_not_heard_of_is_given_back),
+        CASE(who_heard_of_it_keeps_it),
+        CASE(a_slot_held_before_is_not_given_back_by_a_repetition),
+        CASE(giving_up_answers_what_waits),
+        CASE(strangers_are_told_nothing),
+        CASE(the_same_bytes_cut_anywhere_get_the_same_answers),
+#undef CASE
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
