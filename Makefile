@@ -26,7 +26,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench build clean docs format help install lint model run sanitized sim test with-tests
+.PHONY: bench bench-server build clean docs format help install lint model run sanitized sim test with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -52,6 +52,12 @@ bench: ## measure what it costs
 	@build/bench/core
 	@build/bench/durable build/durable
 	@build/holdfast bench
+	@bench/server.py --build build
+
+bench-server: ## measure the server beside Redis and nginx, on the same machine in the same run
+	@tools/install-packages build bench
+	@$(MAKE) --no-print-directory build
+	@bench/server.py --build build $(BENCH_FLAGS)
 
 model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@tools/install-packages build test
@@ -85,7 +91,7 @@ clean: ## remove all that was built
 	@rm -rf build build-asan
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The plain build with its tests, which `make build` leaves out where cmocka is not installed.
 with-tests:

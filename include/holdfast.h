@@ -150,8 +150,8 @@ typedef struct hf_handle hf_handle;
  * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in
  * use, damaged or cannot be written; nothing was changed), ENGINE_DOWN (no server there),
  * UNAUTHORIZED or BUSY, and *handle is NULL. A handle whose disk failed answers IOERR from then on:
- * close it, and open it again to recover. One of a server that was away answers ENGINE_DOWN, and
- * goes on by itself when the server is back. */
+ * close it, and open it again to recover. One of a server that is away answers ENGINE_DOWN, of one
+ * that reads its data directory LOADING, and goes on by itself when the server is ready. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have

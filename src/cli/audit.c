@@ -60,13 +60,6 @@ static int audit_directory(const char *path)
                          : cli_usage("%s: not enough memory for the audit", path);
 }
 
-/* The URL without what must not be shown. */
-static const char *shown(const char *url)
-{
-    const char *at = strrchr(url, '@');
-    return at != NULL ? at + 1 : url;
-}
-
 static int audit_server(const char *url)
 {
     hf_handle *handle;
@@ -78,7 +71,7 @@ static int audit_server(const char *url)
         code = hf_info(handle, &info);
     }
     if (code == HF_OK) {
-        print_info(shown(url), &info);
+        print_info(cli_url_shown(url), &info);
         code = hf_audit(handle, print_finding, NULL, &findings);
     }
     int result = code == HF_OK ? print_result(findings) : cli_failed(code);

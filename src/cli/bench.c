@@ -115,7 +115,7 @@ static int work(struct bench *bench, const struct bench_way *way, char *workers,
         code = way->prepare(worker, prepared) ? EXIT_DONE : cli_usage("%s", worker->failed);
     }
     if (code == EXIT_DONE) {
-        printf("%s on %s\n", load_names[bench->load], bench->url);
+        printf("%s on %s\n", load_names[bench->load], cli_url_shown(bench->url));
     }
     for (; code == EXIT_DONE && started < bench->threads; started++) {
         struct bench_worker *worker = worker_at(way, workers, started);
@@ -138,7 +138,7 @@ static int work(struct bench *bench, const struct bench_way *way, char *workers,
 }
 
 /* Makes the zone, in an event that nobody has used. */
-static bool open_zone(struct bench *bench)
+static enum hf_error open_zone(struct bench *bench)
 {
     struct random random;
     uint32_t number;
@@ -149,19 +149,23 @@ static bool open_zone(struct bench *bench)
     struct hf_seats_open_args open = {.event = hf_text(bench->event),
                                       .zone = HF_TEXT(BENCH_ZONE),
                                       .capacity = bench->load == BENCH_REFUSE ? 0 : HF_INTEGER_MAX};
-    return hf_seats_open(bench->handle, &open, NULL) == HF_OK;
+    return hf_seats_open(bench->handle, &open, NULL);
 }
 
 static int run(struct bench *bench, const struct bench_way *way)
 {
     struct bench_worker *sum = calloc(1, sizeof *sum);
     char *workers = calloc((size_t)bench->threads, way->worker_size);
+    enum hf_error opened = hf_open(bench->url, &bench->handle);
     int code;
 
+    if (opened == HF_OK) {
+        opened = open_zone(bench);
+    }
     if (sum == NULL || workers == NULL) {
         code = cli_usage("out of memory");
-    } else if (hf_open(bench->url, &bench->handle) != HF_OK || !open_zone(bench)) {
-        code = cli_usage("%s", hf_last_message());
+    } else if (opened != HF_OK) {
+        code = cli_failed(opened);
     } else {
         code = work(bench, way, workers, sum);
     }

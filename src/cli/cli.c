@@ -28,10 +28,16 @@ const char *cli_server_url(void)
     return url != NULL && url[0] != '\0' ? url : "holdfast://127.0.0.1:4653";
 }
 
+const char *cli_url_shown(const char *url)
+{
+    const char *at = strstr(url, "://") != NULL ? strrchr(url, '@') : NULL;
+    return at != NULL ? at + 1 : url;
+}
+
 int cli_failed(enum hf_error code)
 {
     cli_usage("%s", hf_last_message());
-    return code == HF_ENGINE_DOWN                            ? EXIT_UNAVAILABLE
+    return code == HF_ENGINE_DOWN || code == HF_LOADING      ? EXIT_UNAVAILABLE
            : code == HF_UNAUTHORIZED || code == HF_FORBIDDEN ? EXIT_DENIED
            : code == HF_INVALID_ARGUMENT || code == HF_IOERR ? EXIT_USAGE
                                                              : EXIT_REFUSED;

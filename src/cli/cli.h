@@ -32,14 +32,14 @@ int cli_restore(int argc, char **argv);
 int cli_serve(int argc, char **argv);
 int cli_top(int argc, char **argv);
 
-/* Where a server is looked for if nothing else is said. */
-#define CLI_SERVER_DEFAULT "holdfast://127.0.0.1:4653"
-
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Where the server is, unless something else is said: $HOLDFAST_URL, or port 4653 of this machine. */
 const char *cli_server_url(void);
+
+/* The URL without a user and a secret that may stand in it. */
+const char *cli_url_shown(const char *url);
 
 /* What hf_open() or a call had to say, on standard error, and the exit code that goes with it. */
 int cli_failed(enum hf_error code);

@@ -210,10 +210,10 @@ static int64_t now_ms(void)
     return (int64_t)(clock_nanoseconds() / 1000000);
 }
 
-/* Is it only that the server is away? Asking again with the same id is safe. */
+/* Is it only that the server is away, or about to be? Asking again with the same id is safe. */
 static bool is_away(enum hf_error code)
 {
-    return code == HF_ENGINE_DOWN ||
+    return code == HF_ENGINE_DOWN || code == HF_LOADING || code == HF_BUSY || code == HF_IOERR ||
            (code == HF_TIMEOUT && strncmp(hf_last_message(), "outcome unknown:", 16) == 0);
 }
 

@@ -9,7 +9,8 @@
  *     product,quantity,shards,watermark,policy   STOCK.LOAD, of which the last three may be left out
  *
  * All lines are checked before the first is sent. Exit code: 0 if all succeeded, 1 if one was
- * refused, 2 if the file is bad and nothing was sent, 3 if the data directory failed. */
+ * refused, 2 if the file is bad and nothing was sent, 3 if the data directory failed, 69 if there is
+ * no server and 77 if it does not let us in. */
 #include "cli/load.h"
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/directory.h"
 #include "command/help.h"
+#include "library/handle.h"
 #include "library/remote_url.h"
 
 #include <errno.h>
@@ -331,7 +333,8 @@ static void summarize(const struct load *load, double seconds)
 
     cli_live_end();
     with_commas(done, load->answered - load->refused);
-    printf("%s %ss in %.1f s, %s refused", done, noun(load->spec), seconds,
+    printf("%s %s%s in %.1f s, %s refused", done, noun(load->spec),
+           load->answered - load->refused == 1 ? "" : "s", seconds,
            with_commas(refused, load->refused));
     if (load->answered < load->lines) {
         printf(", %s not answered or not sent", with_commas(left, load->lines - load->answered));
@@ -352,7 +355,7 @@ static int run(struct load *load, const char *url)
     bool begun = remote_url_is(url) ? load_to_server(load, url, &problem)
                                     : load_to_engine(load, url, &problem);
     if (!begun) {
-        return cli_usage("%s", problem.message);
+        return cli_failed(handle_fail(&problem));
     }
     summarize(load, (double)(clock_nanoseconds() - start) / 1e9);
     return load->exit_code;
@@ -363,7 +366,7 @@ int cli_load(int argc, char **argv)
     static const struct option options[] = {{"url", required_argument, NULL, 'u'},
                                             {"engine", required_argument, NULL, 'u'},
                                             {NULL, 0, NULL, 0}};
-    const char *url = CLI_SERVER_DEFAULT;
+    const char *url = cli_server_url();
     struct memory memory;
     struct buffer text;
     int option, code = EXIT_USAGE;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "library/handle.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -109,7 +110,7 @@ static int show_once(struct top *top)
     struct top_view view;
 
     if (look(top, &view, &problem) != HF_OK) {
-        return cli_usage("%s", problem.message);
+        return cli_failed(handle_fail(&problem));
     }
     top_screen(&view, SIZE_MAX, SIZE_MAX, &top->text);
     fwrite(top->text.data, 1, top->text.size, stdout);
@@ -200,11 +201,11 @@ static int run(struct top *top, const char *url, bool once)
     struct problem problem;
 
     if (!remote_url_is(url)) {
-        return cli_usage("top: %s: must be a server's URL, such as " CLI_SERVER_DEFAULT, url);
+        return cli_usage("top: %s: must be a server's URL, such as holdfast://127.0.0.1:4653", url);
     }
     if (remote_url_read(url, &parts, &problem) != HF_OK ||
         remote_open(url, &top->remote, &problem) != HF_OK) {
-        return cli_usage("%s", problem.message);
+        return cli_failed(handle_fail(&problem));
     }
     snprintf(top->where, sizeof top->where, "%s:%u", parts.host, parts.port);
     explicit_bzero(&parts, sizeof parts);
@@ -223,7 +224,7 @@ int cli_top(int argc, char **argv)
                                             {"interval", required_argument, NULL, 'i'},
                                             {"once", no_argument, NULL, 'o'},
                                             {NULL, 0, NULL, 0}};
-    const char *url = CLI_SERVER_DEFAULT;
+    const char *url = cli_server_url();
     int64_t interval_ms = 1000;
     bool once = false;
     int option;

@@ -21,13 +21,20 @@ static double seconds(const struct top_view *view)
     return apart > 0.001 ? apart : 0.001;
 }
 
-static const char *count_text(char out[16], double number)
+/* A rate: small ones are not rounded to nothing. */
+static const char *rate_text(char out[16], double number)
 {
     if (number > 0 && number < 9.95) {
         snprintf(out, 16, "%.1f", number);
     } else {
         cli_count(out, number);
     }
+    return out;
+}
+
+static const char *total_text(char out[16], double number)
+{
+    cli_count(out, number);
     return out;
 }
 
@@ -101,8 +108,8 @@ static void head_lines(const struct top_view *view, struct buffer *out)
                   view->where, now->state, now->engine, now->fsync, uptime_text(up, now->uptime_s));
     buffer_format(out,
                   "  holds %s   in line %s   expired %s   connections %.0f, of which %.0f wait\n",
-                  count_text(a, now->holds), count_text(b, now->waiting),
-                  count_text(c, now->expired), now->connections, now->waiting_connections);
+                  total_text(a, now->holds), total_text(b, now->waiting),
+                  total_text(c, now->expired), now->connections, now->waiting_connections);
     buffer_format(out, "  state %s   process %s   processor %.0f %%   in %s/s   out %s/s\n",
                   bytes_text(a, now->state_bytes), bytes_text(b, now->resident_bytes),
                   100 * (now->cpu_s - before->cpu_s) / apart,
@@ -118,14 +125,14 @@ static void total_lines(const struct top_view *view, struct buffer *out)
 
     sum_up(view, rates, &latency);
     buffer_format(out, "  commands %s/s   granted %s/s   refused %s/s   p50 %s",
-                  count_text(a, rates[0] + rates[1]), count_text(b, rates[0]),
-                  count_text(c, rates[1]), quantile_text(d, &latency, 0.5));
+                  rate_text(a, rates[0] + rates[1]), rate_text(b, rates[0]), rate_text(c, rates[1]),
+                  quantile_text(d, &latency, 0.5));
     buffer_format(out, "   p99 %s\n", quantile_text(a, &latency, 0.99));
     sample_add_latency(&flushes, &view->now->flushes, &view->before->flushes);
     if (sample_quantile(&flushes, 0.5) >= 0) {
         double count = flushes.below[flushes.count - 1];
         buffer_format(out, "  flushes %s/s   p50 %s   p99 %s\n",
-                      count_text(a, count / seconds(view)), quantile_text(b, &flushes, 0.5),
+                      rate_text(a, count / seconds(view)), quantile_text(b, &flushes, 0.5),
                       quantile_text(c, &flushes, 0.99));
     }
 }
@@ -143,8 +150,8 @@ static void outcome_lines(const struct top_view *view, size_t command, struct bu
     for (size_t code = 0; code < HF_ERROR_COUNT; code++) {
         if (view->now->outcomes[command][code] > 0) {
             buffer_format(out, "    %-24s %9s %9s\n", hf_error_name((enum hf_error)code),
-                          count_text(rate, outcome_per_s(view, command, code)),
-                          count_text(total, view->now->outcomes[command][code]));
+                          rate_text(rate, outcome_per_s(view, command, code)),
+                          total_text(total, view->now->outcomes[command][code]));
         }
     }
 }
@@ -156,8 +163,8 @@ static void command_lines(const struct top_view *view, size_t command, struct bu
 
     sample_add_latency(&latency, &view->now->latencies[command], &view->before->latencies[command]);
     buffer_format(out, "  %-26s %9s %9s %9s %9s\n", command_table[command].name,
-                  count_text(rate, answers_per_s(view, command)),
-                  count_text(total, sample_answers(view->now, command)),
+                  rate_text(rate, answers_per_s(view, command)),
+                  total_text(total, sample_answers(view->now, command)),
                   quantile_text(p50, &latency, 0.5), quantile_text(p99, &latency, 0.99));
     outcome_lines(view, command, out);
 }
@@ -236,9 +243,8 @@ void top_line(const struct top_view *view, struct buffer *out)
 
     sum_up(view, rates, &latency);
     buffer_format(out, "%s  %s granted/s  %s refused/s  p50 %s", view->now->state,
-                  count_text(a, rates[0]), count_text(b, rates[1]),
-                  quantile_text(c, &latency, 0.5));
+                  rate_text(a, rates[0]), rate_text(b, rates[1]), quantile_text(c, &latency, 0.5));
     buffer_format(out, "  p99 %s  %s holds  %.0f connections  %s\n",
-                  quantile_text(a, &latency, 0.99), count_text(b, view->now->holds),
+                  quantile_text(a, &latency, 0.99), total_text(b, view->now->holds),
                   view->now->connections, bytes_text(d, view->now->resident_bytes));
 }

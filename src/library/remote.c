@@ -254,13 +254,13 @@ static void init_pool(struct remote *remote)
     list_init(&remote->idle);
 }
 
-/* Is it there, is it one of ours, and does it let us in? */
+/* Is it there, is it one of ours, and does it let us in? One that is still loading is. */
 static enum hf_error greet(struct remote *remote, struct problem *problem)
 {
     struct problem status = {.code = HF_OK};
     enum hf_error code = remote_ask(remote, "PING", 0, connection_read_status, &status, problem);
 
-    if (code == HF_OK && status.code != HF_OK) {
+    if (code == HF_OK && status.code != HF_OK && status.code != HF_LOADING) {
         *problem = status;
         code = status.code;
     }

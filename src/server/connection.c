@@ -38,7 +38,10 @@ static struct patience *tries(struct connection *connection)
     if (has_unsent(connection)) {
         return &loop->slow;
     }
-    if (session->waits || session->wants_ticks) {
+    if (session->waits) {
+        return connection->in.size > 0 ? &loop->crowding : NULL;
+    }
+    if (session->wants_ticks) {
         return NULL;
     }
     if (session->partial || (stranger && session->front == &front_resp)) {
@@ -64,6 +67,16 @@ static void update_patience(struct connection *connection)
         connection->patient_answered = connection->session.answered;
         list_add_last(&wanted->connections, &connection->patient);
     }
+}
+
+/* Clients keep more memory than they may. The end of this turn sends what it can and closes some of
+ * them, and nothing is read until then. */
+static bool is_full(const struct loop *loop)
+{
+    const struct server *server = &loop->server;
+
+    return server->memory.used > (size_t)server->options->client_memory_bytes &&
+           !(list_empty(&loop->slow.connections) && list_empty(&server->touched));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -324,6 +337,16 @@ static void receive_end(struct connection *connection)
     }
 }
 
+/* After taking requests. What was answered is sent at the end of the turn, and most often in full:
+ * only then is it worth telling the loop, which is not free. */
+static void settle(struct connection *connection)
+{
+    if (connection->fd >= 0 && !connection->session.is_touched) {
+        update_patience(connection);
+        watch(connection);
+    }
+}
+
 static void receive(struct connection *connection)
 {
     do {
@@ -339,16 +362,17 @@ static void receive(struct connection *connection)
         }
     } while (connection->fd >= 0 && connection->tls != NULL && tls_pending(connection->tls) &&
              !session_stopped(&connection->session) && !connection->at_end);
-    if (connection->fd >= 0) {
-        update_patience(connection);
-        watch(connection);
-    }
+    settle(connection);
 }
 
 void connection_resume(struct connection *connection)
 {
     if (session_stopped(&connection->session)) {
         return; /* it comes back when it is answered, or when all is sent */
+    }
+    if (is_full(connection->loop)) {
+        session_resume(&connection->session); /* in the next turn */
+        return;
     }
     feed_own(connection);
     if (connection->at_end && !connection->session.waits && !has_unsent(connection) &&
@@ -360,8 +384,7 @@ void connection_resume(struct connection *connection)
         receive(connection);
         return;
     }
-    update_patience(connection);
-    watch(connection);
+    settle(connection);
 }
 
 /* ---- the loop's side ------------------------------------------------------------------------- */
@@ -386,7 +409,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
         connection_send(connection);
     }
     if (connection->fd >= 0 && events & UV_READABLE && connection->watching & UV_READABLE &&
-        !connection->lingering) {
+        !connection->lingering && !is_full(connection->loop)) {
         receive(connection);
     }
 }

@@ -95,6 +95,7 @@ static void refuse(struct session *session, const char *why)
     forget(session);
     problem_set(&problem, HF_UNAUTHORIZED, "%s", why);
     http_answer_problem(session, &problem);
+    session_answered(session);
 }
 
 void http_identified(struct session *session, bool right)

@@ -11,9 +11,9 @@
 
 static void respond(struct session *session, size_t start, int status, const char *type)
 {
-    session->answers++; /* what follows in this turn may fail, and take this with it */
     http_respond(session, start, &(struct http_answer){.status = status, .type = type});
     http_finish(session);
+    session_answered(session);
 }
 
 /* ---- how it is doing ------------------------------------------------------------------------- */

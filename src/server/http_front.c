@@ -53,6 +53,7 @@ static void answer_options(struct session *session, unsigned allowed)
     http_respond(session, session->out.size,
                  &(struct http_answer){.status = 204, .allowed = allowed});
     http_finish(session);
+    session_answered(session);
 }
 
 /* A page of another site can make a browser send us things, though it may not read what we answer:

@@ -276,6 +276,7 @@ void http_respond_error(struct session *session, int status, unsigned allowed, c
     problem_to_json(&problem, &session->out);
     http_respond(session, start,
                  &(struct http_answer){.status = status, .type = HTTP_JSON, .allowed = allowed});
+    session_answered(session);
 }
 
 void http_respond_continue(struct session *session)

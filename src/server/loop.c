@@ -60,15 +60,15 @@ static void send_all(struct server *server)
 static void evict(struct loop *loop)
 {
     struct server *server = &loop->server;
-    struct list *slow = &loop->slow.connections;
+    struct list *slow = &loop->slow.connections, *crowding = &loop->crowding.connections;
+    size_t limit = (size_t)server->options->client_memory_bytes;
 
-    while (server->memory.used > (size_t)server->options->client_memory_bytes &&
-           !list_empty(slow)) {
-        struct connection *connection = LIST_ENTRY(slow->next, struct connection, patient);
+    while (server->memory.used > limit && !(list_empty(slow) && list_empty(crowding))) {
+        struct list *first = list_empty(slow) ? crowding->next : slow->next;
+        struct connection *connection = LIST_ENTRY(first, struct connection, patient);
         log_line(&server->log, LOG_WARNING,
-                 "%s: closed: clients keep %zu bytes waiting, at most %lld are allowed",
-                 connection->session.peer, server->memory.used,
-                 (long long)server->options->client_memory_bytes);
+                 "%s: closed: clients keep %zu bytes waiting, at most %zu are allowed",
+                 connection->session.peer, server->memory.used, limit);
         server->metrics.evicted++;
         connection_end(connection, false);
     }
@@ -266,6 +266,7 @@ void loop_init(struct loop *loop, const struct server_options *options)
     loop->listeners[0].fd = loop->listeners[1].fd = -1;
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     patience_init(&loop->slow, options->request_timeout_ms);
+    patience_init(&loop->crowding, 0);
     patience_init(&loop->quiet, options->idle_timeout_ms);
     patience_init(&loop->lingering, LINGER_MS);
     uv_loop_init(&loop->uv);

@@ -27,6 +27,7 @@ struct loop {
     enum server_exit exit_code;
 
     struct patience slow;      /* in the middle of a request or of taking an answer */
+    struct patience crowding;  /* waiting, with more behind it that was read already */
     struct patience quiet;     /* HTTP, between two requests */
     struct patience lingering; /* all is said */
     char read_buffer[READ_SIZE];

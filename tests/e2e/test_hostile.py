@@ -124,7 +124,7 @@ def test_requests_that_do_not_come_to_their_end(build):
     """A byte now and then does not keep a connection alive: the time runs from the first one."""
     with besieged(build, "--request-timeout", "500ms") as (server, watch):
         sockets = connections(server.resp_port, 50) + connections(server.http_port, 50)
-        parts = [encode("PING")[:-2]] * 50 + [b"GET /livez HTTP/1.1\r\nX: "] * 50
+        parts = [b"*1\r\n$4000\r\nPI"] * 50 + [b"GET /livez HTTP/1.1\r\nX: "] * 50
         for one, part in zip(sockets, parts):
             one.send(part)
         start = time.monotonic()
@@ -222,6 +222,23 @@ def test_endless_pipelines_that_nobody_reads(build, size):
             watch.look()
         close_all(sockets)
         watch.look()
+
+
+def test_waiting_with_much_to_say_afterwards(build):
+    """What stands behind a command that waits is memory, too."""
+    count = 300 if build.sanitized else 2000
+    with besieged(build) as (server, watch):
+        watch.client.call("SEM.ACQUIRE", "line", "holder", 1)
+        sockets = connections(server.resp_port, count)
+        for i, one in enumerate(sockets):
+            send_what_goes(one, encode("SEM.ACQUIRE", "line", f"w{i}", 1, "WAIT", "1h") +
+                           encode("PING") * 4000)
+            if i % 100 == 0:
+                watch.look()
+        watch.look()
+        close_all(sockets)
+        wait_until(lambda: "connected_clients:1\r\n" in watch.client.call("INFO", "clients"))
+        assert watch.client.call("SEM.STATS", "line") == ["in_use", 1, "max", 1, "waiting", 0]
 
 
 def test_a_client_that_reads_slowly_gets_all_its_answers(build):

@@ -106,9 +106,9 @@ static void texts_are_plain(void **state)
 /* Section 0: -ERR is for the request itself, and these for the server's own state. */
 static void only_the_request_and_the_server_have_errors_the_rest_are_refusals(void **state)
 {
-    static const enum hf_error errors[] = {HF_ERR,   HF_UNAUTHORIZED, HF_INTERNAL,
-                                           HF_IOERR, HF_READONLY,     HF_LOADING,
-                                           HF_BUSY,  HF_ENGINE_DOWN,  HF_LEDGER_DOWN};
+    static const enum hf_error errors[] = {
+        HF_ERR,      HF_UNAUTHORIZED, HF_FORBIDDEN, HF_INTERNAL,    HF_IOERR,
+        HF_READONLY, HF_LOADING,      HF_BUSY,      HF_ENGINE_DOWN, HF_LEDGER_DOWN};
     size_t refusals = 0;
 
     (void)state;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The body of a request: a flat object of texts, whole numbers, true and false. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "server/json.h"
+
+static struct json_fields fields;
+static struct problem problem;
+
+static void is_text(size_t i, const char *name, const char *value)
+{
+    assert_true(text_equal(fields.fields[i].name, hf_text(name)));
+    assert_non_null(fields.fields[i].text.data);
+    assert_true(text_equal(fields.fields[i].text, hf_text(value)));
+}
+
+static void is_number(size_t i, const char *name, int64_t value, bool truth)
+{
+    assert_true(text_equal(fields.fields[i].name, hf_text(name)));
+    assert_null(fields.fields[i].text.data);
+    assert_int_equal(fields.fields[i].number, value);
+    assert_int_equal(fields.fields[i].is_truth, truth);
+}
+
+static void an_object_becomes_fields(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        json_read(&fields,
+                  hf_text(" {\"a\":\"x\\u00e9\\n\",\"b\": -7,\"c\":true,\"d\":false,\"e\":\"\"} "),
+                  &problem),
+        HF_OK);
+    assert_int_equal(fields.count, 5);
+    is_text(0, "a", "x\xc3\xa9\n");
+    is_number(1, "b", -7, false);
+    is_number(2, "c", 1, true);
+    is_number(3, "d", 0, true);
+    is_text(4, "e", "");
+    json_release(&fields);
+}
+
+static void no_body_is_an_empty_object(void **state)
+{
+    (void)state;
+    assert_int_equal(json_read(&fields, (struct hf_bytes){NULL, 0}, &problem), HF_OK);
+    assert_int_equal(fields.count, 0);
+    json_release(&fields);
+    assert_int_equal(json_read(&fields, hf_text("{}"), &problem), HF_OK);
+    assert_int_equal(fields.count, 0);
+    json_release(&fields);
+}
+
+static void refused(const char *body, const char *with)
+{
+    assert_int_equal(json_read(&fields, hf_text(body), &problem), HF_INVALID_ARGUMENT);
+    assert_int_equal(problem.code, HF_INVALID_ARGUMENT);
+    if (strstr(problem.message, with) == NULL) {
+        fail_msg("%s: \"%s\" says nothing of \"%s\"", body, problem.message, with);
+    }
+    assert_null(fields.root);
+}
+
+static void what_a_field_cannot_be_is_named(void **state)
+{
+    (void)state;
+    refused("{\"quantity\":2.5}", "quantity");
+    refused("{\"quantity\":2.0}", "fraction");
+    refused("{\"quantity\":1e3}", "quantity");
+    refused("{\"show_id\":null}", "show_id");
+    refused("{\"user\":{\"id\":1}}", "user");
+    refused("{\"seats\":[1,2]}", "seats");
+    refused("{\"a\":1,\"b\":{}}", "b ");
+}
+
+static void what_is_no_object_is_refused(void **state)
+{
+    (void)state;
+    refused("[1]", "object");
+    refused("7", "object");
+    refused("null", "object");
+    refused("\"a\"", "object");
+    refused("{", "not JSON");
+    refused("{\"a\":1} x", "not JSON");
+    refused("{\"a\":1,}", "not JSON");
+    refused("{a:1}", "not JSON");
+    refused("{'a':1}", "not JSON");
+    refused("{\"a\":01}", "not JSON");
+    refused("{\"a\":\"\xff\"}", "not JSON");
+    refused("{\"a\":\"\\ud800\"}", "not JSON");
+    refused("{\"a\":\"\\u0000\"}", "not JSON");
+    refused(" ", "not JSON");
+}
+
+static void a_field_comes_once(void **state)
+{
+    (void)state;
+    refused("{\"a\":1,\"a\":1}", "twice");
+    refused("{\"a\":1,\"\\u0061\":2}", "twice");
+}
+
+static void numbers_and_depth_have_bounds(void **state)
+{
+    static char deep[200000];
+    (void)state;
+
+    refused("{\"a\":9223372036854775808}", "bounds");
+    refused("{\"a\":1e999}", "bounds");
+    memset(deep, '[', sizeof deep - 1);
+    refused(deep, "not JSON");
+    for (size_t i = 0; i + 6 < sizeof deep; i += 5) {
+        memcpy(deep + i, "{\"a\":", 5);
+    }
+    refused(deep, "not JSON");
+}
+
+static void there_are_only_so_many_fields(void **state)
+{
+    char body[1024] = "{";
+    (void)state;
+
+    for (int i = 0; i <= JSON_FIELDS_MAX; i++) {
+        sprintf(body + strlen(body), "%s\"f%d\":%d", i > 0 ? "," : "", i, i);
+    }
+    strcat(body, "}");
+    refused(body, "fields");
+}
+
+static void the_type_is_json_whatever_follows(void **state)
+{
+    (void)state;
+    assert_true(json_is_type(hf_text("application/json")));
+    assert_true(json_is_type(hf_text("Application/JSON; charset=utf-8")));
+    assert_true(json_is_type(hf_text("application/json ;x")));
+    assert_false(json_is_type(hf_text("application/jsonp")));
+    assert_false(json_is_type(hf_text("text/plain; application/json")));
+    assert_false(json_is_type(hf_text("")));
+    assert_false(json_is_type((struct hf_bytes){NULL, 0}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_object_becomes_fields),
+        cmocka_unit_test(no_body_is_an_empty_object),
+        cmocka_unit_test(what_a_field_cannot_be_is_named),
+        cmocka_unit_test(what_is_no_object_is_refused),
+        cmocka_unit_test(a_field_comes_once),
+        cmocka_unit_test(numbers_and_depth_have_bounds),
+        cmocka_unit_test(there_are_only_so_many_fields),
+        cmocka_unit_test(the_type_is_json_whatever_follows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
