@@ -31,10 +31,14 @@ endef
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
 
-run: ## install what building needs, build, and show it at work
+run: ## install what building needs, build, and serve
 	@tools/install-packages build
 	@$(MAKE) --no-print-directory build
-	@build/holdfast demo
+	@echo 'In another terminal, try:'
+	@echo '    build/holdfast call SEATS.OPEN gala floor 500'
+	@echo '    build/holdfast call SEATS.RESERVE gala floor b-1 ann 2 4'
+	@echo '    curl http://127.0.0.1:4654/v1/events/gala/zones/floor'
+	@exec build/holdfast serve
 
 test: ## install what the tests need and run them all, as released and under sanitizers
 	@tools/install-packages build test

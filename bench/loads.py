@@ -7,7 +7,6 @@ import os
 import random
 import re
 import subprocess
-import time
 import uuid
 
 from peers import BENCH, TTL_S, cpu_seconds
@@ -29,7 +28,8 @@ def usual(sha, booking=RANDOM_ID, user=RANDOM_ID):
 class Run:
     """What one run of a load generator found."""
 
-    def __init__(self, rate, count, seconds, server_s, client_s):
+    def __init__(self, rate, count, server_s, client_s):
+        seconds = count / rate  # without the load generator's own start
         self.rate = rate
         self.server_us = server_s / count * 1e6  # processor time of the server for each command
         self.server_share = server_s / seconds
@@ -38,28 +38,26 @@ class Run:
 
 def measured(server, command, read):
     """Runs a load generator to its end. `read` gets what it printed, and gives rate and count."""
-    before, started = cpu_seconds(server.pid), time.monotonic()
+    before = cpu_seconds(server.pid)
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     printed = process.stdout.read()
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - started
     assert process.returncode == 0, f"{command[0]} failed:\n{printed}"
     rate, count = read(printed)
-    return Run(rate, count, seconds, cpu_seconds(server.pid) - before,
-               usage.ru_utime + usage.ru_stime)
+    return Run(rate, count, cpu_seconds(server.pid) - before, usage.ru_utime + usage.ru_stime)
 
 
-def redis_benchmark(server, words, count, pipeline, connections=50):
-    """`words` is a command, or ["-t", "set", …] for one of its own."""
+def redis_benchmark(server, words, count, pipeline, connections=50, prefix=()):
+    """`words` is a command, or ["-t", "set", …] for one of its own; `prefix` runs it all."""
     def read(printed):
         rows = list(csv.reader(printed.splitlines()))
         assert len(rows) == 2 and rows[0][1] == "rps", printed
         return float(rows[1][1]), count
 
-    return measured(server, ["redis-benchmark", "-h", "127.0.0.1", "-p", server.port, "-c",
+    return measured(server, [*prefix, "redis-benchmark", "-h", "127.0.0.1", "-p", server.port, "-c",
                              connections, "-P", pipeline, "-n", count, "-r", RANDOM_RANGE, "--csv",
                              *words], read)
 

@@ -12,7 +12,6 @@ load generator. Everything is on 127.0.0.1, in directories under the build, whic
 import argparse
 import os
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -162,19 +161,17 @@ class Bench:
         server = self.ours()
         data = Path(self.where) / "perf.data"
         try:
-            count = self.count("profile", server, OURS, 64)
-            perf = subprocess.Popen(["perf", "record", "-q", "-F", "1999", "-p", str(server.pid),
-                                     "-o", str(data)], stderr=subprocess.DEVNULL)
-            redis_benchmark(server, OURS, count, 64)
-            perf.send_signal(signal.SIGINT)
-            perf.wait(60)
+            count = 6 * self.count("profile", server, OURS, 64)
+            # perf watches the server for as long as the load generator runs.
+            redis_benchmark(server, OURS, count, 64, prefix=[
+                "perf", "record", "-q", "-F", "1999", "-p", server.pid, "-o", data, "--"])
         finally:
             server.close()
         report = subprocess.run(
-            ["perf", "report", "--stdio", "--no-children", "--sort", "dso,symbol", "-i", str(data)],
+            ["perf", "report", "--stdio", "--no-children", "-F", "overhead,dso,sym", "-i", str(data)],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
         lines = [line for line in report.splitlines() if line.strip() and line[0] != "#"]
-        print(f"Where the server's time goes, SEATS.RESERVE, pipeline 64:\n")
+        print("Where the server's time goes, SEATS.RESERVE, pipeline 64:\n")
         print("\n".join(lines[:PROFILE_SYMBOLS]) if lines else "perf gave no samples")
 
     def close(self):

@@ -10,6 +10,7 @@
 static const char overview[] =
     "Holdfast hands out scarce things: seats, stock, quota, slots, locks, places in a queue.\n"
     "\n"
+    "    holdfast serve                         the server; serve --help lists its settings\n"
     "    holdfast demo                          20,000 buyers rush 500 seats\n"
     "    holdfast call [--url URL] COMMAND …    one command; without one, a command per line\n"
     "                                           of standard input. --json for JSON\n"

@@ -16,6 +16,9 @@
  * has a growing buffer of its own. */
 #define LEFT_OVER_SMALL ((size_t)8 << 10)
 
+/* A buffer for answers that is no larger stays with its connection. */
+#define OUT_KEPT ((size_t)1 << 10)
+
 static void watch(struct connection *connection);
 
 /* ---- patience -------------------------------------------------------------------------------- */
@@ -197,9 +200,8 @@ static void sent_all(struct connection *connection)
 
     connection->sent = 0;
     session->firm = 0;
-    if (session->out.capacity > 4096) {
+    if (session->out.capacity > OUT_KEPT) {
         buffer_free(&session->out);
-        buffer_init(&session->out, &session->server->memory);
     } else {
         buffer_clear(&session->out);
     }
@@ -266,7 +268,6 @@ static void feed_own(struct connection *connection)
                                         in->size - connection->in_used);
     if (connection->in_used == in->size) {
         buffer_free(in);
-        buffer_init(in, &connection->session.server->memory);
         connection->in_used = 0;
     } else if (connection->in_used > in->size / 2) {
         in->size -= connection->in_used;
@@ -315,7 +316,6 @@ static void received(struct connection *connection, const char *at, size_t size)
         size_t left_over = (size_t)(at - shared);
         if (in->capacity > 0) {
             buffer_free(in);
-            buffer_init(in, &connection->session.server->memory);
             connection->in_used = 0;
         }
         feed_shared(connection, left_over + size);

@@ -68,7 +68,8 @@ static void update_wanted(struct feed *feed)
 
 void feed_turn(struct feed *feed, struct engine *engine, uint64_t now_ns)
 {
-    if (feed->kept != NULL && feed->listener_count == 0 && now_ns - feed->left_ns > FEED_LINGER_NS) {
+    if (feed->kept != NULL && feed->listener_count == 0 &&
+        now_ns - feed->left_ns > FEED_LINGER_NS) {
         drop_kept(feed);
         update_wanted(feed);
     }
@@ -283,7 +284,8 @@ static bool is_place(const void *context, uint32_t index)
     const struct looking *looking = context;
     const struct feed_place *place = place_at(looking->feed, index);
 
-    return strlen(place->event) == looking->event.size && strlen(place->user) == looking->user.size &&
+    return strlen(place->event) == looking->event.size &&
+           strlen(place->user) == looking->user.size &&
            memcmp(place->event, looking->event.data, looking->event.size) == 0 &&
            memcmp(place->user, looking->user.data, looking->user.size) == 0;
 }

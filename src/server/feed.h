@@ -75,9 +75,9 @@ void feed_turn(struct feed *feed, struct engine *engine, uint64_t now_ns);
 struct feed_listener {
     struct list node;
     struct session *session;
-    uint64_t next;   /* the first number it has not been offered */
-    uint64_t missed; /* how many of those before it never got, since it was last told */
-    bool lost_track; /* and more, nobody knows how many */
+    uint64_t next;          /* the first number it has not been offered */
+    uint64_t missed;        /* how many of those before it never got, since it was last told */
+    bool lost_track;        /* and more, nobody knows how many */
     char scope[HF_ID_SIZE]; /* only this one, unless empty */
 };
 

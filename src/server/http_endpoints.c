@@ -75,9 +75,9 @@ static void answer_info(struct session *session)
                   "\"waiting\":%llu,\"expired\":%llu}",
                   state_name(server->state),
                   (unsigned long long)((clock_nanoseconds() - server->started_ns) / 1000000000),
-                  server->session_count, server->memory.used,
-                  (unsigned long long)info.memory_bytes, (unsigned long long)info.holds,
-                  (unsigned long long)info.waiting, (unsigned long long)info.expired);
+                  server->session_count, server->memory.used, (unsigned long long)info.memory_bytes,
+                  (unsigned long long)info.holds, (unsigned long long)info.waiting,
+                  (unsigned long long)info.expired);
     respond(session, start, 200, HTTP_JSON);
 }
 

@@ -68,9 +68,9 @@ static bool is_foreign(const struct session *session)
     if (origin.data == NULL || request->method == HTTP_GET || request->method == HTTP_HEAD) {
         return false;
     }
-    if (allowed != NULL && (strcmp(allowed, "*") == 0 ||
-                            (strlen(allowed) == origin.size &&
-                             memcmp(allowed, origin.data, origin.size) == 0))) {
+    if (allowed != NULL &&
+        (strcmp(allowed, "*") == 0 ||
+         (strlen(allowed) == origin.size && memcmp(allowed, origin.data, origin.size) == 0))) {
         return false;
     }
     const char *scheme_end = memmem(origin.data, origin.size, "://", 3);
@@ -277,7 +277,8 @@ static void http_refuse(struct session *session, const struct problem *problem)
     if (http->step == STEP_STREAMING) {
         http_stream_end(session);
     } else if (http->step == STEP_ENDING) {
-        http_keyed_ended(session); /* it was carried out; that this could not be kept is another matter */
+        http_keyed_ended(
+            session); /* it was carried out; that this could not be kept is another matter */
     } else if (http->keyed != NULL && (http->step == STEP_BEGUN || http->step == STEP_RUNNING)) {
         http_keyed_ran(session, NULL, problem);
     } else {

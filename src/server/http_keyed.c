@@ -120,8 +120,8 @@ static bool name_key(struct session *session, struct http_keyed *keyed)
     buffer_text(&name, session->server->auth != NULL ? session->who.name : "");
     buffer_byte(&name, ':');
     buffer_bytes(&name, given.data, given.size);
-    bool good = !name.failed && given.size > 0 &&
-                text_is_id((struct hf_bytes){name.data, name.size});
+    bool good =
+        !name.failed && given.size > 0 && text_is_id((struct hf_bytes){name.data, name.size});
     if (good) {
         memcpy(keyed->key, name.data, name.size);
         keyed->key_size = name.size;
@@ -184,9 +184,8 @@ static void send(struct session *session, struct hf_bytes result, bool replayed)
         status = (result.data[0] - '0') * 100 + (result.data[1] - '0') * 10 + result.data[2] - '0';
         buffer_bytes(&session->out, result.data + 4, result.size - 4);
     }
-    http_respond(
-        session, start,
-        &(struct http_answer){.status = status, .type = HTTP_JSON, .replayed = replayed});
+    http_respond(session, start,
+                 &(struct http_answer){.status = status, .type = HTTP_JSON, .replayed = replayed});
     http_finish(session);
 }
 
@@ -197,9 +196,9 @@ void http_keyed_begun(struct session *session, const struct reply *reply)
     if (reply->code != HF_OK) { /* being processed, or used for another request */
         size_t start = session->out.size;
         reply_to_json(reply, session->spec, &session->out);
-        http_respond(session, start,
-                     &(struct http_answer){.status = hf_error_status(reply->code),
-                                           .type = HTTP_JSON});
+        http_respond(
+            session, start,
+            &(struct http_answer){.status = hf_error_status(reply->code), .type = HTTP_JSON});
         http_finish(session);
     } else if (reply->count > 1) {
         send(session, reply_bytes(reply, 1), true);
@@ -216,8 +215,8 @@ void http_keyed_ran(struct session *session, const struct reply *reply,
 
     buffer_clear(result);
     buffer_text(result, "000 ");
-    int status = problem != NULL ? hf_error_status(problem->code)
-                                 : http_write_reply(session, reply, result);
+    int status =
+        problem != NULL ? hf_error_status(problem->code) : http_write_reply(session, reply, result);
     if (problem != NULL) {
         problem_to_json(problem, result);
     }
@@ -259,7 +258,8 @@ void http_keyed_end(struct session *session)
         command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
     } else {
         struct hf_idem_complete_args args = {
-            .key = key(keyed), .response = result.size <= RESPONSE_MAX ? result : hf_text(too_long)};
+            .key = key(keyed),
+            .response = result.size <= RESPONSE_MAX ? result : hf_text(too_long)};
         command_from_struct(&command, &command_table[IDEM_COMPLETE], &args, NULL);
     }
     http->step = STEP_ENDING;
@@ -271,7 +271,8 @@ void http_keyed_ended(struct session *session)
     const struct buffer *result = &http_of(session)->keyed->result;
 
     if (result->failed) {
-        http_respond_error(session, 503, 0, "out of memory for the answer; what was asked was done");
+        http_respond_error(session, 503, 0,
+                           "out of memory for the answer; what was asked was done");
         http_finish(session);
     } else {
         send(session, (struct hf_bytes){result->data, result->size}, false);

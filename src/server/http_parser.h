@@ -44,7 +44,7 @@ struct http_parser {
     struct http_scan scan;
     llhttp_t llhttp;
     struct buffer head, body;
-    uint64_t max_body; /* the caller's to set, before each request */
+    uint64_t max_body;  /* the caller's to set, before each request */
     uint64_t body_left; /* of a body of known length */
     uint8_t state;
     bool continues;          /* the client waits for a go-ahead before it sends the body */

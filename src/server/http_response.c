@@ -97,7 +97,8 @@ static void two(char *out, int number)
 static void put_date(struct head *head, struct http_shared *shared)
 {
     static const char pattern[] = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char days[] = "SunMonTueWedThuFriSat",
+                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     time_t now = time(NULL);
 
     _Static_assert(sizeof pattern <= sizeof shared->date, "room for it");
@@ -155,15 +156,16 @@ static void put_allowed(struct head *head, const char *name, unsigned allowed,
 }
 
 /* Pages of another site may read the answers only if the server was told so. */
-static void put_cors(struct head *head, const struct session *session, const struct http_answer *answer)
+static void put_cors(struct head *head, const struct session *session,
+                     const struct http_answer *answer)
 {
     const char *allowed = session->server->options->cors_origin;
     struct hf_bytes origin = http_request_of(session)->headers[HEADER_ORIGIN];
     bool any = allowed != NULL && strcmp(allowed, "*") == 0;
 
     if (allowed == NULL || origin.data == NULL || origin.size > ORIGIN_MAX ||
-        (!any && (origin.size != strlen(allowed) ||
-                  memcmp(origin.data, allowed, origin.size) != 0))) {
+        (!any &&
+         (origin.size != strlen(allowed) || memcmp(origin.data, allowed, origin.size) != 0))) {
         return;
     }
     PUT(head, "Access-Control-Allow-Origin: ");
@@ -265,12 +267,12 @@ void http_respond_error(struct session *session, int status, unsigned allowed, c
 {
     size_t start = session->out.size;
     struct problem problem;
-    enum hf_error code = status == 404                                       ? HF_NOT_FOUND
+    enum hf_error code = status == 404                                     ? HF_NOT_FOUND
                          : status == 413 || status == 414 || status == 431 ? HF_PAYLOAD_TOO_LARGE
-                         : status == 408                                     ? HF_TIMEOUT
-                         : status == 403                                     ? HF_FORBIDDEN
-                         : status == 503                                     ? HF_BUSY
-                                                                             : HF_INVALID_ARGUMENT;
+                         : status == 408                                   ? HF_TIMEOUT
+                         : status == 403                                   ? HF_FORBIDDEN
+                         : status == 503                                   ? HF_BUSY
+                                                                           : HF_INVALID_ARGUMENT;
 
     problem_set(&problem, code, "%s", why);
     problem_to_json(&problem, &session->out);

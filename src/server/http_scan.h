@@ -14,8 +14,8 @@
 
 #define HTTP_METHOD_MAX 32
 #define HTTP_TARGET_MAX 8192
-#define HTTP_HEAD_MAX 16384      /* request line and fields, or fields behind the last chunk */
-#define HTTP_CHUNK_LINE_MAX 256  /* a chunk's size and what may stand behind it */
+#define HTTP_HEAD_MAX 16384     /* request line and fields, or fields behind the last chunk */
+#define HTTP_CHUNK_LINE_MAX 256 /* a chunk's size and what may stand behind it */
 
 struct http_scan {
     uint8_t state;

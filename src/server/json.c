@@ -5,7 +5,8 @@
 
 bool json_is_type(struct hf_bytes content_type)
 {
-    const char *end = content_type.size > 0 ? memchr(content_type.data, ';', content_type.size) : NULL;
+    const char *end =
+        content_type.size > 0 ? memchr(content_type.data, ';', content_type.size) : NULL;
 
     if (end != NULL) {
         content_type.size = (size_t)(end - content_type.data);
@@ -79,7 +80,8 @@ enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct
     if (body.size == 0) {
         return HF_OK;
     }
-    fields->root = json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    fields->root =
+        json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (fields->root == NULL) {
         return syntax(&error, problem);
     }

@@ -61,16 +61,20 @@ static void evict(struct loop *loop)
 {
     struct server *server = &loop->server;
     struct list *slow = &loop->slow.connections, *crowding = &loop->crowding.connections;
-    size_t limit = (size_t)server->options->client_memory_bytes;
+    size_t limit = (size_t)server->options->client_memory_bytes, used = server->memory.used;
+    unsigned closed = 0;
 
     while (server->memory.used > limit && !(list_empty(slow) && list_empty(crowding))) {
         struct list *first = list_empty(slow) ? crowding->next : slow->next;
         struct connection *connection = LIST_ENTRY(first, struct connection, patient);
-        log_line(&server->log, LOG_WARNING,
-                 "%s: closed: clients keep %zu bytes waiting, at most %zu are allowed",
-                 connection->session.peer, server->memory.used, limit);
-        server->metrics.evicted++;
         connection_end(connection, false);
+        closed++;
+    }
+    if (closed > 0) {
+        server->metrics.evicted += closed;
+        log_line(&server->log, LOG_WARNING,
+                 "clients kept %zu bytes waiting, at most %zu are allowed: closed the %u slowest",
+                 used, limit, closed);
     }
 }
 

@@ -19,7 +19,8 @@ static void key(struct buffer *out, const char *name)
 
 static void number_schema(struct buffer *out, int64_t min, int64_t max)
 {
-    buffer_format(out, "\"type\":\"integer\",\"format\":\"int64\",\"minimum\":%lld,\"maximum\":%lld",
+    buffer_format(out,
+                  "\"type\":\"integer\",\"format\":\"int64\",\"minimum\":%lld,\"maximum\":%lld",
                   (long long)min, (long long)max);
 }
 
@@ -155,9 +156,10 @@ static void write_body(struct buffer *out, const struct route *route)
     for (size_t i = 0; i < route->spec->required; i++) {
         needed |= in_body(route, i) && i + 1 != route->spec->made;
     }
-    buffer_format(out, ",\"requestBody\":{\"required\":%s,\"content\":{\"application/json\":"
-                       "{\"schema\":{\"type\":\"object\",\"additionalProperties\":false,"
-                       "\"properties\":{",
+    buffer_format(out,
+                  ",\"requestBody\":{\"required\":%s,\"content\":{\"application/json\":"
+                  "{\"schema\":{\"type\":\"object\",\"additionalProperties\":false,"
+                  "\"properties\":{",
                   needed ? "true" : "false");
     for (size_t i = 0; i < route->spec->arg_count; i++) {
         if (in_body(route, i)) {
@@ -187,9 +189,8 @@ static void write_fields(struct buffer *out, const struct command_spec *spec)
     for (size_t i = 0; i < spec->field_count; i++) {
         buffer_text(out, comma);
         key(out, spec->fields[i].name);
-        buffer_text(out, spec->fields[i].is_text
-                             ? "{\"type\":\"string\"}"
-                             : "{\"type\":\"integer\",\"format\":\"int64\"}");
+        buffer_text(out, spec->fields[i].is_text ? "{\"type\":\"string\"}"
+                                                 : "{\"type\":\"integer\",\"format\":\"int64\"}");
         comma = ",";
     }
     buffer_text(out, "}}");
@@ -207,9 +208,9 @@ static void write_success(struct buffer *out, const struct route *route)
                            : "application/json";
 
     buffer_format(out, "\"%d\":{\"description\":\"Done\",\"content\":{\"%s\":{\"schema\":",
-                  route->endpoint == ENDPOINT_SNAPSHOT      ? 202
-                  : spec != NULL && spec->created ? 201
-                                                  : 200,
+                  route->endpoint == ENDPOINT_SNAPSHOT ? 202
+                  : spec != NULL && spec->created      ? 201
+                                                       : 200,
                   type);
     if (spec == NULL) {
         buffer_text(out, strcmp(type, "application/json") == 0 ? "{\"type\":\"object\"}"

@@ -26,8 +26,8 @@ static const struct {
 static const struct {
     enum route_method method;
     const char *name;
-} methods[] = {{METHOD_GET, "GET"}, {METHOD_POST, "POST"}, {METHOD_PUT, "PUT"},
-               {METHOD_DELETE, "DELETE"}};
+} methods[] = {
+    {METHOD_GET, "GET"}, {METHOD_POST, "POST"}, {METHOD_PUT, "PUT"}, {METHOD_DELETE, "DELETE"}};
 
 #define METHODS (sizeof methods / sizeof methods[0])
 

@@ -50,10 +50,10 @@ void router_init(struct router *router);
 
 enum route_found {
     ROUTE_FOUND,
-    ROUTE_UNKNOWN,     /* 404 */
-    ROUTE_OTHER,       /* 405: the path is known, with other methods */
-    ROUTE_OPTIONS,     /* asked what can be asked */
-    ROUTE_BAD_ESCAPE   /* 400 */
+    ROUTE_UNKNOWN,   /* 404 */
+    ROUTE_OTHER,     /* 405: the path is known, with other methods */
+    ROUTE_OPTIONS,   /* asked what can be asked */
+    ROUTE_BAD_ESCAPE /* 400 */
 };
 
 struct route_match {

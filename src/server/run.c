@@ -6,6 +6,7 @@
 #include "server/notify.h"
 #include "server/work.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,7 @@ enum server_exit server_run(const struct server_options *options)
     if (loop == NULL) {
         return SERVER_DISK;
     }
+    mallopt(M_MMAP_THRESHOLD, 64 << 10); /* clients' large buffers go back when they are freed */
     setenv("UV_THREADPOOL_SIZE", "2", 0); /* hashing a password takes 16 MB */
     loop_init(loop, options);
     watch_signals(loop);

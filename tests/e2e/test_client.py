@@ -222,6 +222,56 @@ def test_the_password_is_shown_nowhere(build, guarded):
     assert "s3cret" not in ended.out + ended.err
 
 
+# ---- TLS ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sealed(build, tmp_path_factory):
+    """A server with a certificate of its own making for 127.0.0.1, in .ca."""
+    where = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=holdfast", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", where / "key.pem", "-out", where / "cert.pem"],
+        check=True, stderr=subprocess.DEVNULL)
+    (where / "key.pem").chmod(0o600)
+    with Server("--tls-cert", where / "cert.pem", "--tls-key", where / "key.pem", memory=True,
+                program=build.program) as running:
+        running.ca = where / "cert.pem"
+        yield running
+
+
+def test_calls_over_tls(build, sealed):
+    response = "x" * (1 << 20)
+    url = f"holdfast+tls://127.0.0.1:{sealed.resp_port}?ca={sealed.ca}"
+    ended = run(build.program, "call", "--url", url, "--json", stdin=(
+        f"SEATS.OPEN gala floor 5\nIDEM.BEGIN k f\nIDEM.COMPLETE k {response}\nIDEM.BEGIN k f\n"))
+    assert (ended.code, ended.err) == (DONE, "")
+    assert json.loads(ended.lines[0]) == {"available": 5, "capacity": 5}
+    assert json.loads(ended.lines[3])["response"] == response
+    assert run(build.program, "audit", url).code == DONE
+
+
+def test_a_command_is_held_up_over_tls(build, sealed):
+    url = f"holdfast+tls://127.0.0.1:{sealed.resp_port}?ca={sealed.ca}"
+    ended = run(build.program, "exec", "--url", url, "--lock", "r", "--ttl", "200ms", "--",
+                build.program, "call", "--url", url, "SEM.ACQUIRE", "x", "y", "1")
+    assert ended.code == DONE
+
+
+@pytest.mark.parametrize("url, about", [
+    ("holdfast+tls://127.0.0.1:PORT", "certificate"),  # the system does not know who made it
+    ("holdfast+tls://localhost:PORT?ca=CA", "mismatch"),
+    ("holdfast+tls://127.0.0.1:PORT?ca=/dev/null", "/dev/null"),
+    ("holdfast://127.0.0.1:PORT?timeout=1s", ""),
+], ids=str)
+def test_who_is_not_proven_is_not_talked_to(build, sealed, url, about):
+    url = url.replace("PORT", str(sealed.resp_port)).replace("CA", str(sealed.ca))
+    ended = run(build.program, "call", "--url", url, "SEM.CARD", "a")
+    assert ended.code in (UNAVAILABLE, MALFORMED) and ended.out == ""
+    assert about in ended.err
+
+
 # ---- audit -------------------------------------------------------------------------------------
 
 

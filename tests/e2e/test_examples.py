@@ -9,13 +9,14 @@ import subprocess
 import pytest
 
 from harness import ROOT, run
+from server import Server
 
 EXAMPLES = ROOT / "examples"
 CODE = "[0-9A-HJKMNP-TV-Z]{10}"  # Crockford's base 32
 
 
 def test_every_example_is_run_here():
-    tested = {"seats.c", "semaphore.c", "seats.sh", "seats.py"}
+    tested = {"lease.c", "seats.c", "semaphore.c", "seats.sh", "seats.py"}
     sources = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".c", ".py", ".sh")}
     assert sources == tested
 
@@ -49,6 +50,22 @@ def test_semaphore_in_c(build):
         *(f"worker-{i} was let in with fence {i + 2}" for i in range(1, 6)),
         "a late write with fence 1 is turned away",
         "slots still in use: 0"]
+
+
+@pytest.mark.parametrize("where", ["process", "server"])
+def test_lease_in_c(build, where):
+    if where == "process":
+        ended = run(build.path / "examples" / "lease")
+    else:
+        with Server(memory=True, program=build.program) as server:
+            ended = run(build.path / "examples" / "lease", server.url)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.lines[:3] == ["in, with fence 1", "5 of 5 steps done, and the slot is still held",
+                               "the write is taken"]
+    told = sorted(ended.lines[3:5])  # by two threads
+    assert re.fullmatch("[0-4] of 5 steps done, and the slot is lost", told[0])
+    assert told[1] == "the slot is lost: the engine says that the slot is not held"
+    assert ended.lines[5:] == ["the late write is turned away", "releasing it says NOT_FOUND"]
 
 
 def test_seats_in_shell(build):

@@ -80,6 +80,9 @@ void fixture_authenticate(void)
     size += write_user(text + size, "eye", "read");
     fixture.server.auth = auth_parse("test", (struct hf_bytes){text, size}, &problem);
     assert_non_null(fixture.server.auth);
+    for (int i = 0; i < CLIENTS; i++) {
+        fixture_reopen(i);
+    }
 }
 
 /* What the loop does at the end of each turn, without the sending. */
@@ -132,13 +135,13 @@ const char *ask(int client, const char *method, const char *path, const char *he
                 const char *request)
 {
     static char bytes[65536];
-    int size = snprintf(bytes, sizeof bytes, "%s %s HTTP/1.1\r\nHost: test\r\n%s", method, path,
-                        headers);
+    int size =
+        snprintf(bytes, sizeof bytes, "%s %s HTTP/1.1\r\nHost: test\r\n%s", method, path, headers);
 
     if (request != NULL) {
-        size += snprintf(bytes + size, sizeof bytes - (size_t)size,
-                         "Content-Type: application/json\r\nContent-Length: %zu\r\n",
-                         strlen(request));
+        size +=
+            snprintf(bytes + size, sizeof bytes - (size_t)size,
+                     "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(request));
     }
     snprintf(bytes + size, sizeof bytes - (size_t)size, "\r\n%s", request != NULL ? request : "");
     return say(client, bytes);
@@ -189,9 +192,9 @@ void expect(int client, const char *method, const char *path, const char *reques
     }
 }
 
-void pass(int milliseconds)
+const char *wait_to_hear(int client)
 {
-    for (int i = 0; i < milliseconds; i += 10) {
+    for (int i = 0; i < 500 && fixture.clients[client].out.size == 0; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         for (int c = 0; c < CLIENTS; c++) {
             if (fixture.is_open[c] && fixture.clients[c].wants_ticks) {
@@ -200,4 +203,5 @@ void pass(int milliseconds)
         }
         turn();
     }
+    return heard(client);
 }

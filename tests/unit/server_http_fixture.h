@@ -53,7 +53,7 @@ const char *header(const char *name);
 void expect(int client, const char *method, const char *path, const char *request, int code,
             const char *answer);
 
-/* Lets so many milliseconds pass, with the ticks that streams get. */
-void pass(int milliseconds);
+/* The same once there is something, for at most a few seconds, with the ticks that streams get. */
+const char *wait_to_hear(int client);
 
 #endif

@@ -39,8 +39,8 @@ static int teardown(void **state)
 /* "POST /a?b 1.1 keep [Host=x] body\n": a request in one line. */
 static void tell_request(void)
 {
-    static const char *const names[HEADER_COUNT] = {"Host",   "CL",  "TE",   "CT",     "Auth",
-                                                    "Expect", "Org", "Key",  "Id",     "Last",
+    static const char *const names[HEADER_COUNT] = {"Host",   "CL",  "TE",  "CT", "Auth",
+                                                    "Expect", "Org", "Key", "Id", "Last",
                                                     "Accept", "Ask", "AskH"};
     const struct http_request *request = &parser.request;
 
@@ -108,8 +108,7 @@ static void expect(const char *input, size_t size, const char *expected)
     feed(input, size);
     assert_string_equal(end(), expected);
     begin();
-    for (size_t i = 0; i < size && feed(input + i, 1); i++) {
-    }
+    for (size_t i = 0; i < size && feed(input + i, 1); i++) {}
     assert_string_equal(end(), expected);
     for (size_t cut = 1; cut < size; cut++) {
         begin();
@@ -230,8 +229,9 @@ static void what_could_be_read_in_two_ways_is_refused(void **state)
 
 static void other_codings_are_not_understood(void **state)
 {
-    static const char *const codings[] = {"gzip, chunked", "chunked, gzip", "xchunked", "identity",
-                                          "chunked,",      "chunked\x0b",   "\"chunked\""};
+    static const char *const codings[] = {"gzip, chunked", "chunked, gzip", "xchunked",
+                                          "identity",      "chunked,",      "chunked\x0b",
+                                          "\"chunked\""};
     (void)state;
 
     for (size_t i = 0; i < sizeof codings / sizeof codings[0]; i++) {

@@ -135,9 +135,9 @@ static void every_reply_names_its_fields(void **state)
         if (spec == NULL) {
             continue;
         }
-        json_t *schema = get(operation(&router.routes[i]), "responses",
-                             spec->created ? "201" : "200", "content", "application/json", "schema",
-                             NULL);
+        json_t *schema =
+            get(operation(&router.routes[i]), "responses", spec->created ? "201" : "200", "content",
+                "application/json", "schema", NULL);
         if (spec->shape == REPLY_PAIRS) {
             schema = get(schema, "items", NULL);
         }
@@ -156,10 +156,9 @@ static void what_may_be_left_out_is_not_required(void **state)
 
     assert_int_equal(json_array_size(required), 4);
     assert_string_equal(json_string_value(json_array_get(required, 0)), "zone_id");
-    assert_int_equal(
-        json_integer_value(get(schema, "properties", "ttl_seconds", "default", NULL)), 600);
-    assert_int_equal(
-        json_integer_value(get(schema, "properties", "quantity", "minimum", NULL)), 1);
+    assert_int_equal(json_integer_value(get(schema, "properties", "ttl_seconds", "default", NULL)),
+                     600);
+    assert_int_equal(json_integer_value(get(schema, "properties", "quantity", "minimum", NULL)), 1);
     assert_non_null(get(schema, "properties", "booking_id", NULL));
 }
 

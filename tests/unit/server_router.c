@@ -118,11 +118,19 @@ static void bad_escapes_are_refused(void **state)
 
 static void unknown_paths_are_unknown(void **state)
 {
-    static const char *const unknown[] = {
-        "/v1",         "/v1/",        "/v2/info",        "/v1/info/",
-        "//v1/info",   "/v1//info",   "/v1/%69nfo",      "/V1/info",
-        "/livez/",     "/v1/quotas",  "/v1/quotas/t/x",  "/v1/events/e/bookings/b/confirm/x",
-        "/1/2/3/4/5/6/7/8/9/10/11/12/13/14"};
+    static const char *const unknown[] = {"/v1",
+                                          "/v1/",
+                                          "/v2/info",
+                                          "/v1/info/",
+                                          "//v1/info",
+                                          "/v1//info",
+                                          "/v1/%69nfo",
+                                          "/V1/info",
+                                          "/livez/",
+                                          "/v1/quotas",
+                                          "/v1/quotas/t/x",
+                                          "/v1/events/e/bookings/b/confirm/x",
+                                          "/1/2/3/4/5/6/7/8/9/10/11/12/13/14"};
     (void)state;
 
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
@@ -180,7 +188,8 @@ static void a_made_id_carries_its_scope(void **state)
 
     memset(entropy, 0xff, sizeof entropy);
     size_t size = made_id_carrying(entropy, hf_text("gala.2031"), id);
-    assert_true(text_equal((struct hf_bytes){id, size}, hf_text("ZZZZZZZZZZZZZZZZZZZZZZZZZ7.gala.2031")));
+    assert_true(
+        text_equal((struct hf_bytes){id, size}, hf_text("ZZZZZZZZZZZZZZZZZZZZZZZZZ7.gala.2031")));
     assert_true(text_is_id((struct hf_bytes){id, size}));
     assert_true(made_id_scope((struct hf_bytes){id, size}, &found));
     assert_true(text_equal(found, hf_text("gala.2031")));

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests with an Idempotency-Key: carried out once, answered as often as they come. */
+#include "server_http_fixture.h"
+
+#define KEY "Idempotency-Key: k-1\r\n"
+#define PATH "/v1/events/gala/bookings"
+#define BOOKING "{\"zone_id\":\"floor\",\"user_id\":\"ann\",\"quantity\":2,\"max_per_user\":4}"
+
+static void open_zone(const char *capacity)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "{\"capacity\":%s}", capacity);
+    expect(0, "PUT", "/v1/events/gala/zones/floor", text, 200, "available");
+}
+
+static void the_same_request_gets_the_same_answer(void **state)
+{
+    char first[512];
+    (void)state;
+
+    open_zone("10");
+    ask(0, "POST", PATH, KEY, BOOKING);
+    assert_int_equal(status(), 201);
+    assert_string_equal(header("Idempotency-Replayed"), "");
+    snprintf(first, sizeof first, "%s", body());
+    for (int i = 0; i < 3; i++) {
+        ask(i, "POST", PATH, KEY, BOOKING);
+        assert_int_equal(status(), 201);
+        assert_string_equal(header("Idempotency-Replayed"), "true");
+        assert_string_equal(body(), first);
+    }
+    expect(0, "GET", "/v1/events/gala/zones/floor", NULL, 200, "\"reserved\":2");
+}
+
+static void a_key_is_for_one_request(void **state)
+{
+    (void)state;
+    open_zone("10");
+    ask(0, "POST", PATH, KEY, BOOKING);
+    ask(0, "POST", PATH, KEY, BOOKING " ");
+    assert_int_equal(status(), 422);
+    ask(0, "POST", "/v1/events/gala/queue", KEY, BOOKING);
+    assert_int_equal(status(), 400); /* nor would it be a request of that path */
+    ask(0, "POST", "/v1/events/gala/queue", KEY, "{\"user_id\":\"ann\"}");
+    assert_int_equal(status(), 422);
+    assert_non_null(strstr(body(), "KEY_REUSED"));
+}
+
+static void a_refusal_for_good_is_kept(void **state)
+{
+    (void)state;
+    open_zone("1");
+    ask(0, "POST", PATH, KEY, BOOKING);
+    assert_int_equal(status(), 409);
+    open_zone("10");
+    ask(0, "POST", PATH, KEY, BOOKING);
+    assert_int_equal(status(), 409);
+    assert_string_equal(header("Idempotency-Replayed"), "true");
+    assert_non_null(strstr(body(), "INSUFFICIENT_STOCK"));
+}
+
+static void a_refusal_to_be_put_right_is_not(void **state)
+{
+    (void)state;
+    expect(0, "PUT", "/v1/quotas/t", "{\"limit\":1}", 200, "limit");
+    ask(0, "POST", "/v1/quotas/t/reserve", KEY, "{\"amount\":5}");
+    assert_int_equal(status(), 429);
+    expect(0, "PUT", "/v1/quotas/t", "{\"limit\":9}", 200, "limit");
+    ask(0, "POST", "/v1/quotas/t/reserve", KEY, "{\"amount\":5}");
+    assert_int_equal(status(), 200);
+    ask(0, "POST", "/v1/quotas/t/reserve", KEY, "{\"amount\":5}");
+    assert_string_equal(header("Idempotency-Replayed"), "true");
+    expect(0, "GET", "/v1/quotas/t", NULL, 200, "\"used\":5");
+}
+
+/* The key is taken by somebody who has not come back yet. */
+static void a_request_under_way_is_not_begun_again(void **state)
+{
+    (void)state;
+    expect(0, "POST", "/v1/semaphores/s/acquire", "{\"id\":\"a\",\"limit\":1}", 200, "in_use");
+    ask(1, "POST", "/v1/semaphores/s/acquire", KEY, "{\"limit\":1,\"wait_ms\":90000}");
+    assert_string_equal(fixture.heard, "");
+    ask(2, "POST", "/v1/semaphores/s/acquire", KEY, "{\"limit\":1,\"wait_ms\":90000}");
+    assert_int_equal(status(), 409);
+    assert_non_null(strstr(body(), "IN_PROGRESS"));
+    expect(0, "POST", "/v1/semaphores/s/release", "{\"id\":\"a\"}", 200, "1");
+    heard(1);
+    assert_int_equal(status(), 200);
+    ask(2, "POST", "/v1/semaphores/s/acquire", KEY, "{\"limit\":1,\"wait_ms\":90000}");
+    assert_int_equal(status(), 200);
+    assert_string_equal(header("Idempotency-Replayed"), "true");
+}
+
+/* Should the server stop between the command and the storing of its answer, the request is carried out
+ * again: the id that the server makes is the same, so that it finds what the first one did. */
+static void doing_it_again_makes_the_same_id(void **state)
+{
+    char first[HF_ID_SIZE], again[HF_ID_SIZE], other[HF_ID_SIZE];
+
+    open_zone("10");
+    ask(0, "POST", PATH, KEY, BOOKING);
+    assert_int_equal(sscanf(body(), "{\"booking_id\":\"%128[^\"]", first), 1);
+    fixture_teardown(state);
+    fixture_setup(state);
+    open_zone("10");
+    ask(0, "POST", PATH, KEY, BOOKING);
+    assert_int_equal(sscanf(body(), "{\"booking_id\":\"%128[^\"]", again), 1);
+    assert_string_equal(again, first);
+    ask(0, "POST", PATH, "Idempotency-Key: k-2\r\n", BOOKING);
+    assert_int_equal(sscanf(body(), "{\"booking_id\":\"%128[^\"]", other), 1);
+    assert_string_not_equal(other, first);
+}
+
+static void keys_are_ids(void **state)
+{
+    char header_line[256];
+    (void)state;
+
+    open_zone("10");
+    ask(0, "POST", PATH, "Idempotency-Key: two words\r\n", BOOKING);
+    assert_int_equal(status(), 400);
+    assert_non_null(strstr(body(), "INVALID_ID"));
+    ask(0, "POST", PATH, "Idempotency-Key: \r\n", BOOKING);
+    assert_int_equal(status(), 400);
+    snprintf(header_line, sizeof header_line, "Idempotency-Key: %0122d\r\n", 1);
+    ask(0, "POST", PATH, header_line, BOOKING);
+    assert_int_equal(status(), 201);
+    snprintf(header_line, sizeof header_line, "Idempotency-Key: %0123d\r\n", 1);
+    ask(0, "POST", PATH, header_line, BOOKING);
+    assert_int_equal(status(), 400);
+}
+
+static void users_do_not_share_keys(void **state)
+{
+    (void)state;
+    open_zone("10");
+    fixture_authenticate();
+    ask(0, "POST", PATH, KEY "Authorization: Bearer pen\r\n", BOOKING);
+    assert_int_equal(status(), 201);
+    ask(0, "POST", PATH, KEY "Authorization: Bearer root\r\n", BOOKING);
+    assert_int_equal(status(), 201);
+    assert_string_equal(header("Idempotency-Replayed"), "");
+    ask(0, "POST", PATH, KEY "Authorization: Bearer pen\r\n", BOOKING);
+    assert_string_equal(header("Idempotency-Replayed"), "true");
+    ask(0, "POST", PATH, KEY "Authorization: Bearer eye\r\n", BOOKING);
+    assert_int_equal(status(), 403);
+    ask(0, "POST", PATH, KEY, BOOKING);
+    assert_int_equal(status(), 401);
+}
+
+/* The header means nothing to what changes nothing, or is safe to repeat. */
+static void other_methods_take_no_notice(void **state)
+{
+    (void)state;
+    ask(0, "PUT", "/v1/quotas/t", KEY, "{\"limit\":1}");
+    assert_int_equal(status(), 200);
+    ask(0, "PUT", "/v1/quotas/t", KEY, "{\"limit\":2}");
+    assert_int_equal(status(), 200);
+    ask(0, "POST", "/v1/audit", KEY, "");
+    assert_int_equal(status(), 200);
+    ask(0, "POST", "/v1/nothing", KEY, "");
+    assert_int_equal(status(), 404);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_same_request_gets_the_same_answer),
+        TEST(a_key_is_for_one_request),
+        TEST(a_refusal_for_good_is_kept),
+        TEST(a_refusal_to_be_put_right_is_not),
+        TEST(a_request_under_way_is_not_begun_again),
+        TEST(doing_it_again_makes_the_same_id),
+        TEST(keys_are_ids),
+        TEST(users_do_not_share_keys),
+        TEST(other_methods_take_no_notice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
