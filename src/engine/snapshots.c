@@ -67,6 +67,16 @@ static void join_cleaner(struct snapshots *snapshots)
     }
 }
 
+/* The child needs the one file it writes. Whatever else its parent has open, sockets above all, must
+ * not live on in here: a port would stay taken, and a closed connection open. */
+static void close_all_but(int handle)
+{
+    if (handle > STDERR_FILENO + 1) {
+        close_range(STDERR_FILENO + 1, (unsigned)handle - 1, 0);
+    }
+    close_range((unsigned)handle + 1, ~0U, 0);
+}
+
 enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
                               struct journal *journal, const struct log *log,
                               struct problem *problem)
@@ -91,6 +101,7 @@ enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
     if (child == 0) {
         /* The parent alone gives names and takes them: an orphan does no harm. */
         storage->type->forked(storage);
+        close_all_but(handle);
         _exit(write_down(core, journal, handle) == 0 ? 0 : 1);
     }
     storage->type->close(storage, handle);

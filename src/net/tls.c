@@ -347,6 +347,11 @@ ssize_t tls_write(struct tls_session *session, const void *data, size_t size, bo
     return result;
 }
 
+bool tls_ready(const struct tls_session *session)
+{
+    return SSL_is_init_finished(session->ssl) == 1;
+}
+
 bool tls_pending(const struct tls_session *session)
 {
     return SSL_pending(session->ssl) > 0;

@@ -33,6 +33,9 @@ struct tls_session *tls_connect(struct tls *tls, int fd, const char *host);
 ssize_t tls_read(struct tls_session *session, void *data, size_t size, bool *wants_write);
 ssize_t tls_write(struct tls_session *session, const void *data, size_t size, bool *wants_write);
 
+/* Have the two ends agreed on everything? */
+bool tls_ready(const struct tls_session *session);
+
 /* Do decrypted bytes wait inside? The socket does not become readable for them. */
 bool tls_pending(const struct tls_session *session);
 

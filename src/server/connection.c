@@ -38,7 +38,7 @@ static struct patience *tries(struct connection *connection)
     if (connection->lingering) {
         return &loop->lingering;
     }
-    if (has_unsent(connection)) {
+    if (has_unsent(connection) || (connection->tls != NULL && !tls_ready(connection->tls))) {
         return &loop->slow;
     }
     if (session->waits) {

@@ -78,9 +78,14 @@ static void evict(struct loop *loop)
     }
 }
 
+/* Something is due, or a snapshot may be done. */
 static void on_engine_timer(uv_timer_t *timer)
 {
-    (void)timer; /* the turn that begins now does it */
+    struct server *server = &((struct loop *)timer->data)->server;
+
+    if (server->engine != NULL && server->state != SERVER_FAILED) {
+        engine_turn(server->engine);
+    }
 }
 
 /* Wakes the loop when something falls due. */
@@ -280,7 +285,7 @@ void loop_init(struct loop *loop, const struct server_options *options)
     uv_timer_init(&loop->uv, &loop->engine_timer);
     uv_timer_init(&loop->uv, &loop->ticks);
     uv_timer_init(&loop->uv, &loop->deadline);
-    loop->prepare.data = loop->check.data = loop->ticks.data = loop;
+    loop->prepare.data = loop->check.data = loop->ticks.data = loop->engine_timer.data = loop;
     uv_prepare_start(&loop->prepare, on_prepare);
     uv_check_start(&loop->check, on_check);
     uv_timer_start(&loop->ticks, on_tick, TICK_MS, TICK_MS);

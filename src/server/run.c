@@ -59,7 +59,7 @@ static void engine_opened(struct work *work)
             say_ready(loop);
         }
     } else {
-        log_line(&loop->server.log, LOG_ERROR, "%s", opening->problem.message);
+        log_line(&loop->server.log, LOG_ERROR, "%s: %s", opening->url, opening->problem.message);
         loop->exit_code = opening->problem.code == HF_IOERR ? SERVER_DISK : SERVER_USAGE;
         uv_stop(&loop->uv);
     }
@@ -245,7 +245,7 @@ enum server_exit server_run(const struct server_options *options)
     if (loop == NULL) {
         return SERVER_DISK;
     }
-    mallopt(M_MMAP_THRESHOLD, 64 << 10); /* clients' large buffers go back when they are freed */
+    mallopt(M_MMAP_THRESHOLD, 64 << 10);  /* clients' large buffers go back when they are freed */
     setenv("UV_THREADPOOL_SIZE", "2", 0); /* hashing a password takes 16 MB */
     loop_init(loop, options);
     watch_signals(loop);
