@@ -88,7 +88,12 @@ class Program:
         self.process = subprocess.Popen([str(word) for word in command], cwd=directory,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
-        wait_until(self.is_listening, f"{command[0]} on port {port}", timeout=30)
+        try:
+            wait_until(self.is_listening, f"{command[0]} on port {port}", timeout=30)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def is_listening(self):
         assert self.process.poll() is None, (self.directory / "log").read_text()

@@ -29,7 +29,7 @@ REDIS_SET = ["-t", "set", "-d", "128"]
 class Bench:
     def __init__(self, options):
         self.program = Path(options.build).resolve() / "src" / "holdfast"
-        self.seconds = 0.5 if options.quick else 5
+        self.seconds = 0.5 if options.quick else 3
         self.bookings = 100_000 if options.quick else 1_000_000
         self.repeat = options.repeat or (3 if options.quick else 5)
         self.profile = options.profile
@@ -161,7 +161,7 @@ class Bench:
         server = self.ours()
         data = Path(self.where) / "perf.data"
         try:
-            count = 6 * self.count("profile", server, OURS, 64)
+            count = 2 * self.count("profile", server, OURS, 64)
             # perf watches the server for as long as the load generator runs.
             redis_benchmark(server, OURS, count, 64, prefix=[
                 "perf", "record", "-q", "-F", "1999", "-p", server.pid, "-o", data, "--"])
@@ -250,7 +250,7 @@ def print_memory(bench, figures):
     print("| --- | ---: | ---: | ---: | --- |")
     for i, name in enumerate(("bytes, resident", "bytes, as the server itself counts")):
         ratio = ours[i] / redis[i]
-        print(f"| {name} | {ours[i]:.0f} | {redis[i]:.0f} | {ratio:.2f} "
+        print(f"| {name} | {ours[i]:.0f} | {redis[i]:.0f} | {ratio:.3f} "
               f"| {verdict(ratio, 1 / 3, at_most=True)} |")
     print()
 
@@ -275,6 +275,7 @@ def main():
     options = parser.parse_args()
     wanted = options.only or [*GROUPS, "memory"]
 
+    busy_before = os.getloadavg()[0]  # others at work make all of it noise
     bench = Bench(options)
     try:
         for name in GROUPS:
@@ -283,7 +284,7 @@ def main():
         figures = bench.memory() if "memory" in wanted else None
         if bench.runs:
             print(f"{bench.repeat} runs of {bench.seconds} s each, in turn, {os.cpu_count()} cores, "
-                  "50 connections (HTTP: 64)\n")
+                  f"50 connections (HTTP: 64); load average before: {busy_before:.1f}\n")
             print_comparisons(bench)
             print_runs(bench)
         if figures:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One writer at a time, on any number of machines. The lease is kept alive in the background while
- * the work goes on; if it is lost, the work is told to stop, and a write that comes too late all the
- * same is turned away by its fence.
+ * the work goes on; if it is lost, the work is told to stop, and a write that comes too late all
+ * the same is turned away by its fence.
  *
  *     cc lease.c $(pkg-config --cflags --libs holdfast) -o lease
  *     ./lease                            in this process, to look at

@@ -155,8 +155,8 @@ typedef struct hf_handle hf_handle;
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have
- * returned. Leases should be released before; see hf_lease_release() for those that are not. NULL is
- * fine. */
+ * returned. Leases should be released before; see hf_lease_release() for those that are not. NULL
+ * is fine. */
 HF_API void hf_close(hf_handle *handle);
 
 /* "0.1.0" */
@@ -553,17 +553,17 @@ HF_API enum hf_error hf_lock_get(hf_handle *handle, const struct hf_lock_get_arg
  *         fprintf(stderr, "not held to the end: %s\n", hf_last_message());
  *
  * A lease is lost as soon as the engine says that it is not held, or when a heartbeat (of a lock,
- * its ttl) has passed since the last sign of life that the engine answered was sent; for a slot also
- * at the end of its ttl, which counts from the call, or if that waited, from its answer. 2 ms and a
- * thousandth are taken off each of these, for clocks that do not go alike, and the time goes on
- * while the machine is suspended. So the engine gives the hold to nobody else before hf_lease_held()
- * is false. What the hold protects should still turn away writes with a smaller fence than it has
- * seen: a process may be stopped between asking and writing. */
+ * its ttl) has passed since the last sign of life that the engine answered was sent; for a slot
+ * also at the end of its ttl, which counts from the call, or if that waited, from its answer. 2 ms
+ * and a thousandth are taken off each of these, for clocks that do not go alike, and the time goes
+ * on while the machine is suspended. So the engine gives the hold to nobody else before
+ * hf_lease_held() is false. What the hold protects should still turn away writes with a smaller
+ * fence than it has seen: a process may be stopped between asking and writing. */
 typedef struct hf_lease hf_lease;
 
 /* Called once when a lease is lost, from a thread of the handle; `why` is valid during the call
- * only. It may call hf_lease_release() on this lease, not hf_close(), and should return soon: losses
- * are reported one after the other. */
+ * only. It may call hf_lease_release() on this lease, not hf_close(), and should return soon:
+ * losses are reported one after the other. */
 typedef void hf_lease_lost(void *context, const char *why);
 
 /* Acquires a slot, as hf_sem_acquire(), and keeps it. `lost` and `reply` may be NULL. On success

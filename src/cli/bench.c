@@ -3,9 +3,9 @@
  * holdfast bench [--engine URL] [--seconds N] [--threads N] [--load WHAT]
  * holdfast bench --url URL [--connections N] [--pipeline N] …
  *
- * With --engine every thread makes one call after the other through the library. With --url a server
- * is loaded as a crowd of clients would: many connections, on each of which several requests are
- * under way.
+ * With --engine every thread makes one call after the other through the library. With --url a
+ * server is loaded as a crowd of clients would: many connections, on each of which several requests
+ * are under way.
  *
  * Loads:
  *   reserve   every call a new booking in one hot zone that is never full: all granted

@@ -13,10 +13,11 @@ struct child {
     int64_t kill_after_ms; /* … and if it has not by then, it is killed */
 };
 
-/* Runs the command in a process group of its own, to its end, and returns its exit code: 128 and the
- * number of the signal that ended it, 127 if there is no such program, 126 if it cannot be started,
- * with a message. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to it, and are blocked from then
- * on. If this process dies, the command gets SIGTERM. *stopped says whether stop_fd ended it. */
+/* Runs the command in a process group of its own, to its end, and returns its exit code: 128 and
+ * the number of the signal that ended it, 127 if there is no such program, 126 if it cannot be
+ * started, with a message. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to it, and are blocked
+ * from then on. If this process dies, the command gets SIGTERM. *stopped says whether stop_fd ended
+ * it. */
 int child_run(const struct child *child, bool *stopped);
 
 #endif

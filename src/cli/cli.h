@@ -35,7 +35,7 @@ int cli_top(int argc, char **argv);
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Where the server is, unless something else is said: $HOLDFAST_URL, or port 4653 of this machine. */
+/* Where the server is if nothing else is said: $HOLDFAST_URL, or port 4653 of this machine. */
 const char *cli_server_url(void);
 
 /* The URL without a user and a secret that may stand in it. */

@@ -4,12 +4,12 @@
  * holdfast exec --lock RESOURCE [options] -- COMMAND…
  *
  * Waits in line for a slot or a lock, runs the command while it is held, keeps it alive meanwhile,
- * and gives it back. The command finds the grant's number in HOLDFAST_FENCE and the id that holds in
- * HOLDFAST_LEASE. If the hold is lost, the command is stopped.
+ * and gives it back. The command finds the grant's number in HOLDFAST_FENCE and the id that holds
+ * in HOLDFAST_LEASE. If the hold is lost, the command is stopped.
  *
- * Exit code: that of the command (128 and more: the signal that ended it). 75 if the wait ran out or
- * the hold was lost, 69 if the server cannot be reached, 77 if it does not let us in, 2 for options
- * that make no sense, 126 or 127 for a command that cannot be started. */
+ * Exit code: that of the command (128 and more: the signal that ended it). 75 if the wait ran out
+ * or the hold was lost, 69 if the server cannot be reached, 77 if it does not let us in, 2 for
+ * options that make no sense, 126 or 127 for a command that cannot be started. */
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"

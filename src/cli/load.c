@@ -6,11 +6,11 @@
  *
  *     event,zone,capacity                        SEATS.OPEN
  *     tenant,limit                               QUOTA.LIMIT
- *     product,quantity,shards,watermark,policy   STOCK.LOAD, of which the last three may be left out
+ *     product,quantity,shards,watermark,policy   STOCK.LOAD; the last three may be left out
  *
  * All lines are checked before the first is sent. Exit code: 0 if all succeeded, 1 if one was
- * refused, 2 if the file is bad and nothing was sent, 3 if the data directory failed, 69 if there is
- * no server and 77 if it does not let us in. */
+ * refused, 2 if the file is bad and nothing was sent, 3 if the data directory failed, 69 if there
+ * is no server and 77 if it does not let us in. */
 #include "cli/load.h"
 
 #include "base/clock.h"

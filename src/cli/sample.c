@@ -40,7 +40,7 @@ static const struct {
     {"fsync", AT(fsync)},
 };
 
-/* A number up to a space or the end of its line; what it is cut from ends with one of these. */
+/* The number that a text starts with, in a copy that ends. */
 static double to_number(struct hf_bytes text)
 {
     char copy[64];
@@ -55,7 +55,8 @@ static void set_number(struct sample *sample, struct hf_bytes name, struct hf_by
 {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (text_equal(name, hf_text(numbers[i].name))) {
-            *(double *)((char *)sample + numbers[i].offset) = to_number(value);
+            double number = to_number(value);
+            memcpy((char *)sample + numbers[i].offset, &number, sizeof number);
         }
     }
 }

@@ -10,7 +10,7 @@
 #define SAMPLE_BUCKETS 32
 #define SAMPLE_WORD 32
 
-/* How many took no longer than each bound. Both ends of the list are known only when it was read. */
+/* How many took no longer than each bound. The last bound is infinite. */
 struct sample_latency {
     size_t count;
     double bounds_s[SAMPLE_BUCKETS];

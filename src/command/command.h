@@ -140,7 +140,7 @@ struct command_spec {
      * does not. */
     const char *alias;
     enum hf_error alias_code;
-    const char *script;         /* Lua, without ".lua"; NULL where a plain read does */
+    const char *script; /* Lua, without ".lua"; NULL where a plain read does */
     const struct key_spec *keys[COMMAND_KEYS_MAX];
 };
 

@@ -3,6 +3,7 @@
  * The way back from reply_to_resp(): what a server answered, by the row of the command it was
  * asked. A reply that the row has no room for is no reply: a client that guessed would tell its
  * caller of seats nobody gave it. */
+#include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "command/reply.h"
@@ -136,6 +137,7 @@ static bool fits(const struct command_spec *spec, size_t count)
 {
     size_t fields = command_shown_fields(spec);
 
+    CHECK(fields > 0);
     switch (spec->shape) {
     case REPLY_LEAD:
         return count == fields + 1 || (count == fields && ends_optional(spec, fields));

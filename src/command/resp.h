@@ -33,8 +33,8 @@ struct resp_item {
  * RESP_MORE the offset says how many bytes there must be at least. */
 enum resp_state resp_read(struct hf_bytes bytes, size_t *offset, struct resp_item *item);
 
-/* Passes over one answer: an item, or an array of items and of arrays of items. The offset is as for
- * resp_read(). */
+/* Passes over one answer: an item, or an array of items and of arrays of items. The offset is as
+ * for resp_read(). */
 enum resp_state resp_skip(struct hf_bytes bytes, size_t *offset);
 
 #endif

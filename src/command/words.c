@@ -167,8 +167,8 @@ static void resp_word(const struct arg_spec *arg, int64_t number, struct buffer 
     size_t size = decimal_write(text, seconds ? number / 1000 : number);
 
     if (arg->type == ARG_DURATION && !seconds) {
-        memcpy(text + size, "ms", 2);
-        size += 2;
+        text[size++] = 'm';
+        text[size++] = 's';
     }
     resp_text(out, (struct hf_bytes){text, size});
 }

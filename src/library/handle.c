@@ -185,7 +185,7 @@ struct lease_keeper *handle_leases(hf_handle *handle)
 {
     pthread_mutex_lock(&handle->mutex);
     if (handle->leases == NULL) {
-        handle->leases = lease_keeper_start(handle);
+        handle->leases = lease_keeper_start();
     }
     struct lease_keeper *leases = handle->leases;
     pthread_mutex_unlock(&handle->mutex);

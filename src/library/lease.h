@@ -1,23 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lease keeper of a handle: two threads, begun with its first lease. One sends the signs of
- * life. The other watches the time and reports what is lost; it never waits for the engine, so that
- * an engine that hangs cannot keep a holder in the belief that it still holds.
+ * What a lease is, and the lease keeper of a handle: two threads, begun with its first lease. One
+ * sends the signs of life. The other watches the time and reports what is lost; it never waits for
+ * the engine, so that an engine that hangs cannot keep a holder in the belief that it still holds.
  *
  *     held ──the engine says no, or the time is up──> lost ──reported──> over
  *       └───────────────────── hf_lease_release() ───────┴────────────────┴──> freed */
 #ifndef LIBRARY_LEASE_H
 #define LIBRARY_LEASE_H
 
+#include "base/list.h"
 #include "library/handle.h"
+
+#include <stdatomic.h>
 
 struct lease_keeper;
 
+/* How a slot and a lock are kept and let go. */
+struct lease_kind {
+    const char *what;
+    /* Says that the holder is alive; *held is what the engine has to say to it. */
+    enum hf_error (*beat)(const hf_lease *lease, int64_t timeout_ms, bool *held);
+    enum hf_error (*let_go)(const hf_lease *lease, bool *held);
+};
+
+struct hf_lease {
+    const struct lease_kind *kind;
+    hf_handle *handle;
+    char scope[HF_ID_SIZE], id[HF_ID_SIZE];
+    int64_t interval_ms; /* how long a sign of life lasts */
+    int64_t ttl_ms;      /* of a slot */
+    int64_t fence;
+    int64_t ends_ns; /* a slot's TTL, however alive its holder */
+    hf_lease_lost *lost;
+    void *context;
+
+    atomic_bool held;
+    _Atomic int64_t good_until_ns; /* unless there is another sign of life */
+
+    /* All below is guarded by the keeper's mutex. */
+    struct lease_keeper *keeper; /* NULL once its handle is closed */
+    struct list node;
+    int64_t beat_at_ns;
+    bool beating;  /* on its way to the engine, with the mutex open */
+    bool calling;  /* its loss is being reported, with the mutex open */
+    bool gone;     /* the engine says so */
+    bool over;     /* lost, and reported */
+    bool released; /* whoever is last to look at it frees it */
+    char why[MESSAGE_SIZE];
+};
+
 /* NULL for want of memory or threads. */
-struct lease_keeper *lease_keeper_start(hf_handle *handle);
+struct lease_keeper *lease_keeper_start(void);
 
 /* Ends both threads. Leases that are left hold nothing any more and are still to be released, which
  * frees them. NULL is fine. */
 void lease_keeper_stop(struct lease_keeper *keeper);
+
+/* Keeps a lease whose sign of life, sent at `sent_ns`, the engine has just answered well. */
+void lease_keeper_add(struct lease_keeper *keeper, hf_lease *lease, int64_t sent_ns);
+
+/* No sign of life begins from now on, and no report is under way, unless it is the report that
+ * releases. Is there anything to give back? */
+bool lease_keeper_withdraw(struct lease_keeper *keeper, hf_lease *lease);
+
+/* Frees a lease that was withdrawn, now or when a thread is done with it. */
+void lease_keeper_free(struct lease_keeper *keeper, hf_lease *lease);
+
+/* The clock of leases. It goes on while the machine is suspended, as the server's does. */
+int64_t lease_now_ns(void);
+
+/* So much of a duration can be counted on: the engine counts in whole milliseconds, and two clocks
+ * never go alike. */
+int64_t lease_sure_ns(int64_t ms);
+
+/* The end of a lease, if there is no further sign of life. */
+int64_t lease_end_ns(const hf_lease *lease);
 
 #endif

@@ -4,8 +4,8 @@
  * one or opens another; nothing is ever sent twice.
  *
  * What an error means: ENGINE_DOWN, UNAUTHORIZED and BUSY, nothing was changed. TIMEOUT with a
- * message that starts "outcome unknown:": the command was sent and no answer came; asking again with
- * the same id tells. */
+ * message that starts "outcome unknown:": the command was sent and no answer came; asking again
+ * with the same id tells. */
 #ifndef LIBRARY_REMOTE_H
 #define LIBRARY_REMOTE_H
 

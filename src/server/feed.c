@@ -178,7 +178,7 @@ static void begin_entry(struct feed *feed, const char *name, int64_t time_ms)
     buffer_decimal(out, time_ms);
 }
 
-/* Keeps what is in scratch, and offers it to whoever listens. Without memory it counts as missed. */
+/* Keeps what is in scratch, and offers it to whoever listens. Without memory it is missed. */
 static void end_entry(struct feed *feed, struct hf_bytes scope)
 {
     struct buffer *from = &feed->scratch;

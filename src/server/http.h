@@ -100,8 +100,8 @@ void http_identified(struct session *session, bool right);
 
 /* ---- http_command.c: requests that are commands ---------------------------------------------- */
 
-/* What a request asks for. Its texts are views of the request and of `json`, which is to be released
- * after use. False if the request has been refused. */
+/* What a request asks for. Its texts are views of the request and of `json`, which is to be
+ * released after use. False if the request has been refused. */
 struct json_fields;
 bool http_command(struct session *session, struct command *command, struct json_fields *json);
 /* Carries out the request's command. */

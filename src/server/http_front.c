@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * HTTP/1.1: reads requests, takes each through its steps (http.h) and answers it. Knows no command by
- * name: the router says which row a path stands for, and the row does the rest. */
+ * HTTP/1.1: reads requests, takes each through its steps (http.h) and answers it. Knows no command
+ * by name: the router says which row a path stands for, and the row does the rest. */
 #include "server/http.h"
 
 #include "base/check.h"

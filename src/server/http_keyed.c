@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests with an Idempotency-Key: carried out once, and answered with the same words whenever they
- * come again. The key is taken (IDEM.BEGIN), the command carried out, and its answer stored
+ * Requests with an Idempotency-Key: carried out once, and answered with the same words whenever
+ * they come again. The key is taken (IDEM.BEGIN), the command carried out, and its answer stored
  * (IDEM.COMPLETE) before it is sent. An answer that says that nothing was done, and that the
  * client should put something right or try again, frees the key instead (IDEM.ABORT).
  *
@@ -270,6 +270,8 @@ void http_keyed_ended(struct session *session)
 {
     const struct buffer *result = &http_of(session)->keyed->result;
 
+    /* Should the client not hear of it, it asks again with its key: nothing is to be taken back. */
+    session_heard(session);
     if (result->failed) {
         http_respond_error(session, 503, 0,
                            "out of memory for the answer; what was asked was done");

@@ -6,9 +6,6 @@
 
 #include <strings.h>
 
-/* Buffers up to this size are kept between two requests of a connection. */
-#define KEPT_MAX 512
-
 enum { READ_HEAD, READ_BODY, READ_CHUNKS, READ_DONE, READ_BROKEN };
 
 /* ---- what llhttp tells ----------------------------------------------------------------------- */
@@ -354,19 +351,11 @@ void http_parser_free(struct http_parser *parser)
     buffer_free(&parser->body);
 }
 
-static void shrink(struct buffer *buffer)
-{
-    if (buffer->capacity > KEPT_MAX) {
-        buffer_free(buffer);
-    } else {
-        buffer_clear(buffer);
-    }
-}
-
+/* Most connections are idle most of the time: they keep nothing. */
 void http_parser_next(struct http_parser *parser)
 {
-    shrink(&parser->head);
-    shrink(&parser->body);
+    buffer_free(&parser->head);
+    buffer_free(&parser->body);
     http_scan_head(&parser->scan);
     parser->state = READ_HEAD;
     parser->continues = parser->repeated = parser->complete = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes in, requests of HTTP/1.1 out. http_scan.c looks at the bytes first and lets nothing past that
- * could be read in two ways; llhttp then says what they mean. Knows no socket and no session. */
+ * Bytes in, requests of HTTP/1.1 out. http_scan.c looks at the bytes first and lets nothing past
+ * that could be read in two ways; llhttp then says what they mean. No socket, no session. */
 #ifndef SERVER_HTTP_PARSER_H
 #define SERVER_HTTP_PARSER_H
 
@@ -71,7 +71,7 @@ void http_parser_free(struct http_parser *parser);
 enum http_event http_parser_feed(struct http_parser *parser, const char *data, size_t size,
                                  size_t *used);
 
-/* The request is dealt with: gives back what was large, and waits for the next. */
+/* The request is dealt with: gives its memory back, and waits for the next. */
 void http_parser_next(struct http_parser *parser);
 
 /* Has it begun to read a request that is not whole yet? */

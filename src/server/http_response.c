@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heads of answers, written without a format string: they are most of what a short answer is. */
+ * The heads of answers, written without a format string: they are most of a short answer. */
 #include "server/http.h"
 
 #include "base/check.h"

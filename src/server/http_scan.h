@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A strict look at the bytes of an HTTP request, before the parser that understands them. The parser
- * forgives what old clients got wrong; two programs that forgive differently can be made to see two
- * different requests in the same bytes. So only what RFC 9112 has a rule for gets past here: lines
- * end in CR LF and nothing else, there is one space where one is due, a field line begins with its
- * name, the colon follows the name, and there are no control characters. */
+ * A strict look at the bytes of an HTTP request, before the parser that understands them. The
+ * parser forgives what old clients got wrong; two programs that forgive differently can be made to
+ * see two different requests in the same bytes. So only what RFC 9112 has a rule for gets past
+ * here: lines end in CR LF and nothing else, there is one space where one is due, a field line
+ * begins with its name, the colon follows the name, and there are no control characters. */
 #ifndef SERVER_HTTP_SCAN_H
 #define SERVER_HTTP_SCAN_H
 

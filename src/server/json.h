@@ -17,8 +17,8 @@ struct json_fields {
     struct command_field fields[JSON_FIELDS_MAX];
 };
 
-/* Texts, whole numbers, true and false; anything else is INVALID_ARGUMENT, with the field's name. An
- * empty body is an empty object. On success the fields are good until json_release(). */
+/* Texts, whole numbers, true and false; anything else is INVALID_ARGUMENT, with the field's name.
+ * No body is an empty object. On success the fields are good until json_release(). */
 enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct problem *problem);
 void json_release(struct json_fields *fields);
 

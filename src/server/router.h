@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a method and a path to what they stand for: a command, by the routes in the table of commands,
- * or something of the server's own. */
+ * From a method and a path to what they stand for: a command, by the routes in the table of
+ * commands, or something of the server's own. */
 #ifndef SERVER_ROUTER_H
 #define SERVER_ROUTER_H
 

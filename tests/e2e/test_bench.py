@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """holdfast bench: short runs of each load."""
 
-import os
-import pty
 import re
-import subprocess
 
 import pytest
 
-from harness import TIMEOUT_S
+from terminal import Terminal
 
 REPORT = re.compile(
     r"(?P<load>\w+) on embedded:\n"
@@ -67,17 +64,7 @@ def test_several_threads_share_one_engine(holdfast):
 
 
 def test_a_terminal_sees_a_live_line(build):
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen([build.program, "bench", "--seconds", "1", "--load", "refuse"],
-                               stdin=subprocess.DEVNULL, stdout=theirs)
-    os.close(theirs)
-    seen = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            seen += chunk
-    except OSError:
-        pass  # the other side is closed: the program has ended
-    finally:
-        os.close(ours)
-    assert process.wait(TIMEOUT_S) == 0
-    assert re.search(rb"\r\x1b\[K +[\d.]+ s  [\d.]+( [kM])? calls  [\d.]+( [kM])?/s", seen)
+    with Terminal(build.program, "bench", "--seconds", "1", "--load", "refuse") as terminal:
+        seen = terminal.read_to_end()
+    assert terminal.code == 0
+    assert re.search(r"\r\x1b\[K +[\d.]+ s  [\d.]+( [kM])? calls  [\d.]+( [kM])?/s", seen)

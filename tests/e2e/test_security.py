@@ -42,7 +42,7 @@ class Users:
 
 @pytest.fixture
 def users(holdfast, tmp_path):
-    """reader, writer and adminer with tokens, and ann (write) with a password."""
+    """reader, writer and chief with tokens, and ann (write) with a password."""
     one = Users(holdfast, tmp_path / "users")
     for role in ROLES:
         one.add({"read": "reader", "write": "writer", "admin": "chief"}[role], role)
@@ -377,6 +377,7 @@ def test_tls_large_answers_both_ways(secure, certificate):
             assert library.execute_command("IDEM.BEGIN", "k", "f")[2] == response
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_tls_is_1_2_at_least(secure, certificate):
     context = trusting(certificate[0])
     with Http(secure.http_port, context=context) as web:
@@ -393,14 +394,14 @@ def test_tls_plain_text_and_nonsense_get_nowhere(secure):
         for data in (b"PING\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff",
                      b"\0" * 1000, b""):
             with socket.create_connection(("127.0.0.1", port), 30) as one:
-                one.sendall(data)
-                one.shutdown(socket.SHUT_WR)
                 said = b""
                 try:
+                    one.sendall(data)
+                    one.shutdown(socket.SHUT_WR)
                     while part := one.recv(4096):
                         said += part
-                except ConnectionError:
-                    pass
+                except OSError:
+                    pass  # it hung up before all was said
                 assert b"PONG" not in said and b"HTTP/1.1 200" not in said
 
 
@@ -413,12 +414,10 @@ def test_tls_handshakes_that_nobody_finishes(certificate):
         for one in sockets[::2]:
             one.sendall(b"\x16\x03\x01")
         start = time.monotonic()
-        for one in sockets[::2]:
+        for one in sockets:
             assert one.recv(100) == b"", "closed for being slow"
             one.close()
         assert time.monotonic() - start < 20
-        for one in sockets[1::2]:
-            one.close()
 
 
 def test_tls_and_users_together(certificate, users):

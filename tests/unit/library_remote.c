@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handle of a server: the same calls and answers as in this process, connections that come and go,
- * and what is said of a command whose answer never came. */
+ * A handle of a server: the same calls and answers as in this process, connections that come and
+ * go, and what is said of a command whose answer never came. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

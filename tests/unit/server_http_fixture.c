@@ -58,28 +58,32 @@ int fixture_teardown(void **state)
     return 0;
 }
 
-static size_t write_user(char *out, const char *name, const char *role)
+static void write_user(struct buffer *out, const char *name, const char *role)
 {
     uint8_t digest[32];
-    size_t size = (size_t)sprintf(out, "%s %s sha256:", name, role);
 
     SHA256((const unsigned char *)name, strlen(name), digest);
+    buffer_format(out, "%s %s sha256:", name, role);
     for (size_t i = 0; i < sizeof digest; i++) {
-        size += (size_t)sprintf(out + size, "%02x", digest[i]);
+        buffer_format(out, "%02x", digest[i]);
     }
-    return size + (size_t)sprintf(out + size, "\n");
+    buffer_byte(out, '\n');
 }
 
 void fixture_authenticate(void)
 {
-    char text[1024];
+    struct memory memory;
+    struct buffer text;
     struct problem problem;
-    size_t size = write_user(text, "root", "admin");
 
-    size += write_user(text + size, "pen", "write");
-    size += write_user(text + size, "eye", "read");
-    fixture.server.auth = auth_parse("test", (struct hf_bytes){text, size}, &problem);
+    memory_init(&memory);
+    buffer_init(&text, &memory);
+    write_user(&text, "root", "admin");
+    write_user(&text, "pen", "write");
+    write_user(&text, "eye", "read");
+    fixture.server.auth = auth_parse("test", (struct hf_bytes){text.data, text.size}, &problem);
     assert_non_null(fixture.server.auth);
+    buffer_free(&text);
     for (int i = 0; i < CLIENTS; i++) {
         fixture_reopen(i);
     }

@@ -93,8 +93,22 @@ static void a_request_under_way_is_not_begun_again(void **state)
     assert_string_equal(header("Idempotency-Replayed"), "true");
 }
 
-/* Should the server stop between the command and the storing of its answer, the request is carried out
- * again: the id that the server makes is the same, so that it finds what the first one did. */
+/* Without a key, a slot whose taker never heard of it goes on to the next; with one, it is kept. */
+static void what_a_key_stands_for_is_not_taken_back(void **state)
+{
+    (void)state;
+    ask(1, "POST", "/v1/semaphores/s/acquire", KEY, "{\"limit\":1}");
+    session_close(&fixture.clients[1], false);
+    session_free(&fixture.clients[1]);
+    fixture.is_open[1] = false;
+    expect(0, "GET", "/v1/semaphores/s", NULL, 200, "\"in_use\":1");
+    ask(2, "POST", "/v1/semaphores/s/acquire", KEY, "{\"limit\":1}");
+    assert_int_equal(status(), 200);
+    assert_string_equal(header("Idempotency-Replayed"), "true");
+}
+
+/* Should the server stop between the command and the storing of its answer, the request is carried
+ * out again: the id that the server makes is the same, so that it finds what the first one did. */
 static void doing_it_again_makes_the_same_id(void **state)
 {
     char first[HF_ID_SIZE], again[HF_ID_SIZE], other[HF_ID_SIZE];
@@ -174,6 +188,7 @@ int main(void)
         TEST(a_refusal_for_good_is_kept),
         TEST(a_refusal_to_be_put_right_is_not),
         TEST(a_request_under_way_is_not_begun_again),
+        TEST(what_a_key_stands_for_is_not_taken_back),
         TEST(doing_it_again_makes_the_same_id),
         TEST(keys_are_ids),
         TEST(users_do_not_share_keys),

@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the server: starting, stopping, health, figures, logs, a directory that takes long to read
+and a disk that fails."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import prometheus
+from harness import ROOT, TIMEOUT_S, run
+from server import READY, Error, Server, wait_until
+from wire import Client, Http, encode, fields, http
+
+EXIT_USAGE, EXIT_DISK = 2, 3
+
+
+# ---- starting ------------------------------------------------------------------------------------
+
+def test_the_line_that_says_it_is_ready(build, tmp_path):
+    process = subprocess.Popen(
+        [build.program, "serve", "--dir", tmp_path / "data", "--resp-port", "0", "--http-port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    ready = READY.fullmatch(line.rstrip("\n"))
+    assert ready and (ready[1], ready[3], ready[5]) == ("127.0.0.1", "127.0.0.1", "embedded"), line
+    with Client(int(ready[2])) as client:
+        assert client.call("PING") == "PONG"
+    process.terminate()
+    rest, _ = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, rest) == (0, ""), "nothing else on standard output"
+
+
+def test_a_second_one_on_the_same_directory(build, holdfast):
+    with Server() as server:
+        ended = holdfast("serve", "--dir", server.directory, "--resp-port", "0", "--http-port", "0")
+        assert ended.code in (EXIT_USAGE, EXIT_DISK) and ended.out == ""
+        assert str(server.directory) in ended.err and "use" in ended.err, ended
+        assert server.call("PING") == "PONG"
+
+
+def test_a_port_that_is_taken(holdfast):
+    with Server(memory=True) as server:
+        ended = holdfast("serve", "--memory", "--resp-port", server.resp_port, "--http-port", "0")
+        assert ended.code == EXIT_USAGE and str(server.resp_port) in ended.err
+
+
+@pytest.mark.parametrize("flags, named", [
+    (["--nonsense"], "--nonsense"), (["--resp-port"], "--resp-port"),
+    (["--resp-port", "70000"], "--resp-port"), (["--http-port", "x"], "--http-port"),
+    (["--fsync", "maybe"], "--fsync"), (["--log-level", "loud"], "--log-level"),
+    (["--log-format", "xml"], "--log-format"), (["--max-connections", "0"], "--max-connections"),
+    (["--request-timeout", "1y"], "--request-timeout"), (["--bind", "nowhere.example"], "bind"),
+    (["--client-memory", "1"], "--client-memory"), (["--engine", "oracle"], "engine"),
+    (["--ledger", "sqlite:x"], "ledger"), (["--memory", "--dir", "x"], "dir"),
+    (["stray"], "stray"), (["--config", "/nowhere"], "/nowhere")])
+def test_a_mistake_in_the_settings_is_named(holdfast, flags, named):
+    ended = holdfast("serve", *flags)
+    assert ended.code == EXIT_USAGE and ended.out == ""
+    assert named in ended.err, ended
+    assert ended.err.count("\n") <= 2, "short"
+
+
+def test_check_config_starts_nothing(holdfast, tmp_path):
+    config = tmp_path / "holdfast.conf"
+    config.write_text(f"dir = {tmp_path}/data\nresp-port = 0\nhttp-port = 0\n")
+    ended = holdfast("serve", "--config", config, "--check-config")
+    assert ended.code == 0 and "good" in ended.out
+    assert not (tmp_path / "data").exists()
+    config.write_text("resp-port = 0\nresp-prot = 1\n")
+    ended = holdfast("serve", "--config", config, "--check-config")
+    assert ended.code == EXIT_USAGE and f"{config}:2" in ended.err and "resp-prot" in ended.err
+
+
+def test_settings_from_file_environment_and_flags(tmp_path):
+    config = tmp_path / "holdfast.conf"
+    config.write_text("max-connections = 11\nfsync = everysec\nclient-memory = 2m\nmax-body = 1m\n")
+    with Server("--config", config, "--max-connections", "33",
+                env={"HOLDFAST_MAX_CONNECTIONS": "22", "HOLDFAST_FSYNC": "no"}) as server:
+        got = fields(server.call("CONFIG", "GET", "maxclients", "appendfsync"))
+        assert got == {"maxclients": "33", "appendfsync": "no"}
+
+
+# ---- stopping ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("memory", [True, False])
+def test_what_was_asked_before_is_answered(number, memory):
+    """Twenty clients have sent commands that the server has not read yet when it is told to stop."""
+    with Server(memory=memory) as server:
+        clients = [Client(server.resp_port) for _ in range(20)]
+        for client in clients:
+            assert client.call("PING") == "PONG"
+        server.pause()
+        for i, client in enumerate(clients):
+            client.send_raw(b"".join(encode("QUOTA.LIMIT", f"t{i}", n) for n in range(1000)))
+        web = Http(server.http_port)
+        web.send("PUT", "/v1/quotas/web", {"limit": 5})
+        server.process.send_signal(number)
+        server.go_on()
+        for client in clients:
+            assert [client.read()[2] for _ in range(1000)] == list(range(1000))
+            assert client.read_nothing_more() == b""
+            client.close()
+        web.close()
+        process = server.process
+        assert process.wait(TIMEOUT_S) == 0
+        if not memory:
+            server.stop()
+            server.start()
+            assert all(server.call("QUOTA.GET", f"t{i}")[1] == 999 for i in range(20))
+
+
+def test_a_stopping_server_takes_nobody_new():
+    with Server("--drain-timeout", "30s", memory=True) as server:
+        with Client(server.resp_port) as half:
+            half.send_raw(encode("PING")[:-3])
+            assert server.call("PING") == "PONG"
+            server.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: "asked to stop" in server.said())
+            with pytest.raises(ConnectionRefusedError):
+                Client(server.resp_port)
+            half.send_raw(encode("PING")[-3:])
+            assert half.read() == "PONG", "what was begun is finished"
+        assert server.process.wait(TIMEOUT_S) == 0
+
+
+def test_it_does_not_wait_for_ever_to_stop():
+    with Server("--drain-timeout", "200ms", memory=True) as server:
+        with Client(server.resp_port) as half:
+            half.send_raw(encode("PING")[:-3])
+            assert server.call("PING") == "PONG"
+            start = time.monotonic()
+            assert server.stop() == 0
+            assert time.monotonic() - start < 10
+
+
+def test_nothing_is_lost_by_stopping():
+    with Server("--fsync", "no") as server:
+        with Client(server.resp_port) as client:
+            client.send_raw(b"".join(encode("QUOTA.LIMIT", "t", n) for n in range(5000)))
+            assert [client.read()[2] for _ in range(5000)] == list(range(5000))
+        server.restart()
+        assert server.call("QUOTA.GET", "t") == [0, 4999, 0]
+
+
+def test_a_snapshot_on_demand():
+    with Server() as server:
+        server.call("QUOTA.LIMIT", "t", 7)
+        assert server.call("SNAPSHOT") == "OK"
+        server.restart("kill")  # at once: whoever writes the snapshot must not be in the way
+        assert server.call("QUOTA.GET", "t") == [0, 7, 0]
+        assert server.call("SNAPSHOT") == "OK"
+        wait_until(lambda: list(server.directory.glob("snapshot-*")), "the snapshot")
+        server.restart()
+        assert server.call("QUOTA.GET", "t") == [0, 7, 0]
+
+
+def test_a_snapshot_does_not_keep_connections_open(large):
+    """The process that writes it has all that the server had open, but must not hold on to it."""
+    directory, _ = large
+    with Server("--fsync", "no", directory=directory) as server, Client(server.resp_port) as client:
+        with Client(server.resp_port) as other:
+            assert client.call("SNAPSHOT") == "OK"
+            other.socket.settimeout(5)
+            other.send_raw(b"*x\r\n")
+            assert other.read().code == "ERR"
+            assert other.read_nothing_more() == b""
+
+
+# ---- health and figures --------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as one:
+        yield one
+
+
+def test_health(server):
+    for path in ("/livez", "/readyz"):
+        answer = http(server.http_port, "GET", path)
+        assert answer.status == 200 and answer.headers["content-type"].startswith("text/plain")
+        assert http(server.http_port, "HEAD", path).body == b""
+
+
+def metrics(server):
+    answer = http(server.http_port, "GET", "/metrics")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return prometheus.parse(answer.body.decode())
+
+
+def test_figures_are_what_prometheus_wants(server):
+    with Client(server.resp_port) as client:
+        for n in range(100):
+            client.call("QUOTA.LIMIT", "figures", n)
+        client.call("SEATS.ZONE", "figures", "none")
+        client.call("SEM.ACQUIRE", "figures", "a", 1)
+        client.call("SEM.ACQUIRE", "figures", "b", 1, "WAIT", "30")
+        families = metrics(server)
+    commands = families["holdfast_commands_total"].samples
+    key = "holdfast_commands_total"
+    assert commands[key, ('command="QUOTA.LIMIT"', 'outcome="OK"')] == 100
+    assert commands[key, ('command="SEATS.ZONE"', 'outcome="ZONE_NOT_FOUND"')] == 1
+    assert commands[key, ('command="SEM.ACQUIRE"', 'outcome="TIMEOUT"')] == 1
+    latency = families["holdfast_command_duration_seconds"].samples
+    name = "holdfast_command_duration_seconds"
+    assert latency[name + "_count", ('command="QUOTA.LIMIT"',)] == 100
+    assert latency[name + "_sum", ('command="SEM.ACQUIRE"',)] >= 0.025, "the wait counts"
+    assert families["holdfast_ready"].samples["holdfast_ready", ()] == 1
+    assert families["holdfast_journal_flush_duration_seconds"].samples[
+        "holdfast_journal_flush_duration_seconds_count", ()] > 0
+
+
+def test_figures_only_grow_where_they_are_counters(server):
+    before = metrics(server)
+    with Client(server.resp_port) as client:
+        for n in range(50):
+            client.call("QUOTA.LIMIT", "grow", n)
+    after = metrics(server)
+    for name, family in before.items():
+        if family.type != "gauge":
+            for key, value in family.samples.items():
+                assert after[name].samples[key] >= value, key
+    key = "holdfast_received_bytes_total", ()
+    assert after[key[0]].samples[key] > before[key[0]].samples[key]
+
+
+# ---- logs ----------------------------------------------------------------------------------------
+
+def test_logs_as_json():
+    with Server("--log-format", "json", "--log-level", "debug") as server:
+        server.call("PING")
+        server.stop()
+        lines = server.said().splitlines()
+    assert lines
+    for line in lines:
+        entry = json.loads(line)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
+        assert entry["level"] in ("debug", "info", "warning", "error") and entry["message"]
+
+
+def test_logs_below_the_level_are_left_out():
+    with Server("--log-level", "error", memory=True) as server:
+        server.stop()
+        assert server.said() == ""
+
+
+def test_the_slow_log_tells_what_took_long():
+    with Server("--slow-threshold", "0", memory=True) as server:
+        server.call("SEATS.OPEN", "gala", "floor", "5")
+        entry = server.call("SLOWLOG", "GET")[-1]
+        assert entry[3][0].startswith("SEATS.OPEN gala floor 5") and "127.0.0.1:" in entry[4]
+        answer = http(server.http_port, "GET", "/metrics")
+        assert answer.status == 200
+    with Server("--slow-threshold", "1h", memory=True) as server:
+        server.call("SEATS.OPEN", "gala", "floor", "5")
+        assert server.call("SLOWLOG", "GET") == []
+
+
+# ---- a directory that takes long to read ---------------------------------------------------------
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def fill(server, count):
+    """Many bookings, as fast as it goes."""
+    with Client(server.resp_port) as client:
+        client.call("SEATS.OPEN", "full", "floor", count)
+        data = b"".join(encode("SEATS.RESERVE", "full", "floor", f"b{i}", f"u{i}", 1, 1, "TTL", "2h")
+                        for i in range(count))
+        sender = threading.Thread(target=client.send_raw, args=(data,))
+        sender.start()
+        for _ in range(count):
+            assert client.read()[0] == 1
+        sender.join()
+
+
+@pytest.fixture(scope="module")
+def large(build, tmp_path_factory):
+    """A directory with many bookings in its journal."""
+    directory = tmp_path_factory.mktemp("large") / "data"
+    count = 60_000 if build.sanitized else 300_000
+    with Server("--fsync", "no", directory=directory) as server:
+        fill(server, count)
+        server.kill()
+    return directory, count
+
+
+@pytest.fixture
+def loading(build, large):
+    """A server that reads the large directory, as soon as it can be reached."""
+    directory, count = large
+    resp, web = free_port(), free_port()
+    process = subprocess.Popen(
+        [build.program, "serve", "--dir", directory, "--resp-port", str(resp), "--http-port",
+         str(web)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
+
+    def reached():
+        try:
+            return Client(resp)
+        except ConnectionRefusedError:
+            return None
+    end = time.monotonic() + TIMEOUT_S
+    while (client := reached()) is None:
+        assert time.monotonic() < end
+    yield process, client, web, count
+    client.close()
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_while_it_loads(loading):
+    process, client, web, count = loading
+    got = client.call("SEATS.ZONE", "full", "floor")
+    if not isinstance(got, Error):
+        pytest.skip("it was read before anybody could ask")
+    assert got.code == "LOADING" and re.search(r"\d+ of \d+ bytes", got.message)
+    assert client.call("PING") == "PONG"
+    assert http(web, "GET", "/livez").status == 200
+    ready = http(web, "GET", "/readyz")
+    if client.call("SEATS.ZONE", "full", "floor") == got or ready.status != 200:
+        assert ready.status == 503 and b"loading" in ready.body
+    assert READY.match(process.stdout.readline())
+    assert http(web, "GET", "/readyz").status == 200
+    assert fields(client.call("SEATS.ZONE", "full", "floor"))["reserved"] == count
+    process.terminate()
+    assert process.wait(TIMEOUT_S) == 0
+
+
+def test_stopped_while_it_loads(loading):
+    process, client, _, _ = loading
+    got = client.call("SEATS.ZONE", "full", "floor")
+    process.terminate()
+    assert process.wait(TIMEOUT_S) == 0, got
+
+
+# ---- a disk that fails ---------------------------------------------------------------------------
+
+class Failing:
+    """Books seats until the disk fails, and remembers what was acknowledged."""
+
+    def __init__(self, server):
+        self.server, self.acknowledged, self.client = server, [], Client(server.resp_port)
+        assert self.client.call("SEATS.OPEN", "gala", "floor", 1 << 40)[0] == 1
+
+    def book(self, until):
+        """Ten at a time. True if the disk is still well after so many."""
+        for start in range(len(self.acknowledged), until, 10):
+            names = [f"b{i}" for i in range(start, start + 10)]
+            self.client.send_raw(b"".join(encode(
+                "SEATS.RESERVE", "gala", "floor", name, "ann" * 20, 1, 1 << 40) for name in names))
+            got = [self.client.read() for _ in names]
+            self.acknowledged += [name for name, one in zip(names, got) if not isinstance(one, Error)]
+            errors = [one for one in got if isinstance(one, Error)]
+            if errors:
+                assert {one.code for one in errors} == {"IOERR"}
+                assert len(errors) == 10, "one turn, one sync: all or none"
+                return False
+        return True
+
+    def check_failed(self):
+        """What everybody sees from then on."""
+        assert self.client.call("SEATS.ZONE", "gala", "floor").code == "IOERR"
+        web = self.server.http_port
+        assert http(web, "GET", "/readyz").status == 503
+        assert http(web, "GET", "/livez").status == 200
+        answer = http(web, "PUT", "/v1/quotas/a", {"limit": 1})
+        assert (answer.status, answer.code) == (503, "IOERR")
+        assert self.server.process.wait(TIMEOUT_S) == EXIT_DISK
+        self.client.close()
+
+    def check_kept(self, directory):
+        """All that was acknowledged is there when the directory is read elsewhere."""
+        with Server(directory=directory) as after, Client(after.resp_port) as client:
+            client.send_raw(b"".join(
+                encode("SEATS.GET", "gala", name) for name in self.acknowledged))
+            for name in self.acknowledged:
+                assert fields(client.read())["booking_id"] == name
+            reserved = fields(client.call("SEATS.ZONE", "gala", "floor"))["reserved"]
+            assert len(self.acknowledged) <= reserved <= len(self.acknowledged) + 10
+            assert client.call("AUDIT") == [1, 0]
+
+
+@pytest.fixture
+def careless(build, tmp_path):
+    """The program, where a file that grows too large is an error and not a signal."""
+    script = tmp_path / "holdfast"
+    script.write_text(f'#!/bin/sh\ntrap "" XFSZ\nexec {build.program} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_a_file_that_may_not_grow(careless, tmp_path):
+    with Server(directory=tmp_path / "data", program=careless) as server:
+        failing = Failing(server)
+        assert failing.book(500)
+        limit = 128 << 10
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (limit, limit))
+        assert not failing.book(100_000)
+        assert len(failing.acknowledged) >= 500
+        failing.check_failed()
+        assert "the data directory failed" in server.said()
+        shutil.copytree(tmp_path / "data", tmp_path / "elsewhere")
+        failing.check_kept(tmp_path / "elsewhere")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system with room for little."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = os.geteuid() == 0 and run(
+        "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place).code == 0
+    if not mounted:
+        pytest.skip("a file system of one's own needs to be root and allowed to mount")
+    yield place
+    assert run("umount", "-l", place).code == 0
+
+
+def test_a_disk_without_room_for_a_journal(small_disk, holdfast):
+    ended = holdfast("serve", "--dir", small_disk / "data", "--resp-port", "0", "--http-port", "0")
+    assert ended.code == EXIT_DISK and ended.out == ""
+    assert "No space left on device" in ended.err
+
+
+def test_those_who_wait_are_told_when_the_disk_fails(careless, tmp_path):
+    with Server(directory=tmp_path / "data", program=careless) as server:
+        failing = Failing(server)
+        failing.client.call("SEM.ACQUIRE", "sem", "holder", 1)
+        waiters = [Client(server.resp_port) for _ in range(5)]
+        for i, waiter in enumerate(waiters):
+            waiter.send("SEM.ACQUIRE", "sem", f"w{i}", 1, "WAIT", 60000)
+        wait_until(lambda: fields(failing.client.call("SEM.STATS", "sem"))["waiting"] == 5)
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
+        assert not failing.book(100_000)
+        for waiter in waiters:
+            got = waiter.read()
+            assert isinstance(got, Error) and got.code == "IOERR"
+            waiter.close()
+        assert server.process.wait(TIMEOUT_S) == EXIT_DISK
