@@ -9,24 +9,32 @@ export PATH := /usr/bin:$(PATH)
 
 SANITIZED := -Db_sanitize=address,undefined -Db_lto=false -Db_lundef=false -Dtests=enabled \
              -Dc_args=-fno-sanitize-recover=all
+# Adding nothing to a null pointer is called undefined by this compiler alone, and harmless.
+FUZZED := -Dfuzzers=true -Dtests=disabled -Db_sanitize=address,undefined -Db_lto=false \
+          -Db_lundef=false -Dwerror=false \
+          "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=all -fno-sanitize=pointer-overflow"
 
 # $(call quietly,COMMAND): shows what it printed only if it fails.
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-# $(call compile,DIRECTORY,OPTIONS): configures it the first time, and when the sources have moved,
-# then builds what has changed.
-define compile
+# $(call configure,DIRECTORY,OPTIONS,ENVIRONMENT): the first time, and when the sources have moved.
+define configure
 	@[ "$$(cat $(1)/.source 2>&1)" = "$(CURDIR)" ] || rm -rf $(1)
 	@[ -e $(1) ] || tools/install-packages --check build
-	@[ -e $(1) ] || { $(call quietly,meson setup $(1) $(2)); }
+	@[ -e $(1) ] || { $(call quietly,env $(3) meson setup $(1) $(2)); }
 	@echo "$(CURDIR)" >$(1)/.source
 	@$(call quietly,ninja -C $(1) build.ninja)
+endef
+
+# $(call compile,DIRECTORY,OPTIONS): configures it if need be, then builds what has changed.
+define compile
+	$(call configure,$(1),$(2))
 	@$(if $(MAKE_TERMOUT),ninja -C $(1),$(call quietly,ninja --quiet -C $(1)))
 	@cd $(1) && ln -sf src/holdfast src/libholdfast.a src/libholdfast.so src/libholdfast.so.? .
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-server build clean docs format help install lint model run sanitized sim test with-tests
+.PHONY: bench bench-server build clean docs format fuzz fuzzers help install lint model run sanitized sim test with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -42,8 +50,8 @@ run: ## install what building needs, build, and serve
 
 test: ## install what the tests need and run them all, as released and under sanitizers
 	@tools/install-packages build test
-	@$(MAKE) --no-print-directory with-tests sanitized
-	@tools/run-tests build build-asan
+	@$(MAKE) --no-print-directory with-tests sanitized fuzzers
+	@tools/run-tests build build-asan build-fuzz
 
 lint: ## install the linters and run them all
 	@tools/install-packages build test lint
@@ -76,6 +84,11 @@ sim: ## simulate disks and crashes at length: [SEEDS=n] [IMAGES=n]
 	@HOLDFAST_SIM_IMAGES=$(or $(IMAGES),10000) build/tests/power_loss
 	@HOLDFAST_CRASH=long HOLDFAST_BUILD=build python3 -m pytest -q -p no:cacheprovider tests/crash
 
+fuzz: ## look for inputs that break something: [SECONDS=n] [TARGET=name]
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory fuzzers
+	@tools/fuzz --seconds $(or $(SECONDS),600) build-fuzz $(TARGET)
+
 docs: build ## write docs/commands.md from the program's own help
 	@build/holdfast help --markdown >build/commands.md
 	@mv build/commands.md docs/commands.md
@@ -92,7 +105,7 @@ install: build ## install under PREFIX (/usr/local); DESTDIR is put in front
 	@echo "Installed under $(abspath $(DESTDIR))$(abspath $(PREFIX))"
 
 clean: ## remove all that was built
-	@rm -rf build build-asan
+	@rm -rf build build-asan build-fuzz
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,3 +119,7 @@ with-tests:
 
 sanitized:
 	$(call compile,build-asan,$(SANITIZED))
+
+fuzzers:
+	$(call configure,build-fuzz,$(FUZZED),CC=clang-14)
+	@$(call quietly,ninja --quiet -C build-fuzz fuzzers)

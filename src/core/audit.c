@@ -222,7 +222,7 @@ static void check_semaphores(struct audit *audit, struct sums *semaphores)
         expect(audit, SEM_CLIENTS, i, "ticket past the last", client->ticket > core->ticket, 0);
         expect(audit, SEM_CLIENTS, i, "slot with a ticket",
                client->ticket != 0 && client->record.state == CLIENT_HOLDING, 0);
-        expect(audit, SEM_CLIENTS, i, "deadline", client->record.timer.deadline_ms,
+        expect(audit, SEM_CLIENTS, i, "deadline", client->timer.deadline_ms,
                sem_client_deadline(client));
     }
     EACH (core, SEMAPHORES, i) {
@@ -284,10 +284,10 @@ static void check_store(struct audit *audit, enum kind kind)
 
     EACH (audit->core, kind, i) {
         const struct record *record = store_at(store, i);
-        bool timed = record->timer.deadline_ms != 0 && !(record->marks & RECORD_CLOSED);
+        int64_t deadline_ms = store->timed ? record_deadline_ms(record) : 0;
+        bool timed = deadline_ms != 0 && !(record->marks & RECORD_CLOSED);
         expect(audit, kind, i, "timer", timed, wants_timer(kind, record));
-        expect(audit, kind, i, "overdue", timed && record->timer.deadline_ms <= audit->core->now_ms,
-               0);
+        expect(audit, kind, i, "overdue", timed && deadline_ms <= audit->core->now_ms, 0);
         armed += timed;
         closed += (record->marks & RECORD_CLOSED) != 0;
         shown += !(record->marks & RECORD_HIDDEN);

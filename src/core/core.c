@@ -46,7 +46,8 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
                           .next_due_ms = INT64_MAX,
                           .touched = NONE};
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        store_init(&core->stores[kind], memory, core->hash_key, kinds[kind].record_size);
+        store_init(&core->stores[kind], memory, core->hash_key, kinds[kind].record_size,
+                   kinds[kind].due != NULL);
     }
     slab_init(&core->sales, memory, sizeof(struct sale));
     return core;
@@ -127,7 +128,7 @@ static void expire_at(struct core *core, int64_t time_ms)
             kinds[kind].due(core, index);
         }
         while (store->closed != NONE &&
-               ((struct record *)store_at(store, store->closed))->timer.deadline_ms <= time_ms) {
+               record_deadline_ms(store_at(store, store->closed)) <= time_ms) {
             core_forget(core, kind, store->closed);
         }
     }

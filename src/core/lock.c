@@ -49,7 +49,7 @@ CORE_COMMAND(lock_try)
             answer(reply, lock);
         } else {
             reply_refuse_with(reply, HF_LOCKED, "somebody else holds the lock, for # ms still",
-                              lock->record.timer.deadline_ms - core->now_ms, 0, 0);
+                              lock->timer.deadline_ms - core->now_ms, 0, 0);
         }
         return;
     }
@@ -105,7 +105,7 @@ CORE_COMMAND(lock_get)
     }
     const struct lock *lock = lock_at(core, index);
     answer(reply, lock);
-    reply_number(reply, lock->record.timer.deadline_ms - core->now_ms);
+    reply_number(reply, lock->timer.deadline_ms - core->now_ms);
 }
 
 void lock_due(struct core *core, uint32_t index)

@@ -183,7 +183,7 @@ static void answer_reserved(struct reply *reply, const struct zone *zone,
     reply_number(reply, available(zone));
     reply_number(reply, user_count(user));
     reply_word(reply, confirmed ? "confirmed" : "reserved");
-    reply_number(reply, confirmed ? 0 : booking->record.timer.deadline_ms);
+    reply_number(reply, confirmed ? 0 : booking->timer.deadline_ms);
 }
 
 /* Does the user's limit allow it? Looks the user up for what follows. */
@@ -421,10 +421,10 @@ CORE_COMMAND(seats_extend)
     int64_t latest = booking->created_ms + SEATS_EXTEND_FACTOR * (int64_t)booking->ttl_ms;
     int64_t wanted = core->now_ms + a->ttl_ms;
     int64_t deadline = wanted < latest ? wanted : latest;
-    if (deadline > booking->record.timer.deadline_ms) {
+    if (deadline > booking->timer.deadline_ms) {
         core_arm(core, BOOKINGS, index, deadline);
     }
-    reply_number(reply, booking->record.timer.deadline_ms);
+    reply_number(reply, booking->timer.deadline_ms);
 }
 
 CORE_COMMAND(seats_get)
@@ -455,7 +455,7 @@ CORE_COMMAND(seats_get)
     bool confirmed = booking->record.state == BOOKING_CONFIRMED;
     reply_word(reply, confirmed ? "confirmed" : "reserved");
     reply_number(reply, booking->created_ms);
-    reply_number(reply, booking->record.timer.deadline_ms);
+    reply_number(reply, booking->timer.deadline_ms);
     if (confirmed) {
         const struct sale *sale = slab_at(&core->sales, booking->sale);
         reply_number(reply, sale->confirmed_ms);

@@ -37,6 +37,8 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
 {
     struct record *record = core_at(codec->core, kind, index);
     struct name name = record_name(record);
+    int64_t none = 0; /* the deadline of a kind that has none */
+    int64_t *deadline = kinds[kind].due != NULL ? &record_timer(record)->deadline_ms : &none;
 
     if (kinds[kind].parent != NO_KIND) {
         codec_reference(codec, kinds[kind].parent, &record->scope, false);
@@ -44,7 +46,8 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
     codec_small(codec, &record->state, kinds[kind].last_state);
     codec_small(codec, &record->flags, 1);
     codec_small(codec, &record->marks, RECORD_HIDDEN | RECORD_CLOSED);
-    codec_number(codec, &record->timer.deadline_ms, 0, TIME_MAX_MS);
+    codec_number(codec, deadline, 0, TIME_MAX_MS);
+    codec->failed |= none != 0;
     if (!(record->marks & RECORD_HIDDEN) && !codec->failed) {
         codec_name(codec, &name);
         record->name_words[0] = name.words[0];
@@ -76,7 +79,7 @@ static void write_kind(struct codec *codec, enum kind kind)
     buffer_varint(codec->out, store->closed_count);
     for (uint32_t i = 0; i < store->closed_count; i++) {
         buffer_varint(codec->out, codec->ordinals[kind][at]);
-        at = ((struct record *)store_at(store, at))->timer.next;
+        at = record_timer(store_at(store, at))->next;
     }
 }
 
@@ -163,16 +166,16 @@ bool core_snapshot(struct core *core, struct buffer *out)
 static void rearm(struct codec *codec, enum kind kind, uint32_t index)
 {
     struct record *record = core_at(codec->core, kind, index);
-    int64_t deadline_ms = record->timer.deadline_ms;
 
+    if (kinds[kind].due == NULL) {
+        codec->failed |= (record->marks & RECORD_CLOSED) != 0;
+        return;
+    }
+    int64_t deadline_ms = record_deadline_ms(record);
     if (deadline_ms == 0 || record->marks & RECORD_CLOSED) {
         return;
     }
-    if (kinds[kind].due == NULL) {
-        codec->failed = true;
-        return;
-    }
-    record->timer.deadline_ms = 0;
+    record_timer(record)->deadline_ms = 0;
     core_arm(codec->core, kind, index, deadline_ms);
 }
 
@@ -189,12 +192,12 @@ static void read_closed(struct codec *codec, enum kind kind)
             return;
         }
         struct record *record = store_at(store, (uint32_t)index);
-        int64_t until_ms = record->timer.deadline_ms;
+        int64_t until_ms = store->timed ? record_deadline_ms(record) : 0;
         if (!(record->marks & RECORD_CLOSED) || until_ms == 0) {
             codec->failed = true;
             return;
         }
-        record->timer.deadline_ms = 0;
+        record_timer(record)->deadline_ms = 0;
         store_close(store, (uint32_t)index, until_ms);
         codec->core->next_due_ms = 0; /* found out at the first chance */
     }

@@ -73,6 +73,7 @@ enum booking_flag { BOOKING_LIFETIME = 1 };
 
 struct booking {
     struct record record;
+    struct timer timer;
     uint32_t user, zone;
     uint32_t show;   /* or NONE */
     uint32_t sale;   /* in core->sales once confirmed, or NONE */
@@ -102,6 +103,7 @@ enum hold_state { HOLD_OPEN, HOLD_COMMITTED, HOLD_CANCELLED };
 
 struct quota_hold {
     struct record record;
+    struct timer timer;
     int64_t amount, ttl_ms;
 };
 
@@ -120,6 +122,7 @@ enum client_state { CLIENT_WAITING, CLIENT_HOLDING };
 
 struct sem_client {
     struct record record;
+    struct timer timer;
     int64_t heartbeat_ms, ttl_ms;
     int64_t granted_ms, fence; /* of a holder */
     int64_t alive_until_ms;    /* unless it pings; of a holder, or a waiter without a ticket */
@@ -133,6 +136,7 @@ struct sem_client {
 
 struct lock {
     struct record record; /* named by the resource */
+    struct timer timer;
     struct name id;
     int64_t fence;
 };
@@ -152,6 +156,7 @@ enum order_state { ORDER_TAKEN, ORDER_SETTLED, ORDER_GIVEN };
 
 struct order {
     struct record record;
+    struct timer timer;
     struct name user;
     int64_t quantity, ttl_ms;
 };
@@ -169,6 +174,7 @@ struct room {
 
 struct room_entry {
     struct record record; /* named by the user */
+    struct timer timer;
     uint8_t token[TOKEN_BYTES];
     uint32_t place;
     uint32_t spare;
@@ -176,6 +182,7 @@ struct room_entry {
 
 struct room_pass {
     struct record record; /* named by the user */
+    struct timer timer;
     uint8_t token[TOKEN_BYTES];
 };
 
@@ -185,6 +192,7 @@ enum idem_state { IDEM_PROCESSING, IDEM_COMPLETED };
 
 struct idem {
     struct record record;
+    struct timer timer;
     struct name fingerprint;
     char *response;
     uint64_t response_size;

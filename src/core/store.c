@@ -5,13 +5,15 @@
 
 #include <string.h>
 
+#define TIMER_OFFSET sizeof(struct record)
+
 void store_init(struct store *store, struct memory *memory, const uint64_t *hash_key,
-                size_t record_size)
+                size_t record_size, bool timed)
 {
-    *store = (struct store){.memory = memory, .hash_key = hash_key, .closed = NONE};
+    *store = (struct store){.memory = memory, .hash_key = hash_key, .timed = timed, .closed = NONE};
     slab_init(&store->slab, memory, record_size);
     table_init(&store->table, memory);
-    wheel_init(&store->wheel, &store->slab, offsetof(struct record, timer));
+    wheel_init(&store->wheel, &store->slab, TIMER_OFFSET);
 }
 
 struct name record_name(const struct record *record)
@@ -171,7 +173,7 @@ void store_arm(struct store *store, uint32_t index, int64_t deadline_ms)
 
 void store_disarm(struct store *store, uint32_t index)
 {
-    if (((struct record *)store_at(store, index))->timer.deadline_ms != 0) {
+    if (store->timed && record_deadline_ms(store_at(store, index)) != 0) {
         wheel_remove(&store->wheel, index);
     }
 }
@@ -182,10 +184,10 @@ void store_close(struct store *store, uint32_t index, int64_t until_ms)
 {
     struct record *record = store_at(store, index);
 
-    CHECK(record->timer.deadline_ms == 0);
+    CHECK(store->timed && record_deadline_ms(record) == 0);
     record->marks |= RECORD_CLOSED;
-    record->timer.deadline_ms = until_ms;
-    timer_chain_append(&store->slab, offsetof(struct record, timer), &store->closed, index);
+    record_timer(record)->deadline_ms = until_ms;
+    timer_chain_append(&store->slab, TIMER_OFFSET, &store->closed, index);
     store->closed_count++;
 }
 
@@ -194,9 +196,9 @@ void store_unclose(struct store *store, uint32_t index)
     struct record *record = store_at(store, index);
 
     CHECK(record->marks & RECORD_CLOSED);
-    timer_chain_remove(&store->slab, offsetof(struct record, timer), &store->closed, index);
+    timer_chain_remove(&store->slab, TIMER_OFFSET, &store->closed, index);
     record->marks &= (uint8_t)~RECORD_CLOSED;
-    record->timer.deadline_ms = 0;
+    record_timer(record)->deadline_ms = 0;
     store->closed_count--;
 }
 
@@ -205,8 +207,8 @@ int64_t store_next(const struct store *store)
     int64_t next = wheel_next(&store->wheel);
 
     if (store->closed != NONE) {
-        const struct record *oldest = store_at(store, store->closed);
-        next = oldest->timer.deadline_ms < next ? oldest->timer.deadline_ms : next;
+        int64_t oldest = record_deadline_ms(store_at(store, store->closed));
+        next = oldest < next ? oldest : next;
     }
     return next;
 }

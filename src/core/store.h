@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All records of one kind: found by (scope, name), with a deadline each, and with a memory of those
- * that were closed. Every record of the core begins with a `struct record`. */
+ * All records of one kind: found by (scope, name), where the kind has deadlines with one each, and
+ * with a memory of those that were closed. Every record of the core begins with a `struct record`;
+ * one of a kind that has deadlines goes on with a `struct timer`. */
 #ifndef CORE_STORE_H
 #define CORE_STORE_H
 
@@ -21,10 +22,20 @@ struct record {
     uint8_t state; /* as the family defines; 0 for kinds that have none */
     uint8_t flags; /* as the family defines */
     uint8_t marks; /* enum record_mark */
-    struct timer timer;
 };
 
-_Static_assert(sizeof(struct record) == 40, "five words");
+_Static_assert(sizeof(struct record) == 24, "three words");
+
+/* Of a record whose kind has deadlines. */
+static inline struct timer *record_timer(struct record *record)
+{
+    return (struct timer *)(record + 1);
+}
+
+static inline int64_t record_deadline_ms(const struct record *record)
+{
+    return ((const struct timer *)(record + 1))->deadline_ms;
+}
 
 /* What a record is found by, with its hash: made once, used for looking and for adding. */
 struct key {
@@ -38,13 +49,14 @@ struct store {
     const uint64_t *hash_key;
     struct slab slab;
     struct table table;
+    bool timed; /* its records have deadlines */
     struct wheel wheel;
     uint32_t closed; /* first of those closed, oldest first; or NONE */
     uint32_t closed_count;
 };
 
 void store_init(struct store *store, struct memory *memory, const uint64_t *hash_key,
-                size_t record_size);
+                size_t record_size, bool timed);
 /* Frees the names too. What else the records own is the family's to free before. */
 void store_free(struct store *store);
 

@@ -3,8 +3,11 @@
 
 #include "journal/snapshot.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,14 +70,23 @@ static void join_cleaner(struct snapshots *snapshots)
     }
 }
 
-/* The child needs the one file it writes. Whatever else its parent has open, sockets above all, must
- * not live on in here: a port would stay taken, and a closed connection open. */
-static void close_all_but(int handle)
+/* Sockets of the parent's must not live on in the child: a port would stay taken, and a connection
+ * that the parent closes stay open. */
+static void close_sockets(void)
 {
-    if (handle > STDERR_FILENO + 1) {
-        close_range(STDERR_FILENO + 1, (unsigned)handle - 1, 0);
+    DIR *directory = opendir("/proc/self/fd");
+    struct dirent *entry;
+    struct stat status;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        int fd = atoi(entry->d_name);
+        if (fd > STDERR_FILENO && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) {
+            close(fd);
+        }
     }
-    close_range((unsigned)handle + 1, ~0U, 0);
+    if (directory != NULL) {
+        closedir(directory);
+    }
 }
 
 enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
@@ -101,7 +113,7 @@ enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core,
     if (child == 0) {
         /* The parent alone gives names and takes them: an orphan does no harm. */
         storage->type->forked(storage);
-        close_all_but(handle);
+        close_sockets();
         _exit(write_down(core, journal, handle) == 0 ? 0 : 1);
     }
     storage->type->close(storage, handle);

@@ -259,8 +259,9 @@ def test_the_slow_log_tells_what_took_long():
         server.call("SEATS.OPEN", "gala", "floor", "5")
         entry = server.call("SLOWLOG", "GET")[-1]
         assert entry[3][0].startswith("SEATS.OPEN gala floor 5") and "127.0.0.1:" in entry[4]
-        answer = http(server.http_port, "GET", "/metrics")
-        assert answer.status == 200
+        for name in ("a" * 120, "b"):
+            assert http(server.http_port, "PUT", f"/v1/quotas/{name}", {"limit": 5}).status == 200
+        assert "QUOTA.LIMIT b 5" in server.call("SLOWLOG", "GET", 1)[0][3][0]
     with Server("--slow-threshold", "1h", memory=True) as server:
         server.call("SEATS.OPEN", "gala", "floor", "5")
         assert server.call("SLOWLOG", "GET") == []

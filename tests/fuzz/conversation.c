@@ -123,8 +123,10 @@ static void talk_hear(struct talk *talk, const void *data, size_t size)
     do {
         used = session_stopped(session) ? 0 : session_feed(session, heard->data, heard->size);
         CHECK(used <= heard->size);
-        heard->size -= used;
-        memmove(heard->data, heard->data + used, heard->size);
+        if (used > 0) {
+            heard->size -= used;
+            memmove(heard->data, heard->data + used, heard->size);
+        }
     } while (take_answers(talk) || used > 0);
 }
 

@@ -4,10 +4,12 @@
 #include "conversation.h"
 #include "fuzz.h"
 
-/* Answers carry the time of day. */
+/* Answers carry the time of day. And of several faults in one request the first that is seen is
+ * named, which may be another when more is seen at once. */
 static void tidy(struct buffer *said)
 {
-    static const char field[] = "\r\nDate: ";
+    static const char field[] = "\r\nDate: ", bad[] = "HTTP/1.1 400 ";
+    char *from = said->data;
     char *at = said->data, *end = said->data + said->size;
 
     while (said->size > 0 &&
@@ -15,6 +17,13 @@ static void tidy(struct buffer *said)
         for (at += sizeof field - 1; at < end && *at != '\r'; at++) {
             *at = '-';
         }
+    }
+    while (said->size > 0 &&
+           (at = memmem(from, (size_t)(end - from), bad, sizeof bad - 1)) != NULL) {
+        from = at + sizeof bad - 1;
+    }
+    if (from != said->data) {
+        said->size = (size_t)(from - said->data);
     }
 }
 

@@ -28,7 +28,7 @@ static struct engine *start(struct sim_disk *disk)
 {
     struct embedded_options options = {.storage = sim_storage(disk),
                                        .policy = JOURNAL_ALWAYS,
-                                       .segment_bytes = 1 << 16,
+                                       .segment_bytes = 4096,
                                        .snapshot_bytes = -1,
                                        .log = {.level = LOG_ERROR},
                                        .fixed_entropy = true};

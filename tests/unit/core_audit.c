@@ -253,7 +253,7 @@ static void a_hold_without_its_timer_is_named(void **state)
         struct record *held = record(f, cases[i].kind, cases[i].scope, cases[i].id);
         uint32_t in = held->scope;
         uint32_t index = core_find(f->core, cases[i].kind, in, hf_text(cases[i].id));
-        int64_t deadline_ms = held->timer.deadline_ms;
+        int64_t deadline_ms = record_deadline_ms(held);
         store_disarm(&f->core->stores[cases[i].kind], index);
         snprintf(expected, sizeof expected, "%s: timer is 0, the records say 1\n",
                  cases[i].finding);
@@ -270,9 +270,9 @@ static void a_deadline_that_has_passed_is_named(void **state)
     at(f, 1000);
     run(f, "LOCK.TRY seat-1 10 ID k1");
     struct lock *lock = record(f, LOCKS, "", "seat-1");
-    lock->record.timer.deadline_ms = 1000;
+    lock->timer.deadline_ms = 1000;
     expect_findings(f, "lock seat-1: overdue is 1, the records say 0\n");
-    lock->record.timer.deadline_ms = 11000;
+    lock->timer.deadline_ms = 11000;
 }
 
 static void counts_of_timers_names_and_closed_records_are_checked(void **state)

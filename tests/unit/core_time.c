@@ -208,7 +208,8 @@ static int64_t next_expiry(const struct core *core)
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         const struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
-            int64_t deadline_ms = ((struct record *)slab_at(slab, i))->timer.deadline_ms;
+            bool timed = core->stores[kind].timed;
+            int64_t deadline_ms = timed ? record_deadline_ms(slab_at(slab, i)) : 0;
             next = deadline_ms != 0 && deadline_ms < next ? deadline_ms : next;
         }
     }
