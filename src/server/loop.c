@@ -88,7 +88,8 @@ static void on_engine_timer(uv_timer_t *timer)
     }
 }
 
-/* Wakes the loop when something falls due. */
+/* Wakes the loop when something falls due. The timer is only ever moved to an earlier time: one that
+ * comes too early does no harm, and one that is put off each turn never comes. */
 static void set_engine_timer(struct loop *loop)
 {
     int64_t idle_ms = loop->server.engine == NULL || loop->server.state == SERVER_FAILED
@@ -103,7 +104,7 @@ static void set_engine_timer(struct loop *loop)
         return;
     }
     int64_t due_ms = (int64_t)uv_now(&loop->uv) + idle_ms;
-    if (!uv_is_active((uv_handle_t *)&loop->engine_timer) || llabs(due_ms - loop->due_ms) > 1) {
+    if (!uv_is_active((uv_handle_t *)&loop->engine_timer) || due_ms < loop->due_ms) {
         loop->due_ms = due_ms;
         uv_timer_start(&loop->engine_timer, on_engine_timer, (uint64_t)idle_ms, 0);
     }

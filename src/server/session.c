@@ -178,6 +178,18 @@ static bool engine_serves(struct session *session)
     return false;
 }
 
+/* Before the front lets go of the request, which the command's texts are part of. */
+static void note_time(struct session *session)
+{
+    struct server *server = session->server;
+    uint64_t now_ns = clock_nanoseconds();
+
+    if (now_ns - server->last_ns > (uint64_t)server->options->slow_ms * 1000000) {
+        slowlog_add(&server->slowlog, session->command, session->peer, now_ns - server->last_ns);
+    }
+    server->last_ns = now_ns;
+}
+
 /* The client left before its command was answered; now it is. */
 static void bury(struct session *session, const struct reply *reply)
 {
@@ -196,6 +208,7 @@ static void answered(void *context, const struct reply *reply)
     session->waits = false;
     if (session->submitting) {
         metrics_done(&server->metrics, id, reply->code);
+        note_time(session);
     } else {
         metrics_waited(&server->metrics, id, reply->code, clock_nanoseconds() - session->since_ns);
     }
@@ -244,13 +257,11 @@ void session_submit(struct session *session, struct command *command)
     engine_submit(server->engine, command,
                   feed_wanted(&server->feed) ? answered_and_observed : answered, session);
     session->submitting = false;
-    session->command = NULL;
-    uint64_t now_ns = clock_nanoseconds();
-    if (now_ns - server->last_ns > (uint64_t)server->options->slow_ms * 1000000) {
-        slowlog_add(&server->slowlog, command, session->peer, now_ns - server->last_ns);
+    if (session->waits) {
+        note_time(session);
+        session->since_ns = server->last_ns;
     }
-    server->last_ns = now_ns;
-    session->since_ns = now_ns;
+    session->command = NULL;
 }
 
 /* ---- who it is ------------------------------------------------------------------------------- */
