@@ -33,7 +33,7 @@ class Bench:
         self.bookings = 100_000 if options.quick else 1_000_000
         self.repeat = options.repeat or (3 if options.quick else 5)
         self.profile = options.profile
-        self.where = tempfile.mkdtemp(prefix="bench-server-", dir=options.build)
+        self.where = tempfile.mkdtemp(prefix="bench-server-", dir=Path(options.build).resolve())
         self.counts = {}  # commands of a run of the wanted length, by kind
         self.runs = {}    # lists of Run, by name
 

@@ -418,7 +418,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
 static void watch(struct connection *connection)
 {
     int events = 0;
-    bool stopped = session_stopped(&connection->session) || has_unsent(connection);
+    /* Whole requests that were read already come first. */
+    bool behind = connection->in.size > connection->in_used && !connection->session.partial;
+    bool stopped = session_stopped(&connection->session) || has_unsent(connection) || behind;
 
     if (connection->fd < 0) {
         return;

@@ -192,8 +192,8 @@ static bool check_host(struct http_parser *parser)
 {
     struct hf_bytes host = parser->request.headers[HEADER_HOST];
 
-    if (host.data == NULL && parser->request.minor > 0) {
-        return refuse(parser, 400, "no Host");
+    if (host.data == NULL) {
+        return parser->request.minor == 0 || refuse(parser, 400, "no Host");
     }
     for (size_t i = 0; i < host.size; i++) {
         if ((uint8_t)host.data[i] >= 0x80 || strchr(" \t,/@?#\\\"<>{}^`|", host.data[i]) != NULL) {

@@ -170,10 +170,10 @@ static enum route_found take_args(struct route_match *match, char *path,
 enum route_found router_find(const struct router *router, const char *method, char *path,
                              size_t size, struct route_match *match)
 {
-    struct hf_bytes segments[ROUTE_SEGMENTS_MAX];
-    size_t count = split(path, size, segments);
+    struct hf_bytes segments[ROUTE_SEGMENTS_MAX] = {{NULL, 0}};
+    size_t count = size > 0 && path[0] == '/' ? split(path, size, segments) : 0;
     unsigned wanted = strcmp(method, "HEAD") == 0 ? METHOD_GET : method_bit(method);
-    bool asks = strcmp(method, "OPTIONS") == 0, all = size == 1 && path[0] == '*';
+    bool asks = strcmp(method, "OPTIONS") == 0, all = asks && size == 1 && path[0] == '*';
 
     *match = (struct route_match){.route = NULL};
     for (size_t i = 0; i < router->count && match->route == NULL; i++) {

@@ -162,6 +162,7 @@ static void other_methods_are_told_which_there_are(void **state)
     assert_string_equal(allowed(), "POST, OPTIONS");
     assert_int_equal(find("OPTIONS", "/v1/events/e/queue/admit"), ROUTE_OPTIONS);
     assert_string_equal(allowed(), "GET, HEAD, POST, DELETE, OPTIONS");
+    assert_int_equal(find("GET", "*"), ROUTE_UNKNOWN);
     assert_int_equal(find("OPTIONS", "*"), ROUTE_OPTIONS);
     assert_string_equal(allowed(), "GET, HEAD, POST, PUT, DELETE, OPTIONS");
 }
