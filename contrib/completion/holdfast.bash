@@ -50,7 +50,8 @@ _holdfast_value() {
     --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
     --resp-port | --http-port | --cors-origin | --ledger | --max-* | --client-memory) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
-    --semaphore | --lock) ;;
+    --semaphore | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
+    --url | --connections | --pipeline | --interval) ;;
     *) return 1 ;;
     esac
 }
@@ -69,10 +70,16 @@ _holdfast() {
         # shellcheck disable=SC2086
         _holdfast_words $_holdfast_serve_flags --help
         ;;
-    call) _holdfast_commands_in_any_case --engine --json ;;
+    call) _holdfast_commands_in_any_case --url --engine --json ;;
     help) _holdfast_commands_in_any_case --markdown ;;
-    exec) _holdfast_words --semaphore --limit --lock -- ;;
-    bench) _holdfast_words --engine --seconds --threads --load ;;
+    exec)
+        _holdfast_words --semaphore --limit --lock --id --heartbeat --ttl --wait --kill-after \
+            --url --engine --
+        ;;
+    top) _holdfast_words --url --interval --once ;;
+    bench)
+        _holdfast_words --engine --url --seconds --threads --load --connections --pipeline
+        ;;
     auth)
         case $COMP_CWORD in
         3) _holdfast_words read write admin --password ;;
@@ -88,7 +95,14 @@ _holdfast() {
             _holdfast_files
         fi
         ;;
-    load | audit | backup | restore) _holdfast_files ;;
+    load)
+        if [[ $word = -* ]]; then
+            _holdfast_words --url --engine
+        else
+            _holdfast_files
+        fi
+        ;;
+    audit | backup | restore) _holdfast_files ;;
     esac
 }
 
