@@ -148,7 +148,7 @@ static void submit_lines(struct load *load, struct engine *engine, struct answer
 bool load_to_engine(struct load *load, const char *url, struct problem *problem)
 {
     struct answer *answers = calloc(BATCH, sizeof *answers);
-    struct engine_options options = {.log = {LOG_INFO}};
+    struct engine_options options = {.log = {.level = LOG_INFO}};
     struct engine *engine;
     bool begun = false;
 

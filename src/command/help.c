@@ -206,8 +206,8 @@ void help_markdown(struct buffer *out)
         "`[0, CODE, message]`, a malformed request `-ERR message`. Ids are 1-128 bytes of UTF-8 "
         "without\nspaces, control characters, `{` or `}`. Durations are seconds, or have a unit: "
         "`1500ms`, `30s`,\n`10m`, `2h`. What the corners mean is in "
-        "[semantics.md](semantics.md). Where a command has an HTTP\nroute or a Redis script, they "
-        "are named as they will be served.\n");
+        "[semantics.md](semantics.md), and what HTTP\nadds in [http.md](http.md). Scripts are "
+        "named as the engine on Redis, which is not there yet, will name\nthem.\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const char *title = family_title(i);
         if (title != NULL) {

@@ -11,7 +11,7 @@ static enum hf_error look(const char *path, inspect_progress *progress, void *co
 {
     struct embedded_options options = {.policy = JOURNAL_NO,
                                        .snapshot_bytes = -1,
-                                       .log = {LOG_ERROR},
+                                       .log = {.level = LOG_ERROR},
                                        .progress = progress,
                                        .progress_context = context};
     struct storage *storage;

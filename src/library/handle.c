@@ -124,7 +124,7 @@ bool handle_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
 
 static enum hf_error open_url(const char *url, hf_handle *handle, struct problem *problem)
 {
-    struct engine_options options = {.log = {LOG_INFO}};
+    struct engine_options options = {.log = {.level = LOG_INFO}};
 
     if (remote_url_is(url)) {
         return remote_open(url, &handle->remote, problem);

@@ -84,22 +84,15 @@ static bool is_full(const struct loop *loop)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void drop(struct connection *connection)
-{
-    if (--connection->holders == 0) {
-        free(connection);
-    }
-}
-
+/* Freed when both the loop and the session are done with it. */
 static void handle_closed(uv_handle_t *handle)
 {
-    drop(handle->data);
-}
+    struct connection *connection = handle->data;
 
-static void free_session(struct connection *connection)
-{
-    session_free(&connection->session);
-    drop(connection);
+    connection->closed = true;
+    if (connection->over) {
+        free(connection);
+    }
 }
 
 void connection_release(struct session *session)
@@ -108,8 +101,12 @@ void connection_release(struct session *session)
 
     if (connection->ending) {
         connection->released = true; /* session_close() is still at work on it */
-    } else {
-        free_session(connection);
+        return;
+    }
+    session_free(session);
+    connection->over = true;
+    if (connection->closed) {
+        free(connection);
     }
 }
 
@@ -144,7 +141,8 @@ void connection_end(struct connection *connection, bool heard)
     bool free_now = session_close(&connection->session, heard);
     connection->ending = false;
     if (free_now || connection->released) {
-        free_session(connection);
+        session_free(&connection->session);
+        connection->over = true;
     }
     uv_close((uv_handle_t *)&connection->poll, handle_closed);
 }
@@ -471,7 +469,6 @@ void connection_begin(struct loop *loop, int fd, const struct front *front)
     }
     connection->loop = loop;
     connection->fd = fd;
-    connection->holders = 2;
     connection->poll.data = connection;
     buffer_init(&connection->in, &server->memory);
     address_of_peer(fd, connection->session.peer);

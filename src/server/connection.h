@@ -30,13 +30,13 @@ struct connection {
     size_t in_used;
     size_t sent; /* of session.out */
 
-    int watching;    /* the events asked of the loop */
-    bool blocked;    /* the socket takes no more for now */
-    bool wants_read; /* … and TLS has to read before it can send */
-    bool at_end;     /* the client sends no more */
-    bool lingering;  /* all is said; waiting for the client to hang up */
-    bool ending, released;
-    unsigned holders; /* the loop's handle, the session */
+    int watching;          /* the events asked of the loop */
+    bool blocked;          /* the socket takes no more for now */
+    bool wants_read;       /* … and TLS has to read before it can send */
+    bool at_end;           /* the client sends no more */
+    bool lingering;        /* all is said; waiting for the client to hang up */
+    bool ending, released; /* inside connection_end(); the session was let go in there */
+    bool closed, over;     /* the loop has let go of it; the session has */
 
     struct patience *patience; /* which one it tries; NULL: none */
     struct list patient;

@@ -155,7 +155,8 @@ static enum hf_error build(struct session *session, struct command *command,
                            struct json_fields *json, struct problem *problem)
 {
     const struct route_match *match = &http_of(session)->match;
-    struct fields fields = {.count = 0};
+    struct fields fields;
+    fields.count = 0; /* the rest is filled in as it comes */
     enum hf_error code = read_fields(http_request_of(session), json, &fields, problem);
 
     if (code == HF_OK && match->route->alias) {

@@ -22,6 +22,11 @@ struct json_fields {
 enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct problem *problem);
 void json_release(struct json_fields *fields);
 
+/* The same for a body as programs write it: plain ASCII, no escapes, no number of more than 18
+ * digits. False for any other, right or wrong, and then json_read() sees to it. Allocates nothing;
+ * the texts are views of the body. */
+bool json_read_plain(struct json_fields *fields, struct hf_bytes body);
+
 /* Is it application/json, whatever parameters follow? */
 bool json_is_type(struct hf_bytes content_type);
 

@@ -4,6 +4,7 @@
 #include "server/server.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -109,18 +110,21 @@ static void write_commands(const struct metrics *metrics, struct buffer *out)
     histogram(out, "journal_flush_duration_seconds", "", &metrics->flushes);
 }
 
+/* The second figure of /proc/self/statm, which counts pages. */
 static uint64_t resident_bytes(void)
 {
-    unsigned long long pages = 0, resident = 0;
+    char line[128] = "";
     FILE *file = fopen("/proc/self/statm", "re");
 
     if (file != NULL) {
-        if (fscanf(file, "%llu %llu", &pages, &resident) != 2) {
-            resident = 0;
+        if (fgets(line, sizeof line, file) == NULL) {
+            line[0] = '\0';
         }
         fclose(file);
     }
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    const char *second = strchr(line, ' ');
+    uint64_t pages = second != NULL ? strtoull(second, NULL, 10) : 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void write_process(struct server *server, struct buffer *out)

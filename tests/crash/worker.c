@@ -80,7 +80,7 @@ static struct engine *open_engine(const char *path, const struct pace *pace)
                                        .segment_bytes = pace->segment_bytes,
                                        .snapshot_bytes = pace->snapshot_bytes,
                                        .clock = {.read = read_time},
-                                       .log = {LOG_ERROR},
+                                       .log = {.level = LOG_ERROR},
                                        .fixed_entropy = true};
     struct engine *engine;
     struct problem problem;

@@ -12,10 +12,9 @@
 #define HEAD 4
 #define NOW_MS INT64_C(1800000000000)
 /* Of the token "secret". */
-#define USERS                                                                                      \
-    "ann write sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n"
+#define USERS "ann write sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n"
 
-/* ---- chance that can be repeated, in the place of base/random.c ------------------------------- */
+/* ---- chance that can be repeated, in the place of base/random.c ------------------------------ */
 
 static uint8_t next_random;
 
@@ -38,9 +37,9 @@ struct talk {
     struct server server;
     struct session session;
     bool released;
-    struct buffer heard;   /* bytes not used yet */
-    struct buffer said;    /* all answers */
-    struct memory memory;  /* of these two */
+    struct buffer heard;  /* bytes not used yet */
+    struct buffer said;   /* all answers */
+    struct memory memory; /* of these two */
 };
 
 static struct talk *talk_of(struct session *session)
@@ -56,11 +55,12 @@ static void release(struct session *session)
 static const struct server_options *options(void)
 {
     static struct server_options loaded;
-    static char *words[] = {"serve", "--memory", "--log-level", "error", NULL};
+    static char *words[] = {"serve", "--memory", "--log-level", "error", "--slow-threshold",
+                            "0",     NULL};
     struct problem problem;
 
     if (loaded.fsync == NULL) {
-        CHECK(options_load(&loaded, 4, words, &problem) == HF_OK);
+        CHECK(options_load(&loaded, 6, words, &problem) == HF_OK);
     }
     return &loaded;
 }

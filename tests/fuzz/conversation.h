@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A server without a loop that has one client, for the fuzzers of the fronts: the same bytes must get
- * the same answers however they were cut up on their way. Time stands still in it and chance is
- * counted, so that two runs can be compared. */
+ * A server without a loop that has one client, for the fuzzers of the fronts: the same bytes must
+ * get the same answers however they were cut up on their way. Time stands still in it and chance
+ * is counted, so that two runs can be compared. */
 #ifndef FUZZ_CONVERSATION_H
 #define FUZZ_CONVERSATION_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a fuzzer is: libFuzzer calls this with one input after the other. It crashes, by a CHECK or a
- * sanitizer, if something is wrong. */
+ * What a fuzzer is: libFuzzer calls this with one input after the other. It crashes, by a CHECK or
+ * a sanitizer, if something is wrong. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A data directory of bytes that anybody may have written: an engine starts on it, or says why not,
- * and then has a state that adds up and comes out the same at the next start. The first byte chooses
- * what the others are:
+ * A data directory of bytes that anybody may have written: an engine starts on it, or says why
+ * not, and then has a state that adds up and comes out the same at the next start. The first byte
+ * chooses what the others are:
  *
  *     0  a segment of the journal behind its header
  *     1  commands, one a line, which an engine carried out before: it must start, in the same state
- *     2  the same with damage: four bytes each of place (2), value and count; a zero count; the lines
+ *     2  the same with damage: place (2), value and count, a byte each; a zero count; the lines
  *     3  records' contents, each behind a byte of length
  *     4  the state in a snapshot
  *     5  a whole segment */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The body of an HTTP request: JSON or refused, and then a command or refused. The first byte chooses
- * the command. */
+ * The body of an HTTP request: JSON or refused, and then a command or refused. The first byte
+ * chooses the command. */
 #include "base/check.h"
 #include "command/wire.h"
 #include "fuzz.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a server answers, as a client reads it. The first byte chooses the command. What is whole stays
- * whole, of a part more is wanted, and nothing is believed. */
+ * What a server answers, as a client reads it. The first byte chooses the command. What is whole
+ * stays whole, of a part more is wanted, and nothing is believed. */
 #include "base/check.h"
 #include "command/reply.h"
 #include "fuzz.h"

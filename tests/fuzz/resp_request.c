@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader of RESP requests: what it says of a beginning agrees with what it says of the whole. The
- * first byte chooses the limits. */
+ * The reader of RESP requests: what it says of a beginning agrees with what it says of the
+ * whole. The first byte chooses the limits. */
 #include "base/check.h"
 #include "fuzz.h"
 #include "server/resp_request.h"

@@ -14,7 +14,7 @@ static void release(struct session *session)
 int fixture_setup(void **state)
 {
     char *argv[] = {"serve", "--memory", NULL};
-    struct engine_options none = {.log = {LOG_ERROR}};
+    struct engine_options none = {.log = {.level = LOG_ERROR}};
     struct engine *engine;
     struct problem problem;
     (void)state;

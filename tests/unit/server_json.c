@@ -147,6 +147,85 @@ static void the_type_is_json_whatever_follows(void **state)
     assert_false(json_is_type((struct hf_bytes){NULL, 0}));
 }
 
+/* ---- the quick way --------------------------------------------------------------------------- */
+
+/* What both ways take, both take alike; what only the thorough way takes is left to it. */
+static void compare(const char *text, size_t size)
+{
+    static struct json_fields quick;
+    /* A space of its own, so that a sanitizer sees who reads beyond. */
+    char *copy = malloc(size);
+    json_error_t error;
+
+    memcpy(copy, text, size);
+    bool taken = json_read_plain(&quick, (struct hf_bytes){copy, size});
+    json_t *root = json_loadb(copy, size, JSON_REJECT_DUPLICATES, &error);
+    if (taken) {
+        assert_non_null(root);
+        assert_true(json_is_object(root));
+        assert_int_equal(json_object_size(root), quick.count);
+    }
+    for (size_t i = 0; i < quick.count && taken; i++) {
+        const struct command_field *field = &quick.fields[i];
+        const json_t *value = json_object_getn(root, field->name.data, field->name.size);
+        assert_non_null(value);
+        if (field->text.data != NULL) {
+            assert_true(json_is_string(value));
+            assert_int_equal(json_string_length(value), field->text.size);
+            assert_memory_equal(json_string_value(value), field->text.data, field->text.size);
+        } else if (field->is_truth) {
+            assert_true(json_is_boolean(value));
+            assert_int_equal(json_is_true(value), field->number);
+        } else {
+            assert_true(json_is_integer(value));
+            assert_int_equal(json_integer_value(value), field->number);
+        }
+    }
+    json_decref(root);
+    free(copy);
+}
+
+static const char usual[] = "{\"zone_id\": \"floor\",\"quantity\":12, \"lifetime\":true,"
+                            "\"x\":false ,\"price\":-0,\"ttl_seconds\":\"10m\",\"e\":\"\"}";
+
+static void usual_bodies_are_read_quickly(void **state)
+{
+    (void)state;
+    assert_true(json_read_plain(&fields, hf_text(usual)));
+    assert_int_equal(fields.count, 7);
+    is_text(0, "zone_id", "floor");
+    is_number(1, "quantity", 12, false);
+    is_number(2, "lifetime", 1, true);
+    assert_true(json_read_plain(&fields, hf_text(" { } ")));
+    assert_int_equal(fields.count, 0);
+    assert_true(json_read_plain(&fields, hf_text("{\"a\":999999999999999999}")));
+    assert_false(json_read_plain(&fields, hf_text("{\"a\":1000000000000000000}")));
+    assert_false(json_read_plain(&fields, hf_text("{\"a\":1,\"a\":1}")));
+}
+
+/* Every body that differs from a usual one in one or two places. */
+static void the_quick_way_is_never_wrong(void **state)
+{
+    static const char bytes[] = "\"\\{}[]:,0-.e \t\nautf\x01\x7f\xc3";
+    char text[sizeof usual];
+    uint32_t dice = 1;
+    (void)state;
+
+    for (size_t at = 0; at < sizeof usual - 1; at++) {
+        compare(usual, at);
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            memcpy(text, usual, sizeof usual);
+            text[at] = bytes[i];
+            compare(text, sizeof usual - 1);
+            dice = dice * 1664525 + 1013904223;
+            text[(dice >> 8) % (sizeof usual - 1)] = bytes[(dice >> 20) % sizeof bytes];
+            compare(text, sizeof usual - 1);
+        }
+        memmove(text + at, usual + at + 1, sizeof usual - at - 1);
+        compare(text, sizeof usual - 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +237,8 @@ int main(void)
         cmocka_unit_test(numbers_and_depth_have_bounds),
         cmocka_unit_test(there_are_only_so_many_fields),
         cmocka_unit_test(the_type_is_json_whatever_follows),
+        cmocka_unit_test(usual_bodies_are_read_quickly),
+        cmocka_unit_test(the_quick_way_is_never_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

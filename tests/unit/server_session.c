@@ -27,7 +27,7 @@ static void release(struct session *session)
 static int setup(void **state)
 {
     char *argv[] = {"serve", "--memory", NULL};
-    struct engine_options none = {.log = {LOG_ERROR}};
+    struct engine_options none = {.log = {.level = LOG_ERROR}};
     struct engine *engine;
     struct problem problem;
     (void)state;
