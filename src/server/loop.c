@@ -56,7 +56,7 @@ static void send_all(struct server *server)
     }
 }
 
-/* Closes those who have kept memory longest, until the rest fits. */
+/* Closes those who have kept memory longest, until the rest fits again. */
 static void evict(struct loop *loop)
 {
     struct server *server = &loop->server;
@@ -64,7 +64,8 @@ static void evict(struct loop *loop)
     size_t limit = (size_t)server->options->client_memory_bytes, used = server->memory.used;
     unsigned closed = 0;
 
-    while (server->memory.used > limit && !(list_empty(slow) && list_empty(crowding))) {
+    /* A good deal more than needed, so that the next turn is not full at once. */
+    while (server->memory.used > limit / 4 * 3 && !(list_empty(slow) && list_empty(crowding))) {
         struct list *first = list_empty(slow) ? crowding->next : slow->next;
         struct connection *connection = LIST_ENTRY(first, struct connection, patient);
         connection_end(connection, false);
