@@ -18,15 +18,6 @@ static void respond(struct session *session, size_t start, int status, const cha
 
 /* ---- how it is doing ------------------------------------------------------------------------- */
 
-static const char *state_name(enum server_state state)
-{
-    static const char *const names[] = {[SERVER_LOADING] = "loading",
-                                        [SERVER_READY] = "ready",
-                                        [SERVER_DRAINING] = "draining",
-                                        [SERVER_FAILED] = "failed"};
-    return names[state];
-}
-
 static void answer_livez(struct session *session)
 {
     size_t start = session->out.size;
@@ -40,7 +31,7 @@ static void answer_readyz(struct session *session)
     const struct server *server = session->server;
     size_t start = session->out.size;
 
-    buffer_text(&session->out, state_name(server->state));
+    buffer_text(&session->out, server_state_name(server->state));
     if (server->state == SERVER_LOADING) {
         buffer_format(&session->out, ": %lld of %lld bytes", (long long)server->loaded,
                       (long long)server->load_total);
@@ -73,7 +64,7 @@ static void answer_info(struct session *session)
                   ",\"state\":\"%s\",\"uptime_seconds\":%llu,\"connections\":%zu,"
                   "\"client_memory_bytes\":%zu,\"memory_bytes\":%llu,\"holds\":%llu,"
                   "\"waiting\":%llu,\"expired\":%llu}",
-                  state_name(server->state),
+                  server_state_name(server->state),
                   (unsigned long long)((clock_nanoseconds() - server->started_ns) / 1000000000),
                   server->session_count, server->memory.used, (unsigned long long)info.memory_bytes,
                   (unsigned long long)info.holds, (unsigned long long)info.waiting,
@@ -114,7 +105,7 @@ static bool has_engine(struct session *session)
 
     if (server->engine == NULL || server->state == SERVER_FAILED) {
         session_refuse(session, server->engine == NULL ? HF_LOADING : HF_IOERR, "the server is %s",
-                       state_name(server->state));
+                       server_state_name(server->state));
         return false;
     }
     return true;

@@ -6,15 +6,6 @@
 
 #include <unistd.h>
 
-static const char *state_name(enum server_state state)
-{
-    static const char *const names[] = {[SERVER_LOADING] = "loading",
-                                        [SERVER_READY] = "ready",
-                                        [SERVER_DRAINING] = "draining",
-                                        [SERVER_FAILED] = "failed"};
-    return names[state];
-}
-
 static void server_section(struct server *server, struct buffer *out)
 {
     uint64_t uptime_s = (clock_nanoseconds() - server->started_ns) / 1000000000;
@@ -23,8 +14,8 @@ static void server_section(struct server *server, struct buffer *out)
     buffer_format(out,
                   "redis_version:7.0.0\r\nredis_mode:standalone\r\nholdfast_version:%s\r\n"
                   "engine:%s\r\nstate:%s\r\nprocess_id:%d\r\nuptime_in_seconds:%llu\r\n",
-                  hf_version(), server->options->engine, state_name(server->state), (int)getpid(),
-                  (unsigned long long)uptime_s);
+                  hf_version(), server->options->engine, server_state_name(server->state),
+                  (int)getpid(), (unsigned long long)uptime_s);
 }
 
 static void clients_section(struct server *server, struct buffer *out)

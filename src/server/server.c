@@ -3,6 +3,15 @@
 
 #include "base/check.h"
 
+const char *server_state_name(enum server_state state)
+{
+    static const char *const names[] = {[SERVER_LOADING] = "loading",
+                                        [SERVER_READY] = "ready",
+                                        [SERVER_DRAINING] = "draining",
+                                        [SERVER_FAILED] = "failed"};
+    return names[state];
+}
+
 void server_init(struct server *server, const struct server_options *options)
 {
     *server = (struct server){.options = options, .state = SERVER_LOADING};

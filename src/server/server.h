@@ -25,6 +25,8 @@ enum server_state {
 };
 
 struct http_shared;
+const char *server_state_name(enum server_state state);
+
 struct loop;
 
 struct server {
