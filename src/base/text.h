@@ -13,6 +13,9 @@ bool text_is_utf8(struct hf_bytes text);
 /* The bytes of the character at an offset; 0 if they are no UTF-8. */
 size_t text_utf8_size(struct hf_bytes text, size_t offset);
 
+/* The value of a hexadecimal digit; -1 if it is none. */
+int text_hex_digit(char c);
+
 /* Is it this word, whatever the case of either? */
 bool text_is_word(struct hf_bytes text, const char *word);
 

@@ -298,7 +298,7 @@ int cli_exec(int argc, char **argv)
     if (!read_options(&job, argc, argv)) {
         return EXIT_USAGE;
     }
-    if (job.id == NULL && job.semaphore != NULL) {
+    if (job.id == NULL) {
         make_id(id);
         job.id = id;
     }

@@ -281,7 +281,8 @@ void load_answered(struct load *load, size_t line, const struct reply *reply)
         snprintf(text, sizeof text, "%s %s", hf_error_name(reply->code), message);
         say(load, line, text);
     }
-    int code = reply->code == HF_IOERR ? EXIT_DISK : EXIT_REFUSED;
+    bool denied = reply->code == HF_UNAUTHORIZED || reply->code == HF_FORBIDDEN;
+    int code = reply->code == HF_IOERR ? EXIT_DISK : denied ? EXIT_DENIED : EXIT_REFUSED;
     load->exit_code = code > load->exit_code ? code : load->exit_code;
     load->stopped |= ends_it_all(reply->code);
 }

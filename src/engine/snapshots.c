@@ -79,7 +79,7 @@ static void close_sockets(void)
     struct stat status;
 
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
-        int fd = atoi(entry->d_name);
+        int fd = (int)strtol(entry->d_name, NULL, 10);
         if (fd > STDERR_FILENO && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) {
             close(fd);
         }

@@ -26,14 +26,6 @@ static enum hf_error malformed(struct problem *problem, const char *why)
         why);
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Undoes %XX. False if one is malformed, or stands for NUL, or it all does not fit. */
 static bool unescape(struct hf_bytes text, char out[REMOTE_SECRET_SIZE])
 {
@@ -42,8 +34,8 @@ static bool unescape(struct hf_bytes text, char out[REMOTE_SECRET_SIZE])
     for (size_t i = 0; i < text.size; i++) {
         int c = (uint8_t)text.data[i];
         if (c == '%') {
-            int high = i + 2 < text.size ? hex_digit(text.data[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(text.data[i + 2]) : -1;
+            int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
+            int low = high >= 0 ? text_hex_digit(text.data[i + 2]) : -1;
             c = low >= 0 ? high * 16 + low : 0;
             i += 2;
         }

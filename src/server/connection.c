@@ -28,6 +28,14 @@ static bool has_unsent(const struct connection *connection)
     return connection->sent < connection->session.out.size;
 }
 
+size_t connection_keeps(const struct connection *connection)
+{
+    const struct session *session = &connection->session;
+    size_t own = session->front->keeps != NULL ? session->front->keeps(session) : 0;
+
+    return connection->in.capacity + session->out.capacity + session->undo.capacity + own;
+}
+
 /* What it keeps others waiting with, if anything. */
 static struct patience *tries(struct connection *connection)
 {
@@ -41,16 +49,15 @@ static struct patience *tries(struct connection *connection)
     if (has_unsent(connection) || (connection->tls != NULL && !tls_ready(connection->tls))) {
         return &loop->slow;
     }
-    if (session->waits) {
-        return connection->in.size > 0 ? &loop->crowding : NULL;
-    }
-    if (session->wants_ticks) {
-        return NULL;
-    }
-    if (session->partial || (stranger && session->front == &front_resp)) {
+    if (!session->waits && !session->wants_ticks &&
+        (session->partial || (stranger && session->front == &front_resp))) {
         return &loop->slow;
     }
-    return session->front == &front_http ? &loop->quiet : NULL;
+    if (connection_keeps(connection) > CONNECTION_SMALL) {
+        return &loop->crowding;
+    }
+    bool idle = !session->waits && !session->wants_ticks;
+    return idle && session->front == &front_http ? &loop->quiet : NULL;
 }
 
 static void update_patience(struct connection *connection)
@@ -101,20 +108,32 @@ void connection_release(struct session *session)
 
     if (connection->ending) {
         connection->released = true; /* session_close() is still at work on it */
-        return;
+    } else {
+        list_add_last(&connection->loop->released, &session->touched);
     }
-    session_free(session);
-    connection->over = true;
-    if (connection->closed) {
-        free(connection);
+}
+
+void connection_free_released(struct loop *loop)
+{
+    while (!list_empty(&loop->released)) {
+        struct session *session = LIST_ENTRY(loop->released.next, struct session, touched);
+        struct connection *connection = connection_of(session);
+        list_remove(&session->touched);
+        session_free(session);
+        connection->over = true;
+        if (connection->closed) {
+            free(connection);
+        }
     }
 }
 
 /* Has the client's side taken all that was sent? It says so with every packet. */
-static bool all_acknowledged(int fd)
+static bool all_acknowledged(const struct connection *connection)
 {
     int unacknowledged = 0;
-    return ioctl(fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0;
+    int goodbye = connection->lingering; /* counts as a byte */
+
+    return ioctl(connection->fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged <= goodbye;
 }
 
 void connection_end(struct connection *connection, bool heard)
@@ -126,7 +145,7 @@ void connection_end(struct connection *connection, bool heard)
     log_line(&connection->session.server->log, LOG_DEBUG, "%s: closed, %llu answers",
              connection->session.peer, (unsigned long long)connection->session.answered);
     if (connection->session.undo.size > 0) {
-        heard = heard && !has_unsent(connection) && all_acknowledged(connection->fd);
+        heard = heard && !has_unsent(connection) && all_acknowledged(connection);
     }
     if (connection->patience != NULL) {
         list_remove(&connection->patient);
@@ -207,7 +226,8 @@ static void sent_all(struct connection *connection)
         linger(connection);
     } else if (connection->at_end && connection->in.size == 0) {
         connection_end(connection, true);
-    } else if (connection->in.size > 0 && !session->waits) {
+    } else if (!session->waits && (connection->in.size > 0 ||
+                                   (connection->tls != NULL && tls_pending(connection->tls)))) {
         session_resume(session);
     }
 }
@@ -293,7 +313,7 @@ static char *room(struct connection *connection, size_t *size)
     size_t left_over = in->size - connection->in_used;
 
     if (left_over <= LEFT_OVER_SMALL) {
-        if (left_over > 0) {
+        if (in->data != NULL) {
             memcpy(loop->read_buffer, in->data + connection->in_used, left_over);
         }
         *size = READ_SIZE - left_over;
@@ -405,6 +425,10 @@ static void on_event(uv_poll_t *poll, int status, int events)
     }
     if (events & UV_WRITABLE || (events & UV_READABLE && connection->wants_read)) {
         connection_send(connection);
+        if (connection->fd >= 0 && connection->tls != NULL && !tls_ready(connection->tls)) {
+            receive(connection); /* the handshake goes on */
+            return;
+        }
     }
     if (connection->fd >= 0 && events & UV_READABLE && connection->watching & UV_READABLE &&
         !connection->lingering && !is_full(connection->loop)) {

@@ -57,8 +57,13 @@ void connection_drain(struct connection *connection);
 /* Ends it now. `heard`: as far as we know the client has taken all that was sent. */
 void connection_end(struct connection *connection, bool heard);
 
-/* server->release(). */
+/* How much memory it makes us keep; so much is nothing to speak of. */
+#define CONNECTION_SMALL ((size_t)2 << 10)
+size_t connection_keeps(const struct connection *connection);
+
+/* server->release(): the session is freed at the end of the turn, by the other. */
 void connection_release(struct session *session);
+void connection_free_released(struct loop *loop);
 
 static inline struct connection *connection_of(struct session *session)
 {

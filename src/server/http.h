@@ -121,6 +121,8 @@ void http_keyed_ran(struct session *session, const struct reply *reply,
                     const struct problem *problem);
 void http_keyed_end(struct session *session);
 void http_keyed_ended(struct session *session);
+/* The client left while its command waits, which will not be carried out: the key is free. */
+void http_keyed_give_up(struct session *session);
 /* Random bytes for an id, the same whenever the request is carried out again. */
 void http_keyed_entropy(const struct session *session, uint8_t *entropy, size_t size);
 

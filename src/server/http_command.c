@@ -203,6 +203,9 @@ void http_run(struct session *session)
         http_of(session)->step = STEP_RUNNING;
         session_submit(session, &command);
         json_release(&json);
+        if (session->waits) {
+            http_parser_drop_body(&http_of(session)->parser); /* its texts are needed no more */
+        }
     }
 }
 

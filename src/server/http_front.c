@@ -183,11 +183,20 @@ static bool http_open(struct session *session)
     return true;
 }
 
+static size_t http_keeps(const struct session *session)
+{
+    const struct http *http = http_of(session);
+    return http->parser.head.capacity + http->parser.body.capacity + http->known.capacity;
+}
+
 static void http_close(struct session *session)
 {
     struct http *http = http_of(session);
 
     http_stream_close(session);
+    if (session->waits && http->step == STEP_RUNNING && http->keyed != NULL) {
+        http_keyed_give_up(session);
+    }
     http_keyed_close(session);
     http_parser_free(&http->parser);
     if (http->known.size > 0) {
@@ -311,5 +320,6 @@ const struct front front_http = {
     .refuse = http_refuse,
     .authenticated = http_identified,
     .timed_out = http_timed_out,
+    .keeps = http_keeps,
     .tick = http_stream_tick,
 };

@@ -266,6 +266,21 @@ void http_keyed_end(struct session *session)
     session_submit(session, &command);
 }
 
+static void ignore(void *context, const struct reply *reply)
+{
+    (void)context;
+    (void)reply;
+}
+
+void http_keyed_give_up(struct session *session)
+{
+    struct hf_idem_abort_args args = {.key = key(http_of(session)->keyed)};
+    struct command command;
+
+    command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
+    engine_submit(session->server->engine, &command, ignore, NULL);
+}
+
 void http_keyed_ended(struct session *session)
 {
     const struct buffer *result = &http_of(session)->keyed->result;

@@ -352,6 +352,12 @@ void http_parser_free(struct http_parser *parser)
 }
 
 /* Most connections are idle most of the time: they keep nothing. */
+void http_parser_drop_body(struct http_parser *parser)
+{
+    buffer_free(&parser->body);
+    parser->request.body = (struct hf_bytes){NULL, 0};
+}
+
 void http_parser_next(struct http_parser *parser)
 {
     buffer_free(&parser->head);

@@ -67,6 +67,9 @@ enum http_event {
 void http_parser_init(struct http_parser *parser, struct memory *memory);
 void http_parser_free(struct http_parser *parser);
 
+/* The body of the request is needed no more. */
+void http_parser_drop_body(struct http_parser *parser);
+
 /* Takes bytes up to the next event; *used says how many. */
 enum http_event http_parser_feed(struct http_parser *parser, const char *data, size_t size,
                                  size_t *used);

@@ -8,6 +8,8 @@
  *     SIZE > (EXTENSION) > SIZE_LF > DATA > DATA_CR > DATA_LF > SIZE …, after size 0: LINE … */
 #include "server/http_scan.h"
 
+#include "base/text.h"
+
 enum {
     START,
     START_LF,
@@ -59,15 +61,6 @@ static bool is_visible(uint8_t c)
 static bool is_value(uint8_t c)
 {
     return (c >= ' ' && c != 0x7f) || c == '\t';
-}
-
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static int bad(struct http_scan *scan, int status, const char *why)
@@ -190,7 +183,7 @@ static int size_end(struct http_scan *scan)
 
 static int size_byte(struct http_scan *scan, uint8_t c)
 {
-    int digit = hex_digit(c);
+    int digit = text_hex_digit((char)c);
 
     if (digit >= 0 && scan->at < 16) {
         scan->left = scan->left << 4 | (unsigned)digit;

@@ -56,26 +56,44 @@ static void send_all(struct server *server)
     }
 }
 
-/* Closes those who have kept memory longest, until the rest fits again. */
+/* Closes those in a list who keep at least `least` bytes, the longest there first, until what is
+ * left is `enough`. Returns how many. */
+static unsigned close_some(struct loop *loop, struct patience *patience, size_t least,
+                           size_t enough)
+{
+    struct list *head = &patience->connections;
+    unsigned closed = 0;
+
+    for (struct list *node = head->next, *next; node != head; node = next) {
+        struct connection *connection = LIST_ENTRY(node, struct connection, patient);
+        next = node->next;
+        if (loop->server.memory.used <= enough) {
+            break;
+        }
+        if (connection_keeps(connection) >= least) {
+            connection_end(connection, false);
+            closed++;
+        }
+    }
+    return closed;
+}
+
+/* Makes room at the cost of those who keep memory without need: a good deal more of it than is
+ * missing, so that the next turn is not full at once. Who keeps little goes last. */
 static void evict(struct loop *loop)
 {
     struct server *server = &loop->server;
-    struct list *slow = &loop->slow.connections, *crowding = &loop->crowding.connections;
     size_t limit = (size_t)server->options->client_memory_bytes, used = server->memory.used;
-    unsigned closed = 0;
+    size_t enough = limit / 4 * 3;
 
-    /* A good deal more than needed, so that the next turn is not full at once. */
-    while (server->memory.used > limit / 4 * 3 && !(list_empty(slow) && list_empty(crowding))) {
-        struct list *first = list_empty(slow) ? crowding->next : slow->next;
-        struct connection *connection = LIST_ENTRY(first, struct connection, patient);
-        connection_end(connection, false);
-        closed++;
-    }
+    unsigned closed = close_some(loop, &loop->crowding, CONNECTION_SMALL, enough);
+    closed += close_some(loop, &loop->slow, CONNECTION_SMALL, enough);
+    closed += close_some(loop, &loop->slow, 0, limit);
     if (closed > 0) {
         server->metrics.evicted += closed;
         log_line(&server->log, LOG_WARNING,
-                 "clients kept %zu bytes waiting, at most %zu are allowed: closed the %u slowest",
-                 used, limit, closed);
+                 "clients kept %zu bytes waiting, at most %zu are allowed: closed %u of them", used,
+                 limit, closed);
     }
 }
 
@@ -89,8 +107,8 @@ static void on_engine_timer(uv_timer_t *timer)
     }
 }
 
-/* Wakes the loop when something falls due. The timer is only ever moved to an earlier time: one that
- * comes too early does no harm, and one that is put off each turn never comes. */
+/* Wakes the loop when something falls due. The timer is only ever moved to an earlier time: one
+ * that comes too early does no harm, and one that is put off each turn never comes. */
 static void set_engine_timer(struct loop *loop)
 {
     int64_t idle_ms = loop->server.engine == NULL || loop->server.state == SERVER_FAILED
@@ -155,6 +173,7 @@ static void end_turn(struct loop *loop)
             evict(loop);
         }
     } while (!list_empty(&server->touched));
+    connection_free_released(loop);
     if (server->metrics.turn_kinds > 0) {
         metrics_turn(&server->metrics, clock_nanoseconds() - server->turn_ns);
     }
@@ -278,6 +297,7 @@ void loop_init(struct loop *loop, const struct server_options *options)
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     patience_init(&loop->slow, options->request_timeout_ms);
     patience_init(&loop->crowding, 0);
+    list_init(&loop->released);
     patience_init(&loop->quiet, options->idle_timeout_ms);
     patience_init(&loop->lingering, LINGER_MS);
     uv_loop_init(&loop->uv);
@@ -301,6 +321,18 @@ static void close_handle(uv_handle_t *handle, void *context)
     }
 }
 
+/* Nobody is left to be answered, and the engine will not ask. */
+static void free_those_gone(struct loop *loop)
+{
+    struct list *sessions = &loop->server.sessions;
+
+    connection_free_released(loop);
+    while (!list_empty(sessions)) {
+        connection_release(LIST_ENTRY(sessions->next, struct session, node));
+        connection_free_released(loop);
+    }
+}
+
 void loop_free(struct loop *loop)
 {
     struct list *sessions = &loop->server.sessions;
@@ -309,12 +341,12 @@ void loop_free(struct loop *loop)
     listener_close(&loop->listeners[1]);
     for (struct list *node = sessions->next, *next; node != sessions; node = next) {
         next = node->next;
-        struct session *session = LIST_ENTRY(node, struct session, node);
-        connection_end(connection_of(session), false);
+        connection_end(connection_of(LIST_ENTRY(node, struct session, node)), false);
     }
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     uv_walk(&loop->uv, close_handle, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_run(&loop->uv, UV_RUN_DEFAULT); /* until passwords are hashed, too */
+    free_those_gone(loop);
     uv_loop_close(&loop->uv);
     tls_free(loop->tls);
     close(loop->spare_fd);

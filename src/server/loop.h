@@ -27,9 +27,10 @@ struct loop {
     enum server_exit exit_code;
 
     struct patience slow;      /* in the middle of a request or of taking an answer */
-    struct patience crowding;  /* waiting, with more behind it that was read already */
+    struct patience crowding;  /* waiting or idle, and keeping more memory than that is worth */
     struct patience quiet;     /* HTTP, between two requests */
     struct patience lingering; /* all is said */
+    struct list released;      /* sessions to be freed at the end of the turn */
     char read_buffer[READ_SIZE];
 };
 

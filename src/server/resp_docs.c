@@ -11,7 +11,7 @@ static void write_lower(struct buffer *out, const char *text)
     char lower[64];
     size_t size = 0;
 
-    for (; text[size] != '\0' && size < sizeof lower; size++) {
+    for (; size < sizeof lower && text[size] != '\0'; size++) {
         lower[size] = (char)tolower((unsigned char)text[size]);
     }
     resp_text(out, (struct hf_bytes){lower, size});
@@ -25,7 +25,8 @@ static void pair(struct buffer *out, const char *name, const char *value)
 
 /* ---- COMMAND INFO ---------------------------------------------------------------------------- */
 
-/* name, arity, flags, first key, last key, step, categories, tips, key specifications, subcommands */
+/* name, arity, flags, first key, last key, step, categories, tips, key specifications,
+ * subcommands */
 static void write_info(struct buffer *out, const struct command_spec *spec)
 {
     int64_t arity = (int64_t)spec->required + 1;

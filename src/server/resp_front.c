@@ -3,6 +3,7 @@
  * RESP: every command of the table by its name, and the server's own. */
 #include "server/resp_front.h"
 
+#include "base/text.h"
 #include "server/resp_request.h"
 
 #include <stdarg.h>
@@ -95,6 +96,22 @@ static void carry_out(struct session *session, size_t count, const struct hf_byt
     session_submit(session, &command);
 }
 
+/* A page can make a browser send us anything in the body of a POST. Nobody who speaks HTTP here
+ * means well. */
+static bool is_http(struct hf_bytes word)
+{
+    return text_is_word(word, "POST") || text_is_word(word, "HOST:");
+}
+
+/* What was asked before is answered; after this there is nothing more to be said. */
+static size_t hang_up(struct session *session, size_t size)
+{
+    session->server->metrics.malformed++;
+    session->closing = true;
+    session_touch(session);
+    return size;
+}
+
 static size_t feed(struct session *session, const char *data, size_t size)
 {
     struct resp_request request;
@@ -109,18 +126,25 @@ static size_t feed(struct session *session, const char *data, size_t size)
             session->partial = true;
             return used;
         case RESP_MALFORMED:
-            session->server->metrics.malformed++;
             resp_error(session, "ERR %s", request.problem);
             session_answered(session);
-            session->closing = true;
-            return size;
+            return hang_up(session, size);
         case RESP_REQUEST:
             used += request.used;
+            if (request.count > 0 && is_http(request.words[0])) {
+                log_line(&session->server->log, LOG_WARNING, "%s: speaks HTTP to the RESP port",
+                         session->peer);
+                return hang_up(session, size);
+            }
             if (request.count > 0) {
                 carry_out(session, request.count, request.words);
             }
             break;
         }
+    }
+    if (session->server->state >= SERVER_DRAINING && !session->waits && !session->closing) {
+        session->closing = true; /* it was in the middle of this when the server was told to stop */
+        session_touch(session);
     }
     return used;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/resp_request.h"
 
+#include "base/text.h"
+
 /* "2147483647" and its sign; longer numbers are none. */
 #define DIGITS_MAX 11
 
@@ -94,21 +96,14 @@ static enum resp_result read_array(const char *data, const char *end,
 
 /* ---- words on a line ------------------------------------------------------------------------- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* What stands after a backslash in double quotes; moves past it. */
 static char escaped(const char **at, const char *end)
 {
     char c = *(*at)++;
 
-    if (c == 'x' && end - *at >= 2 && hex_digit((*at)[0]) >= 0 && hex_digit((*at)[1]) >= 0) {
-        int value = hex_digit((*at)[0]) * 16 + hex_digit((*at)[1]);
+    if (c == 'x' && end - *at >= 2 && text_hex_digit((*at)[0]) >= 0 &&
+        text_hex_digit((*at)[1]) >= 0) {
+        int value = text_hex_digit((*at)[0]) * 16 + text_hex_digit((*at)[1]);
         *at += 2;
         return (char)value;
     }

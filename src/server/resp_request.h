@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A request in RESP, read from the start of some bytes: an array of bulk strings, or words on a line
- * of their own ("inline"), where "double" and 'single' quotes keep words together. It keeps nothing
- * between calls, so that it makes no difference how the bytes were cut up on their way. */
+ * A request in RESP, read from the start of some bytes: an array of bulk strings, or words on a
+ * line of their own ("inline"), where "double" and 'single' quotes keep words together. It keeps
+ * nothing between calls, so that it makes no difference how the bytes were cut up on their way. */
 #ifndef SERVER_RESP_REQUEST_H
 #define SERVER_RESP_REQUEST_H
 

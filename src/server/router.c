@@ -102,14 +102,6 @@ void router_init(struct router *router)
 
 /* ---- using it -------------------------------------------------------------------------------- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool router_decode(char *text, size_t *size, bool form)
 {
     size_t to = 0;
@@ -117,10 +109,11 @@ bool router_decode(char *text, size_t *size, bool form)
     for (size_t from = 0; from < *size; from++) {
         char c = text[from];
         if (c == '%') {
-            if (*size - from < 3 || hex(text[from + 1]) < 0 || hex(text[from + 2]) < 0) {
+            if (*size - from < 3 || text_hex_digit(text[from + 1]) < 0 ||
+                text_hex_digit(text[from + 2]) < 0) {
                 return false;
             }
-            c = (char)(hex(text[from + 1]) << 4 | hex(text[from + 2]));
+            c = (char)(text_hex_digit(text[from + 1]) << 4 | text_hex_digit(text[from + 2]));
             from += 2;
         } else if (c == '+' && form) {
             c = ' ';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A server's life: it reads what its settings name, opens its ports and then its engine, reads users
- * and certificate again on SIGHUP, and on SIGTERM answers what it has and goes. */
+ * A server's life: it reads what its settings name, opens its ports and then its engine, reads
+ * users and certificate again on SIGHUP, and on SIGTERM answers what it has and goes. */
 #include "server/loop.h"
 #include "server/notify.h"
 #include "server/work.h"
@@ -26,8 +26,8 @@ static void note_progress(void *context, int64_t done, int64_t total)
 {
     struct server *server = context;
 
-    __atomic_store_n(&server->load_total, total, __ATOMIC_RELAXED);
-    __atomic_store_n(&server->loaded, done, __ATOMIC_RELAXED);
+    server->load_total = total;
+    server->loaded = done;
 }
 
 static void open_engine(struct work *work)
@@ -159,12 +159,18 @@ static bool reload_tls(struct loop *loop)
 
 static void reload(struct loop *loop)
 {
-    notify_supervisor("RELOADING=1");
+    bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to be told */
+
+    if (ready) {
+        notify_supervisor("RELOADING=1");
+    }
     bool users = reload_auth(&loop->server), certificate = reload_tls(loop);
     if (users && certificate) {
         log_line(&loop->server.log, LOG_INFO, "users and certificate were read again");
     }
-    notify_supervisor("READY=1");
+    if (ready) {
+        notify_supervisor("READY=1");
+    }
 }
 
 static void on_signal(uv_signal_t *handle, int number)

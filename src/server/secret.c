@@ -25,11 +25,6 @@
 
 /* ---- hexadecimal ----------------------------------------------------------------------------- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* False unless it is `min` to `max` bytes in lower case. */
 static bool read_hex(struct hf_bytes text, uint8_t *out, size_t min, size_t max, size_t *size)
 {
@@ -38,7 +33,7 @@ static bool read_hex(struct hf_bytes text, uint8_t *out, size_t min, size_t max,
         return false;
     }
     for (size_t i = 0; i < *size; i++) {
-        int high = hex_digit(text.data[2 * i]), low = hex_digit(text.data[2 * i + 1]);
+        int high = text_hex_digit(text.data[2 * i]), low = text_hex_digit(text.data[2 * i + 1]);
         if (high < 0 || low < 0) {
             return false;
         }

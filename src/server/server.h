@@ -34,9 +34,9 @@ struct server {
     struct log log;
     struct memory memory; /* of all that clients make us keep */
     enum server_state state;
-    int64_t loaded, load_total; /* bytes, while loading */
-    struct engine *engine;      /* NULL until it is open */
-    struct auth *auth;          /* NULL: everybody may do everything */
+    _Atomic int64_t loaded, load_total; /* bytes, while another thread loads */
+    struct engine *engine;              /* NULL until it is open */
+    struct auth *auth;                  /* NULL: everybody may do everything */
     struct metrics metrics;
     struct slowlog slowlog;
     struct feed feed;

@@ -11,9 +11,9 @@
 
 /* A client that has not taken so much is not answered further until it has. */
 #define OUT_MAX ((size_t)128 << 10)
-/* Of a client that asks for more than anybody needs, what it may not have learned of is given back
- * by its heartbeat. */
-#define UNDO_MAX ((size_t)64 << 10)
+/* Of a client that asks for more than anybody needs, what it may not have learned of long ago is
+ * given back by its heartbeat. */
+#define UNDO_MAX ((size_t)16 << 10)
 
 bool session_open(struct session *session, struct server *server, const struct front *front)
 {
@@ -70,26 +70,27 @@ size_t session_feed(struct session *session, const char *data, size_t size)
 /* ---- what a client may never have learned of ------------------------------------------------- */
 
 /* Remembers how to take back what this command may hand out: the row's undo command, which has the
- * same first arguments. */
-static void remember_undo(struct session *session, const struct command *command)
+ * same first arguments. False when there is no memory: what waits has to be able to leave. */
+static bool remember_undo(struct session *session, const struct command *command)
 {
     struct command undo;
-    const struct command_spec *spec = command->spec->undo;
-
-    session->undo_last = session->undo.size;
-    if (session->undo.size > UNDO_MAX ||
-        command_from_struct(&undo, spec, &command->args, NULL) != HF_OK) {
-        return;
-    }
     struct buffer encoded;
+
+    if (session->undo.size > UNDO_MAX) {
+        buffer_clear(&session->undo);
+    }
+    session->undo_last = session->undo.size;
+    command_from_struct(&undo, command->spec->undo, &command->args, NULL);
     buffer_init(&encoded, &session->server->memory);
     wire_encode(&undo, &encoded);
-    if (!encoded.failed && buffer_reserve(&session->undo, encoded.size + 10)) {
+    bool good = !encoded.failed && buffer_reserve(&session->undo, encoded.size + 10);
+    if (good) {
         buffer_varint(&session->undo, encoded.size);
         buffer_bytes(&session->undo, encoded.data, encoded.size);
     }
     buffer_free(&encoded);
-    session->undo.failed = false; /* then its heartbeat gives it back */
+    session->undo.failed = false;
+    return good;
 }
 
 static void forget_last_undo(struct session *session)
@@ -247,8 +248,9 @@ void session_submit(struct session *session, struct command *command)
     if (!session_allows(session, needed) || !engine_serves(session)) {
         return;
     }
-    if (spec->undo != NULL) {
-        remember_undo(session, command);
+    if (spec->undo != NULL && !remember_undo(session, command)) {
+        session_refuse(session, HF_BUSY, "out of memory");
+        return;
     }
     session->spec = spec;
     session->command = command;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One client's conversation, whatever protocol it speaks and whatever carries the bytes. Bytes go in
- * (session_feed), answers pile up in `out` until the turn's changes are on disk, and the loop sends
- * them. A session has at most one command that was not answered at once; until it is, nothing more
- * is read, so that answers come in the order of the requests.
+ * One client's conversation, whatever protocol it speaks and whatever carries the bytes. Bytes go
+ * in (session_feed), answers pile up in `out` until the turn's changes are on disk, and the loop
+ * sends them. A session has at most one command that was not answered at once; until it is, nothing
+ * more is read, so that answers come in the order of the requests.
  *
  *     idle ──bytes──> reading ──a command that waits──> waiting ──its answer──> idle
  *       └───────────────┴────────── closing ──all sent──> gone ────┘ (client left: undone)
@@ -41,6 +41,8 @@ struct front {
 
     /* Nothing was heard for a while; close politely (a 408, say). */
     void (*timed_out)(struct session *session);
+    /* Bytes of memory kept for this client, apart from the session's own buffers; may be NULL. */
+    size_t (*keeps)(const struct session *session);
     /* A few times a second, if session->wants_ticks: streams look after themselves. May be NULL. */
     void (*tick)(struct session *session);
 };

@@ -2,6 +2,7 @@
 """Clients that mean harm, or behave as if they did. Whatever they do, the server's memory grows by
 less than 64 MB, and somebody else is answered within a second."""
 
+import json
 import os
 import resource
 import select
@@ -246,6 +247,47 @@ def test_waiting_with_much_to_say_afterwards(build):
         wait_until(lambda: "connected_clients:1\r\n" in watch.client.call("INFO", "clients"))
         assert watch.client.call("SEM.STATS", "line") == ["in_use", 1, "max", 1, "waiting", 0]
 
+
+def test_2000_long_polls_with_large_bodies(build):
+    """What they asked for is kept, not how: and those who ask in two packets are none of them."""
+    count = 300 if build.sanitized else 2000
+    with besieged(build) as (server, watch):
+        watch.client.call("SEM.ACQUIRE", "s", "holder", 1)
+        polls = connections(server.http_port, count)
+        for number, one in enumerate(polls):
+            one.setblocking(True)
+            body = {"id": f"w{number}", "limit": 1, "wait_ms": 3_600_000}
+            padded = json.dumps(body).encode() + b" " * 60_000
+            one.sendall(request("POST", "/v1/semaphores/s/acquire", padded,
+                                ["Content-Type: application/json"]))
+        watch.look()
+        with Client(server.resp_port) as neighbour:
+            neighbour.send_raw(b"PI")
+            watch.look()
+            neighbour.send_raw(b"NG\r\n")
+            assert neighbour.read() == "PONG"
+        close_all(polls)
+
+
+def test_a_page_cannot_make_a_browser_speak_resp(build):
+    with besieged(build) as (server, watch):
+        with Client(server.resp_port) as browser:
+            browser.send_raw(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 18\r\n\r\n"
+                             b"SEATS.OPEN e z 5\r\n")
+            assert browser.socket.recv(1000) == b""
+        assert watch.client.call("SEATS.ZONE", "e", "z")[1] == "ZONE_NOT_FOUND"
+
+
+def test_a_waiter_behind_more_grants_than_are_remembered_leaves_the_line(build):
+    """Long names, so that what could be taken back is more than is kept."""
+    with besieged(build) as (server, watch):
+        watch.client.call("SEM.ACQUIRE", "s", "holder", 1)
+        with Client(server.resp_port) as greedy:
+            greedy.send_raw(b"".join(
+                encode("SEM.ACQUIRE", "n" * 128, f"{number:0128}", 1 << 40)
+                for number in range(300)) + encode("SEM.ACQUIRE", "s", "w", 1, "WAIT", "1h"))
+            wait_until(lambda: watch.client.call("SEM.STATS", "s")[5] == 1, "it waits")
+        wait_until(lambda: watch.client.call("SEM.STATS", "s")[5] == 0, "it has left")
 
 def test_a_client_that_reads_slowly_gets_all_its_answers(build):
     """It is not evicted while there is room, and nothing is lost or in another order."""

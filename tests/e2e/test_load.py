@@ -11,7 +11,7 @@ from harness import TIMEOUT_S, run
 from server import Server
 from terminal import Terminal
 
-REFUSED, USAGE, UNAVAILABLE = 1, 2, 69
+REFUSED, USAGE, UNAVAILABLE, DENIED = 1, 2, 69, 77
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_a_server_that_does_not_let_us_write(load, holdfast, build, tmp_path):
     with Server("--auth-file", users, memory=True, program=build.program) as closed:
         url = closed.url.replace("://", "://reader:secret@")
         ended = load("tenant,limit\n" + "a,1\n" * 1000, "--url", url)
-    assert ended.code == REFUSED
+    assert ended.code == DENIED
     assert list(said(ended)) == [2], "once is enough"
     assert said(ended)[2].startswith("FORBIDDEN ")
     assert ended.out.startswith("0 tenants in ")

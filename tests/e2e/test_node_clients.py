@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import socket
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,10 @@ from harness import run
 from server import Server
 
 HERE = Path(__file__).resolve().parent / "node"
-REGISTRY = ("registry.npmjs.org", 443)
 
 
 def registry_answers():
-    try:
-        socket.create_connection(REGISTRY, 10).close()
-        return True
-    except OSError:
-        return False
+    return run("npm", "ping").code == 0
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +31,7 @@ def scripts(build):
         ended = run("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts",
                     cwd=place)
         if ended.code != 0 and not registry_answers():
-            pytest.skip(f"the registry {REGISTRY[0]} cannot be reached")
+            pytest.skip("npm cannot reach its registry")
         assert ended.code == 0, ended
         (place / "installed").write_text(wanted)
     for script in HERE.glob("*.js"):

@@ -133,6 +133,18 @@ def test_a_stopping_server_takes_nobody_new():
         assert server.process.wait(TIMEOUT_S) == 0
 
 
+def test_a_client_in_the_middle_of_a_request_is_answered_that_one_and_no_more():
+    with Server(memory=True) as server, Client(server.resp_port) as client:
+        assert client.call("PING") == "PONG"
+        client.send_raw(b"PI")
+        wait_until(lambda: "client_memory_bytes" in server.call("INFO"), "it was read")
+        os.kill(server.pid, signal.SIGTERM)
+        wait_until(lambda: "asked to stop" in server.said(), "it stops")
+        client.send_raw(b"NG\r\n" + encode("PING") * 3)
+        assert client.read() == "PONG"
+        assert server.stop() == 0
+
+
 def test_it_does_not_wait_for_ever_to_stop():
     with Server("--drain-timeout", "200ms", memory=True) as server:
         with Client(server.resp_port) as half:

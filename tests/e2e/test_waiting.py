@@ -307,3 +307,16 @@ def test_a_server_that_stops_answers_those_who_wait(memory):
             assert answer[:2] == [0, "TIMEOUT"] if not isinstance(answer, Error) else False, answer
             assert waiter.read_nothing_more() == b""
             waiter.close()
+
+
+def test_a_key_is_free_when_who_waits_under_it_has_left(server, line):
+    """A request with an Idempotency-Key that will not be carried out does not stand in the way."""
+    path, key = f"/v1/semaphores/{line.name}/acquire", ["Idempotency-Key: " + line.name]
+    body = {"id": "waiter", "limit": 1, "wait_ms": LONG}
+    with Http(server.http_port) as waiter:
+        waiter.send("POST", path, body, key)
+        line.wait_for(1)
+    line.wait_for(0)
+    line.release()
+    with Http(server.http_port) as waiter:
+        assert waiter.call("POST", path, body, key).status == 200

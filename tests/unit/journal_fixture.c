@@ -188,8 +188,10 @@ int kept_setup(void **state)
     make_directory(k->path);
     k->now_ms = 1000000;
     time_source = &k->now_ms;
-    k->options = (struct embedded_options){
-        .segment_bytes = 300, .snapshot_bytes = -1, .fixed_entropy = true, .log = {.level = LOG_INFO}};
+    k->options = (struct embedded_options){.segment_bytes = 300,
+                                           .snapshot_bytes = -1,
+                                           .fixed_entropy = true,
+                                           .log = {.level = LOG_INFO}};
     k->options.clock.read = read_time;
     *state = k;
     return 0;
