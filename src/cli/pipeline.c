@@ -18,7 +18,8 @@ enum hf_error pipeline_server_open(struct pipeline_server *server, const char *u
     *server = (struct pipeline_server){.tls = NULL};
     if (!remote_url_is(url)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "%s: not a server's URL, such as holdfast://127.0.0.1:4653", url);
+                           "%s: not a server's URL, such as holdfast://127.0.0.1:4653",
+                           cli_url_shown(url));
     }
     enum hf_error code = remote_url_read(url, &server->url, problem);
     if (code == HF_OK && server->url.tls) {

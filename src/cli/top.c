@@ -201,7 +201,8 @@ static int run(struct top *top, const char *url, bool once)
     struct problem problem;
 
     if (!remote_url_is(url)) {
-        return cli_usage("top: %s: must be a server's URL, such as holdfast://127.0.0.1:4653", url);
+        return cli_usage("top: %s: must be a server's URL, such as holdfast://127.0.0.1:4653",
+                         cli_url_shown(url));
     }
     if (remote_url_read(url, &parts, &problem) != HF_OK ||
         remote_open(url, &top->remote, &problem) != HF_OK) {

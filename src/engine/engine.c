@@ -13,8 +13,10 @@ enum hf_error engine_open(const char *url, const struct engine_options *options,
             return types[i]->open(url + size, options, engine, problem);
         }
     }
+    /* Only the scheme: what follows may hold a secret. */
     return problem_set(problem, HF_INVALID_ARGUMENT,
-                       "unknown engine \"%.60s\": try embedded:", url);
+                       "unknown engine \"%.*s\": try embedded: or holdfast://host",
+                       (int)strcspn(url, ":/@?"), url);
 }
 
 void engine_close(struct engine *engine)

@@ -106,14 +106,26 @@ static hf_lease *next_to_beat(struct lease_keeper *keeper)
 }
 
 /* With the mutex open: a new sign of life may be lost a few times before the last one is over. */
+/* One beat after the other: none may take longer than the most impatient lease can bear. */
+static int64_t beat_timeout_ms(const struct lease_keeper *keeper)
+{
+    int64_t shortest_ms = INT64_MAX;
+
+    for (struct list *node = keeper->leases.next; node != &keeper->leases; node = node->next) {
+        hf_lease *lease = LIST_ENTRY(node, hf_lease, node);
+        shortest_ms = lease->interval_ms < shortest_ms ? lease->interval_ms : shortest_ms;
+    }
+    return shortest_ms / BEATS;
+}
+
 static void beat(struct lease_keeper *keeper, hf_lease *lease)
 {
     int64_t sent_ns = lease_now_ns();
+    int64_t timeout_ms = beat_timeout_ms(keeper);
     bool held = false;
 
     lease->beating = true;
     pthread_mutex_unlock(&keeper->mutex);
-    int64_t timeout_ms = lease->interval_ms / BEATS;
     enum hf_error code = lease->kind->beat(lease, timeout_ms > 10 ? timeout_ms : 10, &held);
     pthread_mutex_lock(&keeper->mutex);
     lease->beating = false;
