@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/pipeline.h"
 
+#include "cli/cli.h"
+
 #include "base/clock.h"
 
 #include <errno.h>
