@@ -183,7 +183,8 @@ class Curl:
 
 
 def header(name, value):
-    return "-H", f"{name}: {value}"
+    """Without a value: not sent, also if curl would have."""
+    return "-H", f"{name}: {value}" if value else f"{name}:"
 
 
 def keyed(key):
