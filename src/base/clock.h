@@ -25,4 +25,14 @@ int64_t clock_now(struct clock *clock);
 /* For measuring: nanoseconds from an arbitrary start. */
 uint64_t clock_nanoseconds(void);
 
+/* The same in a unit of the processor's own, which is quicker to read. */
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return clock_nanoseconds();
+#endif
+}
+
 #endif

@@ -196,6 +196,19 @@ static bool prepare(struct embedded *embedded, const struct command *command)
     return true;
 }
 
+/* When a command happens. */
+static int64_t moment(struct embedded *embedded)
+{
+    struct engine *engine = &embedded->engine;
+    int64_t time_ms = engine->moment_ms;
+
+    if (time_ms == 0) {
+        time_ms = embedded_now(embedded);
+        engine->moment_ms = engine->together ? time_ms : 0;
+    }
+    return time_ms;
+}
+
 void embedded_submit(struct engine *engine, struct command *command, engine_done *done,
                      void *context)
 {
@@ -211,7 +224,7 @@ void embedded_submit(struct engine *engine, struct command *command, engine_done
         refuse(embedded, HF_BUSY, done, context);
         return;
     }
-    int64_t time_ms = embedded_now(embedded);
+    int64_t time_ms = moment(embedded);
     core_apply(embedded->core, command, time_ms, reply);
     if (embedded->journal != NULL && command->spec->flags & COMMAND_WRITES &&
         reply->code == HF_OK) {

@@ -31,6 +31,12 @@ void engine_submit(struct engine *engine, struct command *command, engine_done *
     engine->type->submit(engine, command, done, context);
 }
 
+void engine_together(struct engine *engine, bool together)
+{
+    engine->together = together;
+    engine->moment_ms = 0;
+}
+
 void engine_turn(struct engine *engine)
 {
     engine->type->turn(engine);

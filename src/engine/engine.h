@@ -35,6 +35,10 @@ void engine_close(struct engine *engine);
 void engine_submit(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
 
+/* Commands submitted from `true` to `false` came together and happen at one moment: the time is
+ * read once for all of them. */
+void engine_together(struct engine *engine, bool together);
+
 /* Lets time pass: what is due expires, and those who waited for it are answered. */
 void engine_turn(struct engine *engine);
 
@@ -90,8 +94,10 @@ struct engine_type {
 /* The head of every engine's own struct. */
 struct engine {
     const struct engine_type *type;
-    bool durable; /* answers wait for flushes */
-    bool early;   /* … which the caller sees to */
+    bool durable;      /* answers wait for flushes */
+    bool early;        /* … which the caller sees to */
+    bool together;     /* see engine_together() */
+    int64_t moment_ms; /* the time of those that came together; 0: not read yet */
 };
 
 extern const struct engine_type engine_embedded;

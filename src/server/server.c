@@ -17,6 +17,8 @@ void server_init(struct server *server, const struct server_options *options)
     *server = (struct server){.options = options, .state = SERVER_LOADING};
     server->log = (struct log){.level = options->log_level, .json = options->log_json};
     server->started_ns = clock_nanoseconds();
+    server->started_ticks = clock_ticks();
+    server->slow_ticks = UINT64_MAX;
     memory_init(&server->memory);
     feed_init(&server->feed, &server->memory);
     list_init(&server->sessions);

@@ -45,9 +45,10 @@ struct server {
     struct list sessions;
     size_t session_count;
     uint64_t sessions_made;
-    uint64_t started_ns;
-    uint64_t turn_ns; /* when this turn began to read; 0: it has not */
-    uint64_t last_ns; /* when the last command was done */
+    uint64_t started_ns, started_ticks;
+    uint64_t turn_ns;    /* when this turn began to read; 0: it has not */
+    uint64_t last_ticks; /* when the last command was done */
+    uint64_t slow_ticks; /* a command that takes longer goes to the slow log */
 
     struct list touched;   /* sessions with something to send */
     struct list resumed;   /* sessions that can go on reading */

@@ -56,15 +56,33 @@ bool session_stopped(const struct session *session)
     return session->waits || session->closing || session->gone || session->out.size > OUT_MAX;
 }
 
+/* Takes the time, and finds out how many ticks make a slow command. */
+static void begin_turn(struct server *server)
+{
+    server->turn_ns = clock_nanoseconds();
+    uint64_t ticks = clock_ticks() - server->started_ticks;
+    uint64_t elapsed_ns = server->turn_ns - server->started_ns;
+    double ticks_a_ms = elapsed_ns > 0 ? (double)ticks * 1e6 / (double)elapsed_ns : 1;
+    server->slow_ticks = (uint64_t)((double)server->options->slow_ms * ticks_a_ms);
+}
+
 size_t session_feed(struct session *session, const char *data, size_t size)
 {
     struct server *server = session->server;
+    struct engine *engine = server->engine;
 
-    server->last_ns = clock_nanoseconds();
     if (server->turn_ns == 0) {
-        server->turn_ns = server->last_ns;
+        begin_turn(server);
     }
-    return session->front->feed(session, data, size);
+    server->last_ticks = clock_ticks();
+    if (engine != NULL) {
+        engine_together(engine, true);
+    }
+    size_t used = session->front->feed(session, data, size);
+    if (engine != NULL) {
+        engine_together(engine, false);
+    }
+    return used;
 }
 
 /* ---- what a client may never have learned of ------------------------------------------------- */
@@ -183,12 +201,16 @@ static bool engine_serves(struct session *session)
 static void note_time(struct session *session)
 {
     struct server *server = session->server;
-    uint64_t now_ns = clock_nanoseconds();
+    uint64_t now = clock_ticks();
+    uint64_t took = now - server->last_ticks;
 
-    if (now_ns - server->last_ns > (uint64_t)server->options->slow_ms * 1000000) {
-        slowlog_add(&server->slowlog, session->command, session->peer, now_ns - server->last_ns);
+    if (took > server->slow_ticks) {
+        double share = (double)took / (double)(now - server->started_ticks);
+        uint64_t since_start_ns = clock_nanoseconds() - server->started_ns;
+        slowlog_add(&server->slowlog, session->command, session->peer,
+                    (uint64_t)(share * (double)since_start_ns));
     }
-    server->last_ns = now_ns;
+    server->last_ticks = now;
 }
 
 /* The client left before its command was answered; now it is. */
@@ -261,7 +283,7 @@ void session_submit(struct session *session, struct command *command)
     session->submitting = false;
     if (session->waits) {
         note_time(session);
-        session->since_ns = server->last_ns;
+        session->since_ns = clock_nanoseconds();
     }
     session->command = NULL;
 }
