@@ -115,16 +115,19 @@ void connection_release(struct session *session)
 
 void connection_free_released(struct loop *loop)
 {
-    while (!list_empty(&loop->released)) {
-        struct session *session = LIST_ENTRY(loop->released.next, struct session, touched);
+    struct list *head = &loop->released;
+
+    for (struct list *node = head->next, *next; node != head; node = next) {
+        struct session *session = LIST_ENTRY(node, struct session, touched);
         struct connection *connection = connection_of(session);
-        list_remove(&session->touched);
+        next = node->next;
         session_free(session);
         connection->over = true;
         if (connection->closed) {
             free(connection);
         }
     }
+    list_init(head);
 }
 
 /* Has the client's side taken all that was sent? It says so with every packet. */
