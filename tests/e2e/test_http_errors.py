@@ -551,11 +551,6 @@ def test_any_post_of_a_command_may_have_a_key(curl, name):
         assert once(curl, "/v1/" + path, body, f"{name}-{path.replace('/', '-')}").status < 300
 
 
-@pytest.mark.xfail(strict=True, reason="only those of a command may, says docs/http.md")
-def test_any_post_may_have_a_key(curl, name):
-    assert once(curl, "/v1/snapshot", b"", name).status == 202
-
-
 @pytest.mark.parametrize("path, body", [
     ("/reserve", {"amount": 2}), ("/reserve", {"amount": 1, "hold_id": "h"}),
     ("/refund", {"amount": 1}), ("-2/reserve", {"amount": 1})], ids=str)
