@@ -190,6 +190,8 @@ bool http_command(struct session *session, struct command *command, struct json_
         return true;
     }
     json_release(json);
+    metrics_refused(&session->server->metrics, command_id(http_of(session)->match.route->spec),
+                    problem.code);
     session_refuse(session, problem.code, "%s", problem.message);
     return false;
 }

@@ -46,6 +46,11 @@ static inline void metrics_done(struct metrics *metrics, enum command_id id, enu
         metrics->turn_ids[metrics->turn_kinds++] = (uint8_t)id;
     }
 }
+/* A command was refused for its arguments, before it was given to anybody. */
+static inline void metrics_refused(struct metrics *metrics, enum command_id id, enum hf_error code)
+{
+    metrics->outcomes[id][code]++;
+}
 void metrics_waited(struct metrics *metrics, enum command_id id, enum hf_error code,
                     uint64_t nanoseconds);
 void metrics_turn(struct metrics *metrics, uint64_t nanoseconds);

@@ -90,6 +90,10 @@ static void carry_out(struct session *session, size_t count, const struct hf_byt
         return;
     }
     if (command_from_words(&command, count, words, &problem) != HF_OK) {
+        const struct command_spec *spec = command_find(words[0]);
+        if (spec != NULL) {
+            metrics_refused(&session->server->metrics, command_id(spec), problem.code);
+        }
         session_refuse(session, problem.code, "%s", problem.message);
         return;
     }

@@ -232,6 +232,16 @@ def test_figures_are_what_prometheus_wants(server):
         "holdfast_journal_flush_duration_seconds_count", ()] > 0
 
 
+def test_refusals_for_what_was_asked_are_counted_too(server):
+    """On both ports, though no engine has seen the command."""
+    server.call("STOCK.TAKE", "figures", "o", "u", 0)
+    http(server.http_port, "PUT", "/v1/products/figures", {"quantity": -1})
+    commands = metrics(server)["holdfast_commands_total"].samples
+    key, outcome = "holdfast_commands_total", 'outcome="INVALID_QUANTITY"'
+    assert commands[key, ('command="STOCK.TAKE"', outcome)] == 1
+    assert commands[key, ('command="STOCK.LOAD"', outcome)] == 1
+
+
 def test_figures_only_grow_where_they_are_counters(server):
     before = metrics(server)
     with Client(server.resp_port) as client:
