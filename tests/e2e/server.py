@@ -166,12 +166,12 @@ class Error(Exception):
         return isinstance(other, Error) and str(self) == str(other)
 
 
-class Connection:
-    """RESP2 in its simplest form, for tests that look at the bytes' meaning and no more."""
+class Opened:
+    """A socket with its file for reading, closed with the block that uses it."""
 
-    def __init__(self, port, timeout=TIMEOUT_S):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
-        self.file = self.socket.makefile("rb")
+    def __init__(self, opened):
+        self.socket = opened
+        self.file = opened.makefile("rb")
 
     def __enter__(self):
         return self
@@ -182,6 +182,13 @@ class Connection:
     def close(self):
         self.file.close()
         self.socket.close()
+
+
+class Connection(Opened):
+    """RESP2 in its simplest form, for tests that look at the bytes' meaning and no more."""
+
+    def __init__(self, port, timeout=TIMEOUT_S):
+        super().__init__(socket.create_connection(("127.0.0.1", port), timeout))
 
     def send(self, *words):
         """A command, without waiting for its answer."""

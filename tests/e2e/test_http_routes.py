@@ -3,43 +3,25 @@
 ask: HEAD and OPTIONS, connections used again, pipelines, chunks, 100 Continue, HTTP/1.0, and
 waiting."""
 
-import itertools
 import json
 import re
 import time
 
 import pytest
 
-from curl import Curl, Document, header
+from curl import Document, header
 from harness import run
-from server import Server, wait_until
+from http_parts import curl, name, server
+from server import wait_until
 from wire import Http, request
 
 LONG = 60000  # ms; no test waits for it to run out
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def curl(server):
-    return Curl(server.http_port)
 
 
 @pytest.fixture(scope="module")
 def document(curl):
     return Document(curl.get("/v1/openapi.json").json)
-
-
-@pytest.fixture
-def name():
-    """A scope that no other test uses."""
-    return f"scope-{next(numbers)}"
 
 
 def is_now(time_ms):

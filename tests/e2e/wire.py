@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 from harness import TIMEOUT_S
-from server import Connection, Error
+from server import Connection, Error, Opened
 
 
 def encode(*words):
@@ -73,24 +73,14 @@ def request(method, path, body=None, headers=()):
     return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
 
 
-class Http:
+class Http(Opened):
     """One connection, kept open."""
 
     def __init__(self, port, timeout=TIMEOUT_S, context=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        opened = socket.create_connection(("127.0.0.1", port), timeout)
         if context is not None:
-            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
-        self.file = self.socket.makefile("rb")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
+            opened = context.wrap_socket(opened, server_hostname="localhost")
+        super().__init__(opened)
 
     def send(self, method, path, body=None, headers=()):
         self.socket.sendall(request(method, path, body, headers))
