@@ -33,6 +33,16 @@ void clock_simulated(struct clock *clock, int64_t now_ms)
     *clock = (struct clock){.read = read_simulated, .offset_ms = now_ms};
 }
 
+static int64_t read_asked(struct clock *clock)
+{
+    return clock->ask(clock->context);
+}
+
+void clock_asked(struct clock *clock, int64_t (*ask)(void *context), void *context)
+{
+    *clock = (struct clock){.read = read_asked, .ask = ask, .context = context};
+}
+
 void clock_set(struct clock *clock, int64_t now_ms)
 {
     clock->offset_ms = now_ms;

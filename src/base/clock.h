@@ -10,12 +10,17 @@
 
 struct clock {
     int64_t (*read)(struct clock *clock);
-    int64_t offset_ms; /* real: wall minus elapsed time at the start */
-    int64_t last_ms;   /* the latest time told */
+    int64_t offset_ms;             /* real: wall minus elapsed time at the start */
+    int64_t last_ms;               /* the latest time told */
+    int64_t (*ask)(void *context); /* clock_asked(): who knows */
+    void *context;
 };
 
 void clock_real(struct clock *clock);
 void clock_simulated(struct clock *clock, int64_t now_ms);
+
+/* A clock that somebody else keeps. */
+void clock_asked(struct clock *clock, int64_t (*ask)(void *context), void *context);
 
 /* Moves a simulated clock, backwards too: clock_now() then stands still until it has caught up. */
 void clock_set(struct clock *clock, int64_t now_ms);

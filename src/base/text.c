@@ -109,6 +109,15 @@ static char upper(char c)
     return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
+void text_code(char out[TEXT_CODE], uint64_t number)
+{
+    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+    for (size_t i = 0; i < TEXT_CODE; i++) {
+        out[i] = digits[number >> (5 * i) & 31];
+    }
+}
+
 bool text_is_word(struct hf_bytes text, const char *word)
 {
     size_t i = 0;

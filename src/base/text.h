@@ -16,6 +16,10 @@ size_t text_utf8_size(struct hf_bytes text, size_t offset);
 /* The value of a hexadecimal digit; -1 if it is none. */
 int text_hex_digit(char c);
 
+/* Ten digits of Crockford's base 32, no NUL: a number of 50 bits as people can read it out. */
+#define TEXT_CODE 10
+void text_code(char out[TEXT_CODE], uint64_t number);
+
 /* Is it this word, whatever the case of either? */
 bool text_is_word(struct hf_bytes text, const char *word);
 

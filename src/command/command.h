@@ -56,7 +56,7 @@ struct key_spec {
     const char *cluster;
 };
 
-#define COMMAND_KEYS_MAX 6
+#define COMMAND_KEYS_MAX 7
 
 enum command_flag {
     COMMAND_WRITES = 1, /* may change the state, and so goes to the journal */
@@ -140,7 +140,10 @@ struct command_spec {
      * does not. */
     const char *alias;
     enum hf_error alias_code;
-    const char *script; /* Lua, without ".lua"; NULL where a plain read does */
+    const char *script; /* Lua, without ".lua" */
+    /* Its ARGV, as words: a required argument by its name, an optional one by its keyword in small
+     * letters, and with @ what the engine makes: @code, @lock_id (unless given), @token. */
+    const char *script_args;
     const struct key_spec *keys[COMMAND_KEYS_MAX];
 };
 

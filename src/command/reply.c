@@ -28,6 +28,7 @@ void reply_clear(struct reply *reply)
     reply->count = 0;
     reply->why = NULL;
     reply->said = false;
+    reply->unknown = false;
     buffer_clear(&reply->text);
 }
 
@@ -122,6 +123,7 @@ bool reply_copy(struct reply *to, const struct reply *from)
     to->lead = from->lead;
     to->why = from->why;
     to->said = from->said;
+    to->unknown = from->unknown;
     memcpy(to->why_numbers, from->why_numbers, sizeof to->why_numbers);
     if (from->count > 0) {
         memcpy(to->values, from->values, from->count * sizeof(*from->values));

@@ -225,7 +225,9 @@ static enum resp_state read_reply(struct decoding *decoding)
     }
     if (item.type == '-') {
         enum hf_error code = error_from_line(item.text, &message);
-        return refuse(decoding, code, message);
+        state = refuse(decoding, code, message);
+        decoding->reply->unknown = code == HF_TIMEOUT;
+        return state;
     }
     if (item.nil) {
         reply_refuse(decoding->reply, spec->nil_code, NULL);

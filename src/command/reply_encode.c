@@ -25,9 +25,10 @@ static const char *resp_error_name(enum hf_error code)
                                    : hf_error_name(code);
 }
 
-static void resp_refusal(struct buffer *out, enum hf_error code, struct hf_bytes message)
+static void resp_refusal(struct buffer *out, enum hf_error code, bool refused,
+                         struct hf_bytes message)
 {
-    if (error_is_refusal(code)) {
+    if (refused) {
         resp_number(out, '*', 3);
         resp_number(out, ':', 0);
         resp_text(out, hf_text(hf_error_name(code)));
@@ -43,7 +44,7 @@ static void resp_refusal(struct buffer *out, enum hf_error code, struct hf_bytes
 
 void problem_to_resp(const struct problem *problem, struct buffer *out)
 {
-    resp_refusal(out, problem->code, hf_text(problem->message));
+    resp_refusal(out, problem->code, error_is_refusal(problem->code), hf_text(problem->message));
 }
 
 /* A refusal that carries values (quota's -1, PROCESSING) is written like a success. */
@@ -61,7 +62,8 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, i
             buffer_text(out, version == 3 ? "_\r\n" : "*-1\r\n");
         } else {
             size_t size = reply_message(reply, message);
-            resp_refusal(out, reply->code, (struct hf_bytes){message, size});
+            resp_refusal(out, reply->code, error_is_refusal(reply->code) && !reply->unknown,
+                         (struct hf_bytes){message, size});
         }
         return;
     }

@@ -110,8 +110,7 @@
     .reply_size = sizeof(struct hf_##type)
 #define HTTP(verb, path) .method = (verb), .route = (path)
 #define ALIAS(path, code) .alias = (path), .alias_code = (code)
-#define SCRIPT(file, ...) .script = (file), .keys = {__VA_ARGS__}
-#define KEYS(...) .keys = {__VA_ARGS__}
+#define SCRIPT(file, words, ...) .script = (file), .script_args = (words), .keys = {__VA_ARGS__}
 
 #define READS 0
 #define WRITES COMMAND_WRITES
@@ -122,23 +121,44 @@
 
 #define KEY(variable, alone, clustered)                                                            \
     static const struct key_spec variable = {.standalone = (alone), .cluster = (clustered)}
+#define SCOPED_KEY(variable, everywhere) KEY(variable, everywhere, everywhere)
 
-KEY(zone_key, "zone:availability:$zone", "zone:availability:{$event}:$zone");
-KEY(user_key, "user:reservations:$user:$event", "user:reservations:{$event}:$user");
-KEY(booking_key, "reservation:$booking", "reservation:{$event}:$booking");
+/* Names of the field, with the scope in braces as the hash tag of a cluster. Alone they go without
+ * braces where the scope is all there is to tell them apart; where it is not (a zone's name may come
+ * again in the next event), they are the same everywhere. */
+SCOPED_KEY(zone_key, "zone:availability:{$event}:$zone");
+SCOPED_KEY(zone_totals_key, "zone:totals:{$event}:$zone");
+SCOPED_KEY(user_key, "user:reservations:{$event}:$user");
+SCOPED_KEY(user_confirmed_key, "user:confirmed:{$event}:$user");
+SCOPED_KEY(booking_key, "reservation:{$event}:$booking");
+SCOPED_KEY(seats_due_key, "seats:due:{$event}");
 KEY(used_key, "quota:tenant:$tenant:used", "quota:tenant:{$tenant}:used");
 KEY(limit_key, "quota:tenant:$tenant:limit", "quota:tenant:{$tenant}:limit");
+KEY(held_key, "quota:tenant:$tenant:held", "quota:tenant:{$tenant}:held");
+KEY(holds_key, "quota:tenant:$tenant:holds", "quota:tenant:{$tenant}:holds");
+KEY(holds_due_key, "quota:tenant:$tenant:due", "quota:tenant:{$tenant}:due");
+SCOPED_KEY(hold_closed_key, "quota:closed:{$tenant}:$hold");
 KEY(slots_key, "adv-sem:semaphore_main:$name", "adv-sem:semaphore_main:{$name}");
 KEY(slot_ttl_key, "adv-sem:semaphore_ttl:$name", "adv-sem:semaphore_ttl:{$name}");
 KEY(slot_max_key, "adv-sem:semaphore_max:$name", "adv-sem:semaphore_max:{$name}");
 KEY(line_key, "adv-sem:semaphore_waiting:$name", "adv-sem:semaphore_waiting:{$name}");
 KEY(alive_key, "adv-sem:semaphore_waiting_heartbeat:$name",
     "adv-sem:semaphore_waiting_heartbeat:{$name}");
+KEY(own_key, "adv-sem:semaphore_own:$name", "adv-sem:semaphore_own:{$name}");
+KEY(slot_fence_key, "adv-sem:semaphore_fence:$name", "adv-sem:semaphore_fence:{$name}");
 KEY(lock_key, "seat:locked:$resource", "seat:locked:{$resource}");
+KEY(lock_fence_key, "seat:fence:$resource", "seat:fence:{$resource}");
 KEY(stock_key, "stock:$product_main", "stock:{$product_main}");
+SCOPED_KEY(stock_totals_key, "stock:totals:{$product_main}");
+SCOPED_KEY(stock_orders_key, "stock:orders:{$product_main}");
+SCOPED_KEY(stock_due_key, "stock:due:{$product_main}");
 KEY(queue_key, "queue:$event", "queue:{$event}");
-KEY(queue_user_key, "queue:user:$event:$user", "queue:user:{$event}:$user");
+SCOPED_KEY(queue_user_key, "queue:user:{$event}:$user");
+SCOPED_KEY(queue_due_key, "queue:due:{$event}");
 KEY(idem_key, "idemp:$key", "idemp:{$key}");
+
+#define QUOTA_KEYS &used_key, &limit_key, &held_key, &holds_key, &holds_due_key
+#define STOCK_KEYS &stock_key, &stock_totals_key, &stock_orders_key, &stock_due_key
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -152,7 +172,9 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          COUNT(seats_open, capacity, 0, HF_INTEGER_MAX)),
     ANSWER(REPLY_LEAD, seats_open_reply,
            NUMBER(seats_open_reply, available), NUMBER(seats_open_reply, capacity)),
-    HTTP("PUT", "/v1/events/{event}/zones/{zone}"), SCRIPT("open_zone", &zone_key)},
+    HTTP("PUT", "/v1/events/{event}/zones/{zone}"),
+    SCRIPT("open_zone", "capacity",
+           &zone_key, &zone_totals_key, &seats_due_key)},
 
 [SEATS_RESERVE] = {.name = "SEATS.RESERVE", .wire = 2, .flags = WRITES,
     .help = "Hold seats in a zone for a user until a deadline",
@@ -168,7 +190,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(seats_reserve_reply, remaining), NUMBER(seats_reserve_reply, user_reserved),
            QUIET_WORD(seats_reserve_reply, status), QUIET_NUMBER(seats_reserve_reply, expires_at)),
     HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
-    SCRIPT("reserve_seats", &zone_key, &user_key, &booking_key)},
+    SCRIPT("reserve_seats", "quantity max_per_user user booking zone event show price ttl lifetime",
+           &zone_key, &user_key, &booking_key, &seats_due_key, &user_confirmed_key)},
 
 [SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .wire = 3, .flags = WRITES | RANDOM,
     .help = "Paid for: the booking loses its deadline and gets a confirmation code",
@@ -179,7 +202,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            WORD(seats_confirm_reply, status), WORD(seats_confirm_reply, confirmation_code)),
     HTTP("POST", "/v1/events/{event}/bookings/{id}/confirm"),
     ALIAS("/v1/bookings/{id}/confirm", HF_RESERVATION_NOT_FOUND),
-    SCRIPT("confirm_booking", &booking_key)},
+    SCRIPT("confirm_booking", "booking user payment @code",
+           &booking_key, &seats_due_key)},
 
 [SEATS_RELEASE] = {.name = "SEATS.RELEASE", .wire = 4, .flags = WRITES,
     .help = "Give the seats of a booking back",
@@ -189,7 +213,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(seats_release_reply, available), NUMBER(seats_release_reply, user_reserved)),
     HTTP("POST", "/v1/events/{event}/bookings/{id}/cancel"),
     ALIAS("/v1/bookings/{id}/cancel", HF_RESERVATION_NOT_FOUND),
-    SCRIPT("release_seats", &booking_key)},
+    SCRIPT("release_seats", "booking user",
+           &booking_key, &seats_due_key)},
 
 [SEATS_EXTEND] = {.name = "SEATS.EXTEND", .wire = 5, .flags = WRITES,
     .help = "Move a booking's deadline to now + ttl, at most 12 first TTLs after its start",
@@ -198,7 +223,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, seats_extend_reply, NUMBER(seats_extend_reply, expires_at_ms)),
     HTTP("POST", "/v1/events/{event}/bookings/{id}/extend"),
     ALIAS("/v1/bookings/{id}/extend", HF_RESERVATION_NOT_FOUND),
-    SCRIPT("extend_booking", &booking_key)},
+    SCRIPT("extend_booking", "booking ttl",
+           &booking_key, &seats_due_key)},
 
 [SEATS_GET] = {.name = "SEATS.GET", .wire = 6, .flags = READS,
     .help = "One booking",
@@ -213,7 +239,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            WORD(seats_get_reply, confirmation_code)),
     HTTP("GET", "/v1/events/{event}/bookings/{id}"),
     ALIAS("/v1/bookings/{id}", HF_RESERVATION_NOT_FOUND),
-    SCRIPT("get_booking", &booking_key)},
+    SCRIPT("get_booking", "booking",
+           &booking_key, &seats_due_key)},
 
 [SEATS_ZONE] = {.name = "SEATS.ZONE", .wire = 7, .flags = READS,
     .help = "A zone's totals: capacity = available + reserved + confirmed",
@@ -221,21 +248,26 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_FIELDS, seats_zone_reply,
            NUMBER(seats_zone_reply, capacity), NUMBER(seats_zone_reply, available),
            NUMBER(seats_zone_reply, reserved), NUMBER(seats_zone_reply, confirmed)),
-    HTTP("GET", "/v1/events/{event}/zones/{zone}"), SCRIPT("get_zone", &zone_key)},
+    HTTP("GET", "/v1/events/{event}/zones/{zone}"),
+    SCRIPT("get_zone", "",
+           &zone_key, &zone_totals_key, &seats_due_key)},
 
 [SEATS_USER] = {.name = "SEATS.USER", .wire = 8, .flags = READS,
     .help = "How many seats a user holds and has confirmed in an event",
     ARGS(seats_user, 2, ID(seats_user, event, "event"), ID(seats_user, user, "user")),
     ANSWER(REPLY_LIST, seats_user_reply,
            NUMBER(seats_user_reply, held), NUMBER(seats_user_reply, confirmed)),
-    SCRIPT("get_user", &user_key)},
+    SCRIPT("get_user", "",
+           &user_key, &user_confirmed_key, &seats_due_key)},
 
 /* Quota. */
 [QUOTA_LIMIT] = {.name = "QUOTA.LIMIT", .wire = 9, .flags = WRITES,
     .help = "Set a tenant's limit",
     ARGS(quota_limit, 2, ID(quota_limit, tenant, "tenant"), AMOUNT(quota_limit, limit, 0)),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
-    HTTP("PUT", "/v1/quotas/{tenant}"), SCRIPT("limit_quota", &used_key, &limit_key)},
+    HTTP("PUT", "/v1/quotas/{tenant}"),
+    SCRIPT("limit_quota", "limit",
+           QUOTA_KEYS)},
 
 [QUOTA_RESERVE] = {.name = "QUOTA.RESERVE", .wire = 10, .flags = WRITES,
     .figures_code = HF_QUOTA_EXCEEDED,
@@ -246,38 +278,50 @@ const struct command_spec command_table[COMMAND_COUNT] = {
           .offset = AT(quota_reserve, ttl_ms), .min = HF_TTL_MIN_MS, .max = HF_TTL_MAX_MS,
           .default_value = QUOTA_TTL_DEFAULT_MS, .needs = "HOLD"}),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
-    HTTP("POST", "/v1/quotas/{tenant}/reserve"), SCRIPT("reserve_quota", &used_key, &limit_key)},
+    HTTP("POST", "/v1/quotas/{tenant}/reserve"),
+    SCRIPT("reserve_quota", "amount hold ttl",
+           QUOTA_KEYS, &hold_closed_key)},
 
 [QUOTA_REFUND] = {.name = "QUOTA.REFUND", .wire = 11, .flags = WRITES,
     .help = "Give committed usage back, never below 0",
     ARGS(quota_refund, 2, ID(quota_refund, tenant, "tenant"), AMOUNT(quota_refund, amount, 1)),
     ANSWER(REPLY_NUMBER, quota_refund_reply, NUMBER(quota_refund_reply, used)),
-    HTTP("POST", "/v1/quotas/{tenant}/refund"), SCRIPT("refund_quota", &used_key)},
+    HTTP("POST", "/v1/quotas/{tenant}/refund"),
+    SCRIPT("refund_quota", "amount",
+           QUOTA_KEYS)},
 
 [QUOTA_COMMIT] = {.name = "QUOTA.COMMIT", .wire = 12, .flags = WRITES,
     .help = "A hold becomes usage",
     ARGS(quota_commit, 2, ID(quota_commit, tenant, "tenant"), ID(quota_commit, hold, "hold_id")),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
-    HTTP("POST", "/v1/quotas/{tenant}/commit"), SCRIPT("commit_quota", &used_key, &limit_key)},
+    HTTP("POST", "/v1/quotas/{tenant}/commit"),
+    SCRIPT("commit_quota", "hold",
+           QUOTA_KEYS, &hold_closed_key)},
 
 [QUOTA_CANCEL] = {.name = "QUOTA.CANCEL", .wire = 13, .flags = WRITES,
     .help = "A hold is given back",
     ARGS(quota_cancel, 2, ID(quota_cancel, tenant, "tenant"), ID(quota_cancel, hold, "hold_id")),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
-    HTTP("POST", "/v1/quotas/{tenant}/cancel"), SCRIPT("cancel_quota", &used_key, &limit_key)},
+    HTTP("POST", "/v1/quotas/{tenant}/cancel"),
+    SCRIPT("cancel_quota", "hold",
+           QUOTA_KEYS, &hold_closed_key)},
 
 [QUOTA_SYNC] = {.name = "QUOTA.SYNC", .wire = 14, .flags = WRITES,
     .help = "What the database says is used; open holds are added on top",
     ARGS(quota_sync, 2, ID(quota_sync, tenant, "tenant"), AMOUNT(quota_sync, actual, 0)),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
-    HTTP("POST", "/v1/quotas/{tenant}/sync"), SCRIPT("sync_quota", &used_key, &limit_key)},
+    HTTP("POST", "/v1/quotas/{tenant}/sync"),
+    SCRIPT("sync_quota", "actual",
+           QUOTA_KEYS)},
 
 [QUOTA_GET] = {.name = "QUOTA.GET", .wire = 15, .flags = READS,
     .help = "A tenant's totals; used includes held",
     ARGS(quota_get, 1, ID(quota_get, tenant, "tenant")),
     ANSWER(REPLY_LIST, quota_get_reply, NUMBER(quota_get_reply, used),
            NUMBER(quota_get_reply, limit), NUMBER(quota_get_reply, held)),
-    HTTP("GET", "/v1/quotas/{tenant}"), SCRIPT("get_quota", &used_key, &limit_key)},
+    HTTP("GET", "/v1/quotas/{tenant}"),
+    SCRIPT("get_quota", "",
+           QUOTA_KEYS)},
 
 /* Semaphore. */
 [SEM_ACQUIRE] = {.name = "SEM.ACQUIRE", .wire = 16, .flags = WRITES | WAITS,
@@ -292,21 +336,27 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(sem_acquire_reply, in_use), NUMBER(sem_acquire_reply, fence)),
     .undo = &command_table[SEM_RELEASE],
     HTTP("POST", "/v1/semaphores/{name}/acquire"), .made = 2,
-    SCRIPT("acquire_slot", &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key)},
+    SCRIPT("acquire_slot", "id limit heartbeat ttl wait",
+           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_QUEUE] = {.name = "SEM.QUEUE", .wire = 17, .flags = WRITES,
     .help = "Stand in line without waiting for the answer",
     ARGS(sem_queue, 4, ID(sem_queue, name, "name"), ID(sem_queue, id, "id"),
          DURATION(sem_queue, heartbeat_ms, "heartbeat"), DURATION(sem_queue, ttl_ms, "ttl")),
     ANSWER(REPLY_LEAD, sem_queue_reply, NUMBER(sem_queue_reply, position)),
-    SCRIPT("queue", &line_key, &alive_key)},
+    SCRIPT("queue", "id heartbeat ttl",
+           &line_key, &alive_key, &slots_key, &slot_ttl_key, &slot_max_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_WAKE] = {.name = "SEM.WAKE", .wire = 18, .flags = WRITES,
     .help = "Hand free slots to the first in line",
     ARGS(sem_wake, 4, ID(sem_wake, name, "name"), COUNT(sem_wake, limit, 1, HF_INTEGER_MAX),
          DURATION(sem_wake, heartbeat_ms, "heartbeat"), DURATION(sem_wake, ttl_ms, "ttl")),
     ANSWER(REPLY_NUMBER, sem_wake_reply, NUMBER(sem_wake_reply, granted)),
-    SCRIPT("wake_up_nexts", &slots_key, &slot_ttl_key, &line_key, &alive_key)},
+    SCRIPT("wake_up_nexts", "limit heartbeat ttl",
+           &slots_key, &slot_ttl_key, &line_key, &alive_key, &slot_max_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_CONFIRM] = {.name = "SEM.CONFIRM", .wire = 19, .flags = WRITES,
     .help = "Take a slot that was handed over into use; changed 0: the grant is stale",
@@ -315,14 +365,18 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          DURATION(sem_confirm, heartbeat_ms, "heartbeat"), DURATION(sem_confirm, ttl_ms, "ttl")),
     ANSWER(REPLY_LIST, sem_confirm_reply,
            NUMBER(sem_confirm_reply, changed), NUMBER(sem_confirm_reply, in_use)),
-    SCRIPT("acquire", &slots_key, &slot_ttl_key, &slot_max_key)},
+    SCRIPT("acquire", "id limit heartbeat ttl",
+           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_RELEASE] = {.name = "SEM.RELEASE", .wire = 20, .flags = WRITES,
     .help = "Leave the slot or the line; the slot goes to the next in line in the same step",
     ARGS(sem_release, 2, ID(sem_release, name, "name"), ID(sem_release, id, "id")),
     ANSWER(REPLY_NUMBER, sem_release_reply, NUMBER(sem_release_reply, released)),
     HTTP("POST", "/v1/semaphores/{name}/release"),
-    SCRIPT("release", &slots_key, &slot_ttl_key, &line_key, &alive_key)},
+    SCRIPT("release", "id",
+           &slots_key, &slot_ttl_key, &line_key, &alive_key, &slot_max_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_PING] = {.name = "SEM.PING", .wire = 21, .flags = WRITES,
     .help = "Still alive; [0, 0]: the caller was taken for dead",
@@ -331,13 +385,17 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LIST, sem_ping_reply,
            NUMBER(sem_ping_reply, changed_waiting), NUMBER(sem_ping_reply, changed_slot)),
     HTTP("POST", "/v1/semaphores/{name}/ping"),
-    SCRIPT("ping", &line_key, &alive_key, &slots_key)},
+    SCRIPT("ping", "id heartbeat ttl",
+           &line_key, &alive_key, &slots_key, &slot_ttl_key, &slot_max_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_CARD] = {.name = "SEM.CARD", .wire = 22, .flags = READS,
     .help = "Slots in use",
     ARGS(sem_card, 1, ID(sem_card, name, "name")),
     ANSWER(REPLY_NUMBER, sem_card_reply, NUMBER(sem_card_reply, in_use)),
-    SCRIPT("card", &slots_key, &slot_ttl_key)},
+    SCRIPT("card", "",
+           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
+           &slot_fence_key)},
 
 [SEM_STATS] = {.name = "SEM.STATS", .wire = 23, .flags = READS,
     .help = "Slots in use, the limit last given, and how many wait",
@@ -345,7 +403,9 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_FIELDS, sem_stats_reply, NUMBER(sem_stats_reply, in_use),
            NUMBER(sem_stats_reply, max), NUMBER(sem_stats_reply, waiting)),
     HTTP("GET", "/v1/semaphores/{name}"),
-    SCRIPT("stats", &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key)},
+    SCRIPT("stats", "",
+           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
+           &slot_fence_key)},
 
 /* Lock. */
 [LOCK_TRY] = {.name = "LOCK.TRY", .wire = 24, .flags = WRITES | RANDOM, .nil_code = HF_LOCKED,
@@ -354,28 +414,36 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_ID(lock_try, id, "ID", "lock_id", "lock_id")),
     ANSWER(REPLY_LIST, lock_try_reply,
            WORD(lock_try_reply, lock_id), NUMBER(lock_try_reply, fence)),
-    HTTP("POST", "/v1/locks/{resource}/lock"), SCRIPT("try_lock", &lock_key)},
+    HTTP("POST", "/v1/locks/{resource}/lock"),
+    SCRIPT("try_lock", "@lock_id ttl",
+           &lock_key, &lock_fence_key)},
 
 [LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .wire = 25, .flags = WRITES,
     .help = "Unlock; 0 if that lock id does not hold it",
     ARGS(lock_unlock, 2, ID(lock_unlock, resource, "resource"),
          ID(lock_unlock, lock_id, "lock_id")),
     ANSWER(REPLY_NUMBER, lock_unlock_reply, NUMBER(lock_unlock_reply, unlocked)),
-    HTTP("POST", "/v1/locks/{resource}/unlock"), SCRIPT("unlock", &lock_key)},
+    HTTP("POST", "/v1/locks/{resource}/unlock"),
+    SCRIPT("unlock", "lock_id",
+           &lock_key, &lock_fence_key)},
 
 [LOCK_EXTEND] = {.name = "LOCK.EXTEND", .wire = 26, .flags = WRITES,
     .help = "Set a lock's deadline to now + ttl; 0 if that lock id does not hold it",
     ARGS(lock_extend, 3, ID(lock_extend, resource, "resource"),
          ID(lock_extend, lock_id, "lock_id"), DURATION(lock_extend, ttl_ms, "ttl")),
     ANSWER(REPLY_NUMBER, lock_extend_reply, NUMBER(lock_extend_reply, extended)),
-    HTTP("POST", "/v1/locks/{resource}/extend"), SCRIPT("extend_lock", &lock_key)},
+    HTTP("POST", "/v1/locks/{resource}/extend"),
+    SCRIPT("extend_lock", "lock_id ttl",
+           &lock_key, &lock_fence_key)},
 
 [LOCK_GET] = {.name = "LOCK.GET", .wire = 27, .flags = READS, .nil_code = HF_NOT_FOUND,
     .help = "Who holds a lock, with its fence and the milliseconds left; nil if nobody",
     ARGS(lock_get, 1, ID(lock_get, resource, "resource")),
     ANSWER(REPLY_LIST, lock_get_reply, WORD(lock_get_reply, lock_id),
            NUMBER(lock_get_reply, fence), NUMBER(lock_get_reply, ttl_ms)),
-    HTTP("GET", "/v1/locks/{resource}"), SCRIPT("get_lock", &lock_key)},
+    HTTP("GET", "/v1/locks/{resource}"),
+    SCRIPT("get_lock", "",
+           &lock_key, &lock_fence_key)},
 
 /* Stock. */
 [STOCK_LOAD] = {.name = "STOCK.LOAD", .wire = 28, .flags = WRITES,
@@ -386,7 +454,9 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_COUNT(stock_load, watermark, "WATERMARK", 0, HF_INTEGER_MAX, 0),
          OPTIONAL_CHOICE(stock_load, policy, "POLICY", "merge|steal")),
     ANSWER(REPLY_LEAD, stock_load_reply, NUMBER(stock_load_reply, available)),
-    HTTP("PUT", "/v1/products/{product}"), SCRIPT("load_stock", &stock_key)},
+    HTTP("PUT", "/v1/products/{product}"),
+    SCRIPT("load_stock", "quantity shards watermark policy",
+           STOCK_KEYS)},
 
 [STOCK_TAKE] = {.name = "STOCK.TAKE", .wire = 29, .flags = WRITES,
     .help = "Hold some of a product for an order until it is settled, given back, or due",
@@ -394,20 +464,23 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          ID(stock_take, user, "user_id"), COUNT(stock_take, quantity, 1, HF_INTEGER_MAX),
          OPTIONAL_DURATION(stock_take, ttl_ms, "TTL", "ttl_seconds", STOCK_TTL_DEFAULT_MS)),
     ANSWER(REPLY_LEAD, stock_take_reply, NUMBER(stock_take_reply, remaining)),
-    SCRIPT("take_stock", &stock_key)},
+    SCRIPT("take_stock", "order user quantity ttl",
+           STOCK_KEYS)},
 
 [STOCK_SETTLE] = {.name = "STOCK.SETTLE", .wire = 30, .flags = WRITES,
     .help = "An order is sold for good",
     ARGS(stock_settle, 2, ID(stock_settle, product, "product"),
          ID(stock_settle, order, "order_id")),
     ANSWER(REPLY_LEAD, stock_settle_reply, NUMBER(stock_settle_reply, remaining)),
-    SCRIPT("settle_stock", &stock_key)},
+    SCRIPT("settle_stock", "order",
+           STOCK_KEYS)},
 
 [STOCK_GIVE] = {.name = "STOCK.GIVE", .wire = 31, .flags = WRITES,
     .help = "An order is taken back",
     ARGS(stock_give, 2, ID(stock_give, product, "product"), ID(stock_give, order, "order_id")),
     ANSWER(REPLY_LEAD, stock_give_reply, NUMBER(stock_give_reply, remaining)),
-    SCRIPT("give_stock", &stock_key)},
+    SCRIPT("give_stock", "order",
+           STOCK_KEYS)},
 
 [STOCK_GET] = {.name = "STOCK.GET", .wire = 32, .flags = READS,
     .help = "A product's totals: loaded = available + taken + sold",
@@ -416,7 +489,9 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(stock_get_reply, available), NUMBER(stock_get_reply, taken),
            NUMBER(stock_get_reply, sold), NUMBER(stock_get_reply, loaded),
            NUMBER(stock_get_reply, shards), WORD(stock_get_reply, mode)),
-    HTTP("GET", "/v1/products/{product}"), SCRIPT("get_stock", &stock_key)},
+    HTTP("GET", "/v1/products/{product}"),
+    SCRIPT("get_stock", "",
+           STOCK_KEYS)},
 
 [STOCK_ADJUST] = {.name = "STOCK.ADJUST", .wire = 33, .flags = WRITES,
     .help = "Move what is available by a difference",
@@ -424,7 +499,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          COUNT(stock_adjust, delta, -HF_INTEGER_MAX, HF_INTEGER_MAX),
          TEXT(stock_adjust, reason, 1, REASON_MAX)),
     ANSWER(REPLY_LEAD, stock_adjust_reply, NUMBER(stock_adjust_reply, available)),
-    SCRIPT("adjust_stock", &stock_key)},
+    SCRIPT("adjust_stock", "delta reason",
+           STOCK_KEYS)},
 
 /* Waiting room. */
 [ROOM_JOIN] = {.name = "ROOM.JOIN", .wire = 34, .flags = WRITES | RANDOM,
@@ -435,7 +511,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, room_join_reply, NUMBER(room_join_reply, position),
            NUMBER(room_join_reply, total), WORD(room_join_reply, token)),
     HTTP("POST", "/v1/events/{event}/queue"), .created = true,
-    SCRIPT("join_queue", &queue_key, &queue_user_key)},
+    SCRIPT("join_queue", "user max ttl @token",
+           &queue_key, &queue_user_key, &queue_due_key)},
 
 [ROOM_POSITION] = {.name = "ROOM.POSITION", .wire = 35, .flags = READS,
     .help = "Where a user stands in line, and how many do",
@@ -443,14 +520,16 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LIST, room_position_reply,
            NUMBER(room_position_reply, position), NUMBER(room_position_reply, total)),
     HTTP("GET", "/v1/events/{event}/queue/{user}"),
-    SCRIPT("queue_position", &queue_key, &queue_user_key)},
+    SCRIPT("queue_position", "user",
+           &queue_key, &queue_user_key, &queue_due_key)},
 
 [ROOM_LEAVE] = {.name = "ROOM.LEAVE", .wire = 36, .flags = WRITES,
     .help = "Leave the line; 0 if the user was not in it",
     ARGS(room_leave, 2, ID(room_leave, event, "event"), ID(room_leave, user, "user")),
     ANSWER(REPLY_NUMBER, room_leave_reply, NUMBER(room_leave_reply, left)),
     HTTP("DELETE", "/v1/events/{event}/queue/{user}"),
-    SCRIPT("leave_queue", &queue_key, &queue_user_key)},
+    SCRIPT("leave_queue", "user",
+           &queue_key, &queue_user_key, &queue_due_key)},
 
 [ROOM_ADMIT] = {.name = "ROOM.ADMIT", .wire = 37, .flags = WRITES | RANDOM,
     .help = "The first in line leave it and get a pass, in one step",
@@ -458,14 +537,17 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          COUNT(room_admit, count, 1, HF_INTEGER_MAX),
          OPTIONAL_DURATION(room_admit, pass_ms, "PASS", "pass_seconds", ROOM_PASS_DEFAULT_MS)),
     ANSWER(REPLY_PAIRS, room_admitted, WORD(room_admitted, user), WORD(room_admitted, pass)),
-    HTTP("POST", "/v1/events/{event}/queue/admit"), SCRIPT("admit_queue", &queue_key)},
+    HTTP("POST", "/v1/events/{event}/queue/admit"),
+    SCRIPT("admit_queue", "count pass @token",
+           &queue_key, &queue_due_key)},
 
 [ROOM_CHECK] = {.name = "ROOM.CHECK", .wire = 38, .flags = READS,
     .help = "Is this the user's pass, and still good?",
     ARGS(room_check, 3, ID(room_check, event, "event"), ID(room_check, user, "user_id"),
          ID(room_check, pass, "pass")),
     ANSWER(REPLY_NUMBER, room_check_reply, NUMBER(room_check_reply, valid)),
-    SCRIPT("check_pass", &queue_user_key)},
+    SCRIPT("check_pass", "user pass",
+           &queue_key, &queue_user_key, &queue_due_key)},
 
 /* Idempotency. */
 [IDEM_BEGIN] = {.name = "IDEM.BEGIN", .wire = 39, .flags = WRITES,
@@ -475,7 +557,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_DURATION(idem_begin, ttl_ms, "TTL", "ttl_seconds", IDEM_PROCESSING_DEFAULT_MS)),
     ANSWER(REPLY_LEAD, idem_begin_reply, WORD(idem_begin_reply, state),
            {.name = "response", .is_text = true}),
-    SCRIPT("idem_begin", &idem_key)},
+    SCRIPT("idem_begin", "fingerprint ttl",
+           &idem_key)},
 
 [IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .wire = 40, .flags = WRITES,
     .help = "The answer to a request, for whoever asks again",
@@ -484,13 +567,15 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_DURATION(idem_complete, ttl_ms, "TTL", "ttl_seconds",
                            IDEM_COMPLETED_DEFAULT_MS)),
     ANSWER(REPLY_NUMBER, idem_complete_reply, NUMBER(idem_complete_reply, completed)),
-    SCRIPT("idem_complete", &idem_key)},
+    SCRIPT("idem_complete", "response ttl",
+           &idem_key)},
 
 [IDEM_ABORT] = {.name = "IDEM.ABORT", .wire = 41, .flags = WRITES,
     .help = "A request was not carried out after all; the next BEGIN is new",
     ARGS(idem_abort, 1, ID(idem_abort, key, "key")),
     ANSWER(REPLY_NUMBER, idem_abort_reply, NUMBER(idem_abort_reply, aborted)),
-    SCRIPT("idem_abort", &idem_key)},
+    SCRIPT("idem_abort", "",
+           &idem_key)},
 };
 /* clang-format on */
 

@@ -3,6 +3,7 @@
  * Seats: a booking holds seats in one zone of an event for one user until a deadline, then is
  * confirmed, released or expired. Always: capacity = available + reserved + confirmed. */
 #include "base/check.h"
+#include "base/text.h"
 #include "core/state.h"
 
 static int64_t available(const struct zone *zone)
@@ -298,15 +299,11 @@ static bool is_owner(const struct core *core, const struct booking *booking, str
     return true;
 }
 
-/* Ten digits of Crockford's base 32. */
 static void reply_code(struct reply *reply, uint64_t code)
 {
-    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    char text[HF_CODE_SIZE - 1];
+    char text[TEXT_CODE];
 
-    for (size_t i = 0; i < sizeof text; i++) {
-        text[i] = digits[code >> (5 * i) & 31];
-    }
+    text_code(text, code);
     reply_text(reply, text, sizeof text);
 }
 

@@ -396,8 +396,8 @@ static bool next_event(struct engine *engine, struct event *event)
 }
 
 const struct engine_type engine_embedded = {
-    .scheme = "embedded:",
     .open = embedded_open,
+    .check = embedded_check,
     .close = embedded_close,
     .submit = embedded_submit,
     .turn = embedded_turn,

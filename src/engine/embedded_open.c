@@ -11,6 +11,7 @@
 
 #define SEGMENT_BYTES ((int64_t)64 << 20)
 #define SNAPSHOT_BYTES ((int64_t)256 << 20)
+#define PATH_SIZE ((size_t)4096)
 
 /* ---- recovery -------------------------------------------------------------------------------- */
 
@@ -165,6 +166,7 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
         return problem_set(problem, HF_BUSY, "out of memory");
     }
     embedded->engine.type = &engine_embedded;
+    embedded->engine.name = "embedded";
     embedded->options = *options;
     if (embedded->options.segment_bytes == 0) {
         embedded->options.segment_bytes = SEGMENT_BYTES;
@@ -217,26 +219,52 @@ static bool parse_policy(const char *query, enum journal_policy *policy)
     return false;
 }
 
-enum hf_error embedded_open(const char *rest, const struct engine_options *wanted,
+/* Where the directory's name ends; 0 for none: in memory. False if it is no such URL. */
+static bool parse_url(const char *url, size_t *size, enum journal_policy *policy,
+                      struct problem *problem)
+{
+    const char *rest = strchr(url, ':') + 1;
+
+    *size = strcspn(rest, "?");
+    if (*rest == '\0' || (*size > 0 && *size < PATH_SIZE && parse_policy(rest + *size, policy))) {
+        return true;
+    }
+    problem_set(problem, HF_INVALID_ARGUMENT,
+                "embedded:%.80s: must be embedded:DIR, or embedded:DIR?fsync=always, "
+                "everysec or no",
+                rest);
+    return false;
+}
+
+enum hf_error embedded_check(const char *url, struct problem *problem)
+{
+    enum journal_policy policy;
+    size_t size;
+
+    return parse_url(url, &size, &policy, problem) ? HF_OK : HF_INVALID_ARGUMENT;
+}
+
+enum hf_error embedded_open(const char *url, const struct engine_options *wanted,
                             struct engine **engine, struct problem *problem)
 {
     struct embedded_options options = {.log = wanted->log,
                                        .progress = wanted->progress,
                                        .progress_context = wanted->progress_context};
-    size_t size = strcspn(rest, "?");
-    char path[4096];
+    size_t size;
+    char path[PATH_SIZE];
 
-    clock_real(&options.clock);
-    if (size == 0 && *rest == '\0') {
+    if (!parse_url(url, &size, &options.policy, problem)) {
+        return HF_INVALID_ARGUMENT;
+    }
+    if (wanted->clock != NULL) {
+        clock_asked(&options.clock, wanted->clock, wanted->clock_context);
+    } else {
+        clock_real(&options.clock);
+    }
+    if (size == 0) {
         return embedded_open_with(&options, engine, problem);
     }
-    if (size == 0 || size >= sizeof path || !parse_policy(rest + size, &options.policy)) {
-        return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "embedded:%.80s: must be embedded:DIR, or embedded:DIR?fsync=always, "
-                           "everysec or no",
-                           rest);
-    }
-    memcpy(path, rest, size);
+    memcpy(path, strchr(url, ':') + 1, size);
     path[size] = '\0';
     int code = storage_posix(path, true, &options.storage);
     if (code != 0) {

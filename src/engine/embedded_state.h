@@ -70,8 +70,9 @@ void embedded_submit(struct engine *engine, struct command *command, engine_done
 /* Everything appended so far is on disk, or the engine has failed. */
 void embedded_flush_all(struct embedded *embedded);
 
-enum hf_error embedded_open(const char *rest, const struct engine_options *wanted,
+enum hf_error embedded_open(const char *url, const struct engine_options *wanted,
                             struct engine **engine, struct problem *problem);
+enum hf_error embedded_check(const char *url, struct problem *problem);
 void embedded_close(struct engine *engine);
 
 #endif

@@ -1,22 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
 
-static const struct engine_type *const types[] = {&engine_embedded};
+static const struct {
+    const char *scheme;
+    const struct engine_type *type;
+} schemes[] = {
+    {"embedded:", &engine_embedded},     {"redis://", &engine_redis},
+    {"rediss://", &engine_redis},        {"redis+sentinel://", &engine_redis},
+    {"redis+cluster://", &engine_redis}, {"redlock://", &engine_redis},
+};
+
+/* NULL, and what is wrong, if there is none of that scheme. */
+static const struct engine_type *find_type(const char *url, struct problem *problem)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        if (strncmp(url, schemes[i].scheme, strlen(schemes[i].scheme)) == 0) {
+            return schemes[i].type;
+        }
+    }
+    /* Only the scheme: what follows may hold a secret. */
+    problem_set(problem, HF_INVALID_ARGUMENT,
+                "unknown engine \"%.*s\": try embedded:, redis://host or holdfast://host",
+                (int)strcspn(url, ":/@?"), url);
+    return NULL;
+}
 
 enum hf_error engine_open(const char *url, const struct engine_options *options,
                           struct engine **engine, struct problem *problem)
 {
+    const struct engine_type *type = find_type(url, problem);
+
     *engine = NULL;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        size_t size = strlen(types[i]->scheme);
-        if (strncmp(url, types[i]->scheme, size) == 0) {
-            return types[i]->open(url + size, options, engine, problem);
-        }
-    }
-    /* Only the scheme: what follows may hold a secret. */
-    return problem_set(problem, HF_INVALID_ARGUMENT,
-                       "unknown engine \"%.*s\": try embedded: or holdfast://host",
-                       (int)strcspn(url, ":/@?"), url);
+    return type != NULL ? type->open(url, options, engine, problem) : HF_INVALID_ARGUMENT;
+}
+
+enum hf_error engine_check(const char *url, struct problem *problem)
+{
+    const struct engine_type *type = find_type(url, problem);
+
+    return type != NULL ? type->check(url, problem) : HF_INVALID_ARGUMENT;
 }
 
 void engine_close(struct engine *engine)
@@ -47,6 +69,22 @@ int64_t engine_idle_ms(struct engine *engine)
     return engine->type->idle_ms(engine);
 }
 
+void engine_wait(struct engine *engine, int64_t ms)
+{
+    if (engine->type->wait != NULL) {
+        engine->type->wait(engine, ms);
+    }
+}
+
+void engine_settle(struct engine *engine)
+{
+    if (engine->type->settle != NULL) {
+        engine->type->settle(engine);
+    } else {
+        engine_turn(engine);
+    }
+}
+
 bool engine_flush_begin(struct engine *engine)
 {
     return engine->type->flush_begin(engine);
@@ -67,6 +105,11 @@ void engine_answer_early(struct engine *engine)
     engine->early = true;
 }
 
+const char *engine_name(const struct engine *engine)
+{
+    return engine->name;
+}
+
 const char *engine_failure(struct engine *engine)
 {
     return engine->type->failure(engine);
@@ -85,6 +128,13 @@ bool engine_next_event(struct engine *engine, struct event *event)
 enum hf_error engine_snapshot(struct engine *engine, struct problem *problem)
 {
     return engine->type->snapshot(engine, problem);
+}
+
+void engine_figures(struct engine *engine, engine_figure *each, void *context)
+{
+    if (engine->type->figures != NULL) {
+        engine->type->figures(engine, each, context);
+    }
 }
 
 enum hf_error engine_info(struct engine *engine, struct hf_info *info)

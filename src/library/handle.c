@@ -122,9 +122,20 @@ bool handle_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
     return error == 0;
 }
 
+/* From an engine's own thread: there are answers to hand out. */
+static void wake(void *context)
+{
+    hf_handle *handle = context;
+
+    pthread_mutex_lock(&handle->mutex);
+    pthread_cond_broadcast(&handle->changed);
+    pthread_mutex_unlock(&handle->mutex);
+}
+
 static enum hf_error open_url(const char *url, hf_handle *handle, struct problem *problem)
 {
-    struct engine_options options = {.log = {.level = LOG_INFO}};
+    struct engine_options options = {
+        .log = {.level = LOG_INFO}, .wake = wake, .wake_context = handle};
 
     if (remote_url_is(url)) {
         return remote_open(url, &handle->remote, problem);
@@ -141,13 +152,13 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
     if (opened == NULL) {
         return handle_fail(&problem);
     }
-    if (open_url(url ? url : "", opened, &problem) != HF_OK) {
-        free(opened);
-        return handle_fail(&problem);
-    }
     pthread_mutex_init(&opened->mutex, NULL);
     handle_init_condition(&opened->changed);
     handle_init_condition(&opened->wake_keeper);
+    if (open_url(url ? url : "", opened, &problem) != HF_OK) {
+        hf_close(opened);
+        return handle_fail(&problem);
+    }
     if (opened->engine != NULL && opened->engine->durable) {
         opened->has_keeper = handle_start_thread(&opened->keeper, keep, opened);
         if (!opened->has_keeper) {

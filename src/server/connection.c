@@ -49,14 +49,14 @@ static struct patience *tries(struct connection *connection)
     if (has_unsent(connection) || (connection->tls != NULL && !tls_ready(connection->tls))) {
         return &loop->slow;
     }
-    if (!session->waits && !session->wants_ticks &&
+    if (!session_busy(session) && !session->wants_ticks &&
         (session->partial || (stranger && session->front == &front_resp))) {
         return &loop->slow;
     }
     if (connection_keeps(connection) > CONNECTION_SMALL) {
         return &loop->crowding;
     }
-    bool idle = !session->waits && !session->wants_ticks;
+    bool idle = !session_busy(session) && !session->wants_ticks;
     return idle && session->front == &front_http ? &loop->quiet : NULL;
 }
 
@@ -227,7 +227,7 @@ static void sent_all(struct connection *connection)
     }
     if (session->closing) {
         linger(connection);
-    } else if (connection->at_end && connection->in.size == 0) {
+    } else if (connection->at_end && connection->in.size == 0 && !session_busy(session)) {
         connection_end(connection, true);
     } else if (!session->waits && (connection->in.size > 0 ||
                                    (connection->tls != NULL && tls_pending(connection->tls)))) {
@@ -352,8 +352,11 @@ static void received(struct connection *connection, const char *at, size_t size)
 /* The client sends no more; what it asked for is still answered. */
 static void receive_end(struct connection *connection)
 {
+    const struct session *session = &connection->session;
+
     connection->at_end = true;
-    if (connection->session.waits || (!has_unsent(connection) && !connection->session.is_touched)) {
+    if (session_queues(session) ||
+        (!session_busy(session) && !has_unsent(connection) && !session->is_touched)) {
         connection_end(connection, true);
     }
 }
@@ -396,7 +399,7 @@ void connection_resume(struct connection *connection)
         return;
     }
     feed_own(connection);
-    if (connection->at_end && !connection->session.waits && !has_unsent(connection) &&
+    if (connection->at_end && !session_busy(&connection->session) && !has_unsent(connection) &&
         !connection->session.is_touched) {
         connection_end(connection, true);
         return;
@@ -422,7 +425,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
         read_on(connection);
         return;
     }
-    if (events & UV_DISCONNECT && connection->session.waits) {
+    if (events & UV_DISCONNECT && session_queues(&connection->session)) {
         connection_end(connection, true);
         return;
     }
@@ -456,7 +459,7 @@ static void watch(struct connection *connection)
     if (connection->blocked && !connection->wants_read) {
         events |= UV_WRITABLE;
     }
-    if (connection->session.waits) {
+    if (session_queues(&connection->session)) {
         events |= UV_DISCONNECT;
     }
     if (events != connection->watching) {
@@ -475,7 +478,7 @@ void connection_drain(struct connection *connection)
     if (!session_stopped(session) && !connection->at_end) {
         receive(connection); /* what it has asked for already */
     }
-    if (connection->fd >= 0 && !session->partial && !session->waits) {
+    if (connection->fd >= 0 && !session->partial && !session_busy(session)) {
         session->closing = true;
         session_touch(session);
     }

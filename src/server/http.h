@@ -109,6 +109,9 @@ void http_run(struct session *session);
 /* The status of a reply, and its body at the end of `out`. */
 int http_write_reply(struct session *session, const struct reply *reply, struct buffer *out);
 
+/* What an audit found. */
+void http_audited(struct session *session, uint64_t count, struct hf_bytes findings);
+
 /* ---- http_keyed.c: requests with an Idempotency-Key ------------------------------------------ */
 
 /* Before the path is looked at, which changes it. False if the request has been answered. */

@@ -59,7 +59,7 @@ static void answer_info(struct session *session)
         engine_info(server->engine, &info);
     }
     buffer_format(out, "{\"version\":\"%s\",\"engine\":", hf_version());
-    json_text(out, hf_text(server->options->engine != NULL ? server->options->engine : "embedded"));
+    json_text(out, hf_text(server_engine_name(server)));
     buffer_format(out,
                   ",\"state\":\"%s\",\"uptime_seconds\":%llu,\"connections\":%zu,"
                   "\"client_memory_bytes\":%zu,\"memory_bytes\":%llu,\"holds\":%llu,"
@@ -111,41 +111,29 @@ static bool has_engine(struct session *session)
     return true;
 }
 
-struct findings {
-    struct buffer *out;
-    size_t count;
-};
-
-static void add_finding(void *context, const char *finding)
+static void answer_audit(struct session *session)
 {
-    struct findings *findings = context;
-
-    if (findings->count++ < FINDINGS_MAX) {
-        buffer_text(findings->out, findings->count > 1 ? "," : "");
-        json_text(findings->out, hf_text(finding));
+    if (has_engine(session)) {
+        http_of(session)->step = STEP_RUNNING;
+        session_audit(session);
     }
 }
 
-static void answer_audit(struct session *session)
+void http_audited(struct session *session, uint64_t count, struct hf_bytes findings)
 {
-    struct findings findings = {.out = &session->out};
-    size_t start = session->out.size;
-    uint64_t count = 0;
+    size_t start = session->out.size, listed = 0;
 
-    if (!has_engine(session)) {
-        return;
-    }
     buffer_text(&session->out, "{\"list\":[");
-    enum hf_error code = engine_audit(session->server->engine, add_finding, &findings, &count);
-    if (code != HF_OK) {
-        session->out.size = start;
-        session_refuse(session, code, "the audit was not carried out");
-        return;
+    while (findings.size > 0 && listed < FINDINGS_MAX) {
+        struct hf_bytes finding = next_finding(&findings);
+        buffer_text(&session->out, listed++ > 0 ? "," : "");
+        json_text(&session->out, finding);
     }
     buffer_text(&session->out, "],\"findings\":");
     buffer_decimal(&session->out, (int64_t)count);
     buffer_byte(&session->out, '}');
-    respond(session, start, 200, HTTP_JSON);
+    http_respond(session, start, &(struct http_answer){.status = 200, .type = HTTP_JSON});
+    http_finish(session);
 }
 
 static void answer_snapshot(struct session *session)

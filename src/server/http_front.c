@@ -194,7 +194,9 @@ static void http_close(struct session *session)
     struct http *http = http_of(session);
 
     http_stream_close(session);
-    if (session->waits && http->step == STEP_RUNNING && http->keyed != NULL) {
+    /* What waits in a line leaves it. What was asked of an engine elsewhere may well be done: its
+     * key stays taken until that is over for sure. */
+    if (session_queues(session) && http->step == STEP_RUNNING && http->keyed != NULL) {
         http_keyed_give_up(session);
     }
     http_keyed_close(session);
@@ -319,6 +321,7 @@ const struct front front_http = {
     .answer = http_answer,
     .refuse = http_refuse,
     .authenticated = http_identified,
+    .audited = http_audited,
     .timed_out = http_timed_out,
     .keeps = http_keeps,
     .tick = http_stream_tick,

@@ -107,6 +107,20 @@ static void on_engine_timer(uv_timer_t *timer)
     }
 }
 
+static void on_engine_wake(uv_async_t *wake)
+{
+    struct server *server = &((struct loop *)wake->data)->server;
+
+    if (server->engine != NULL) {
+        engine_turn(server->engine);
+    }
+}
+
+void loop_wake(void *loop)
+{
+    uv_async_send(&((struct loop *)loop)->engine_wake);
+}
+
 /* Wakes the loop when something falls due. The timer is only ever moved to an earlier time: one
  * that comes too early does no harm, and one that is put off each turn never comes. */
 static void set_engine_timer(struct loop *loop)
@@ -305,9 +319,11 @@ void loop_init(struct loop *loop, const struct server_options *options)
     uv_check_init(&loop->uv, &loop->check);
     uv_idle_init(&loop->uv, &loop->idle);
     uv_timer_init(&loop->uv, &loop->engine_timer);
+    uv_async_init(&loop->uv, &loop->engine_wake, on_engine_wake);
     uv_timer_init(&loop->uv, &loop->ticks);
     uv_timer_init(&loop->uv, &loop->deadline);
     loop->prepare.data = loop->check.data = loop->ticks.data = loop->engine_timer.data = loop;
+    loop->engine_wake.data = loop;
     uv_prepare_start(&loop->prepare, on_prepare);
     uv_check_start(&loop->check, on_check);
     uv_timer_start(&loop->ticks, on_tick, TICK_MS, TICK_MS);
@@ -344,6 +360,10 @@ void loop_free(struct loop *loop)
         connection_end(connection_of(LIST_ENTRY(node, struct session, node)), false);
     }
     uv_run(&loop->uv, UV_RUN_NOWAIT);
+    while (loop->server.auditing) {
+        uv_run(&loop->uv, UV_RUN_ONCE);
+    }
+    server_detach(&loop->server); /* nobody wakes the loop after this */
     uv_walk(&loop->uv, close_handle, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT); /* until passwords are hashed, too */
     free_those_gone(loop);

@@ -18,6 +18,7 @@ struct loop {
     uv_check_t check;
     uv_idle_t idle;          /* active while sessions can go on by themselves */
     uv_timer_t engine_timer; /* when something falls due */
+    uv_async_t engine_wake;  /* an engine's own thread has answers */
     uv_timer_t ticks;
     uv_timer_t deadline; /* of draining, or of a failed server */
     uv_signal_t signals[3];
@@ -37,6 +38,9 @@ struct loop {
 void loop_init(struct loop *loop, const struct server_options *options);
 /* Ends all connections. */
 void loop_free(struct loop *loop);
+
+/* Called from any thread: the engine has something to say. */
+void loop_wake(void *loop);
 
 /* Whatever is still to be done then. */
 void loop_end_within(struct loop *loop, int64_t ms);

@@ -147,11 +147,21 @@ static void write_process(struct server *server, struct buffer *out)
     figure(out, "client_memory_bytes", "gauge", "Buffers of all clients.", server->memory.used);
 }
 
+static void write_figure(void *context, const char *name, const char *help, bool grows,
+                         uint64_t value)
+{
+    figure(context, name, grows ? "counter" : "gauge", help, value);
+}
+
 static void write_state(struct server *server, struct buffer *out)
 {
     struct hf_info info;
 
-    if (server->engine == NULL || engine_info(server->engine, &info) != HF_OK) {
+    if (server->engine == NULL) {
+        return;
+    }
+    engine_figures(server->engine, write_figure, out);
+    if (engine_info(server->engine, &info) != HF_OK) {
         return;
     }
     figure(out, "state_memory_bytes", "gauge", "Memory of the state.", info.memory_bytes);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "net/address.h"
+#include "engine/engine.h"
 #include "server/options_table.h"
 
 #include <stdio.h>
@@ -274,10 +275,9 @@ static bool is_origin(const char *text)
 
 static enum hf_error check_parts(const struct server_options *options, struct problem *problem)
 {
-    if (strcmp(options->engine, "embedded") != 0) {
-        return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "engine \"%.64s\": this version has embedded only; Redis comes later",
-                           options->engine);
+    if (strcmp(options->engine, "embedded") != 0 &&
+        engine_check(options->engine, problem) != HF_OK) {
+        return problem->code;
     }
     if (options->ledger != NULL) {
         return problem_set(problem, HF_INVALID_ARGUMENT,

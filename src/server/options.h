@@ -33,6 +33,10 @@ struct server_options {
     int64_t slow_ms;             /* a command that takes longer goes to the slow log */
     bool check_config;           /* check all that can be checked, and start nothing */
 
+    /* Tests only, no setting reaches it: the engine's time. */
+    int64_t (*clock)(void *context);
+    void *clock_context;
+
     uint32_t given; /* which rows of the table were set by somebody, a bit each */
 };
 

@@ -35,7 +35,7 @@ const struct setting setting_table[] = {
     {"http-port", KIND_COUNT, "PORT", "4654", 0, 65535, AT(http_port),
      "the port for HTTP; 0 takes a free one", ANYWHERE},
     {"engine", KIND_TEXT, "ENGINE", "embedded", 0, 0, AT(engine),
-     "what keeps the counts; there is embedded, in this process", ANYWHERE},
+     "what keeps the counts: embedded, in this process, or Redis by its URL", ANYWHERE},
     {"ledger", KIND_TEXT, "URL", NULL, 0, 0, AT(ledger),
      "reserved: this version has no ledger and refuses any value", ANYWHERE},
     {"auth-file", KIND_TEXT, "FILE", NULL, 0, 0, AT(auth_file),

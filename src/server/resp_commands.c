@@ -340,33 +340,22 @@ static void dbsize(struct session *session, size_t count, const struct hf_bytes 
     resp_number(&session->out, ':', (int64_t)info.holds);
 }
 
-static void add_finding(void *context, const char *finding)
-{
-    resp_text(context, hf_text(finding));
-}
-
-/* [1, findings, text, …]. The list is written first, because its length is known last. */
 static void audit(struct session *session, size_t count, const struct hf_bytes *words)
 {
-    struct server *server = session->server;
-    struct buffer list;
-    uint64_t findings = 0;
     (void)count;
     (void)words;
+    session_audit(session);
+}
 
-    buffer_init(&list, &server->memory);
-    enum hf_error code = server->engine != NULL
-                             ? engine_audit(server->engine, add_finding, &list, &findings)
-                             : HF_LOADING;
-    if (code != HF_OK || list.failed) {
-        resp_error(session, "%s the audit could not be made", hf_error_name(code ? code : HF_BUSY));
-    } else {
-        resp_number(&session->out, '*', (int64_t)findings + 2);
-        resp_number(&session->out, ':', 1);
-        resp_number(&session->out, ':', (int64_t)findings);
-        buffer_bytes(&session->out, list.data, list.size);
+/* [1, findings, text, …] */
+void resp_audited(struct session *session, uint64_t count, struct hf_bytes findings)
+{
+    resp_number(&session->out, '*', (int64_t)count + 2);
+    resp_number(&session->out, ':', 1);
+    resp_number(&session->out, ':', (int64_t)count);
+    while (findings.size > 0) {
+        resp_text(&session->out, next_finding(&findings));
     }
-    buffer_free(&list);
 }
 
 static void metrics(struct session *session, size_t count, const struct hf_bytes *words)

@@ -130,10 +130,16 @@ static size_t feed(struct session *session, const char *data, size_t size)
             session->partial = true;
             return used;
         case RESP_MALFORMED:
+            if (!session_takes(session, (struct hf_bytes){NULL, 0})) {
+                return used;
+            }
             resp_error(session, "ERR %s", request.problem);
             session_answered(session);
             return hang_up(session, size);
         case RESP_REQUEST:
+            if (request.count > 0 && !session_takes(session, request.words[0])) {
+                return used;
+            }
             used += request.used;
             if (request.count > 0 && is_http(request.words[0])) {
                 log_line(&session->server->log, LOG_WARNING, "%s: speaks HTTP to the RESP port",
@@ -146,7 +152,7 @@ static size_t feed(struct session *session, const char *data, size_t size)
             break;
         }
     }
-    if (session->server->state >= SERVER_DRAINING && !session->waits && !session->closing) {
+    if (session->server->state >= SERVER_DRAINING && !session_busy(session) && !session->closing) {
         session->closing = true; /* it was in the middle of this when the server was told to stop */
         session_touch(session);
     }
@@ -178,11 +184,13 @@ static void timed_out(struct session *session)
 const struct front front_resp = {
     .name = "resp",
     .sorry = "-ERR max number of clients reached\r\n",
+    .pipelines = true,
     .open = open_front,
     .close = close_front,
     .feed = feed,
     .answer = answer,
     .refuse = refuse,
     .authenticated = authenticated,
+    .audited = resp_audited,
     .timed_out = timed_out,
 };

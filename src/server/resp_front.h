@@ -50,4 +50,7 @@ void own_command_docs(struct session *session, size_t count, const struct hf_byt
 /* INFO: resp_info.c. */
 void own_command_info(struct session *session, size_t count, const struct hf_bytes *words);
 
+/* What an audit found. */
+void resp_audited(struct session *session, uint64_t count, struct hf_bytes findings);
+
 #endif

@@ -14,7 +14,7 @@ static void server_section(struct server *server, struct buffer *out)
     buffer_format(out,
                   "redis_version:7.0.0\r\nredis_mode:standalone\r\nholdfast_version:%s\r\n"
                   "engine:%s\r\nstate:%s\r\nprocess_id:%d\r\nuptime_in_seconds:%llu\r\n",
-                  hf_version(), server->options->engine, server_state_name(server->state),
+                  hf_version(), server_engine_name(server), server_state_name(server->state),
                   (int)getpid(), (unsigned long long)uptime_s);
 }
 

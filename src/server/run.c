@@ -18,6 +18,7 @@ struct opening {
     struct work work;
     struct loop *loop;
     char url[4200];
+    const char *shown; /* what may be said of it: it can hold a password */
     struct engine *engine;
     struct problem problem;
 };
@@ -34,8 +35,14 @@ static void open_engine(struct work *work)
 {
     struct opening *opening = (struct opening *)work;
     struct server *server = &opening->loop->server;
-    struct engine_options options = {
-        .log = server->log, .progress = note_progress, .progress_context = server};
+    struct engine_options options = {.log = server->log,
+                                     .progress = note_progress,
+                                     .progress_context = server,
+                                     .wake = loop_wake,
+                                     .wake_context = opening->loop,
+                                     .worker = true,
+                                     .clock = server->options->clock,
+                                     .clock_context = server->options->clock_context};
 
     engine_open(opening->url, &options, &opening->engine, &opening->problem);
 }
@@ -43,7 +50,7 @@ static void open_engine(struct work *work)
 static void say_ready(struct loop *loop)
 {
     printf("holdfast: ready resp=%s http=%s engine=%s\n", loop->listeners[0].name,
-           loop->listeners[1].name, loop->server.options->engine);
+           loop->listeners[1].name, engine_name(loop->server.engine));
     fflush(stdout);
     notify_supervisor("READY=1");
 }
@@ -59,8 +66,11 @@ static void engine_opened(struct work *work)
             say_ready(loop);
         }
     } else {
-        log_line(&loop->server.log, LOG_ERROR, "%s: %s", opening->url, opening->problem.message);
-        loop->exit_code = opening->problem.code == HF_IOERR ? SERVER_DISK : SERVER_USAGE;
+        log_line(&loop->server.log, LOG_ERROR, "%s%s%s", opening->shown,
+                 opening->shown[0] != '\0' ? ": " : "", opening->problem.message);
+        loop->exit_code = opening->problem.code == HF_IOERR              ? SERVER_DISK
+                          : opening->problem.code == HF_INVALID_ARGUMENT ? SERVER_USAGE
+                                                                         : SERVER_UNAVAILABLE;
         uv_stop(&loop->uv);
     }
     free(opening);
@@ -75,7 +85,11 @@ static bool begin_opening(struct loop *loop)
         return false;
     }
     opening->loop = loop;
-    if (options->memory) {
+    opening->shown = opening->url;
+    if (strcmp(options->engine, "embedded") != 0) {
+        snprintf(opening->url, sizeof opening->url, "%s", options->engine);
+        opening->shown = "";
+    } else if (options->memory) {
         snprintf(opening->url, sizeof opening->url, "embedded:");
     } else {
         snprintf(opening->url, sizeof opening->url, "embedded:%s?fsync=%s", options->dir,

@@ -31,8 +31,19 @@ void server_free(struct server *server)
     CHECK(list_empty(&server->sessions));
     feed_free(&server->feed);
     auth_free(server->auth);
-    engine_close(server->engine);
+    server_detach(server);
     CHECK(server->memory.used == 0);
+}
+
+void server_detach(struct server *server)
+{
+    engine_close(server->engine);
+    server->engine = NULL;
+}
+
+const char *server_engine_name(const struct server *server)
+{
+    return server->engine != NULL ? engine_name(server->engine) : "loading";
 }
 
 void server_attach(struct server *server, struct engine *engine)

@@ -53,6 +53,7 @@ struct server {
     struct list touched;   /* sessions with something to send */
     struct list resumed;   /* sessions that can go on reading */
     unsigned hashing;      /* passwords on their way */
+    bool auditing;         /* another thread is at it */
     uint64_t wrong_second; /* the second of the last wrong secret, and how many it saw */
     unsigned wrong_secrets;
 
@@ -64,8 +65,14 @@ struct server {
 void server_init(struct server *server, const struct server_options *options);
 void server_free(struct server *server);
 
+/* The engine's name, with no secret in it; "loading" while it is being opened. */
+const char *server_engine_name(const struct server *server);
+
 /* The engine is there: commands are carried out from now on. */
 void server_attach(struct server *server, struct engine *engine);
+
+/* The engine is closed; what it had not answered is never answered. */
+void server_detach(struct server *server);
 
 /* Ends a turn as far as the engine goes: what is due, one flush. After a failure every answer that
  * was not on disk yet has become IOERR. Afterwards all of every `out` may be sent. */
@@ -74,8 +81,9 @@ void server_commit(struct server *server);
 /* Exit codes of the program. */
 enum server_exit {
     SERVER_DONE = 0,
-    SERVER_USAGE = 2, /* the settings are no good */
-    SERVER_DISK = 3,  /* the data directory cannot be used, or failed */
+    SERVER_USAGE = 2,        /* the settings are no good */
+    SERVER_DISK = 3,         /* the data directory cannot be used, or failed */
+    SERVER_UNAVAILABLE = 69, /* the engine is elsewhere and cannot be reached */
 };
 
 /* Serves until it is told to stop. */

@@ -14,12 +14,15 @@
 /* Of a client that asks for more than anybody needs, what it may not have learned of long ago is
  * given back by its heartbeat. */
 #define UNDO_MAX ((size_t)16 << 10)
+/* So much a client may ask before it is answered. */
+#define LATER_MAX 128
 
 bool session_open(struct session *session, struct server *server, const struct front *front)
 {
     *session = (struct session){.server = server, .front = front, .id = ++server->sessions_made};
     buffer_init(&session->out, &server->memory);
     buffer_init(&session->undo, &server->memory);
+    list_init(&session->later);
     if (!front->open(session)) {
         return false;
     }
@@ -53,7 +56,26 @@ void session_resume(struct session *session)
 
 bool session_stopped(const struct session *session)
 {
-    return session->waits || session->closing || session->gone || session->out.size > OUT_MAX;
+    return session->waits || session->closing || session->gone || session->barrier ||
+           session->later_count >= LATER_MAX || session->out.size > OUT_MAX;
+}
+
+bool session_busy(const struct session *session)
+{
+    return session->waits || session->later_count > 0;
+}
+
+bool session_queues(const struct session *session)
+{
+    return session->waits && session->spec != NULL && session->spec->undo != NULL;
+}
+
+bool session_takes(struct session *session, struct hf_bytes name)
+{
+    const struct command_spec *spec = session->later_count > 0 ? command_find(name) : NULL;
+
+    session->barrier = session->later_count > 0 && (spec == NULL || spec->undo != NULL);
+    return !session->barrier;
 }
 
 /* Takes the time, and finds out how many ticks make a slow command. */
@@ -146,6 +168,85 @@ static void undo_from(struct session *session, size_t offset)
     session->undo.size = offset;
 }
 
+/* ---- answers in order ------------------------------------------------------------------------ */
+
+/* An answer that is still to come, or that came before those in front of it. */
+struct later {
+    struct list node; /* of session->later */
+    struct session *session;
+    const struct command_spec *spec;
+    uint64_t since_ns;
+    bool done;
+    struct buffer bytes; /* the command, for those who watch; then its answer */
+};
+
+static struct later *add_later(struct session *session, const struct command_spec *spec)
+{
+    struct memory *memory = &session->server->memory;
+    struct later *later = memory_zeroed(memory, sizeof *later);
+
+    if (later != NULL) {
+        later->session = session;
+        later->spec = spec;
+        buffer_init(&later->bytes, memory);
+        list_add_last(&session->later, &later->node);
+        session->later_count++;
+    }
+    return later;
+}
+
+static void remove_later(struct later *later)
+{
+    struct session *session = later->session;
+
+    list_remove(&later->node);
+    session->later_count--;
+    buffer_free(&later->bytes);
+    memory_free(&session->server->memory, later, sizeof *later);
+}
+
+/* What the front just wrote behind `before` has to wait for what comes before it. */
+static void keep_answer(struct later *later, size_t before)
+{
+    struct buffer *out = &later->session->out;
+
+    buffer_clear(&later->bytes);
+    buffer_bytes(&later->bytes, out->data + before, out->size - before);
+    out->failed |= later->bytes.failed;
+    out->size = before;
+    later->done = true;
+}
+
+/* Says what was kept, up to the first answer that is still to come. */
+static void say_kept(struct session *session)
+{
+    while (!list_empty(&session->later)) {
+        struct later *later = LIST_ENTRY(session->later.next, struct later, node);
+        if (!later->done) {
+            return;
+        }
+        buffer_bytes(&session->out, later->bytes.data, later->bytes.size);
+        remove_later(later);
+        session_answered(session);
+    }
+}
+
+/* The front wrote an answer behind `before`, to the request that came last. */
+static void said(struct session *session, size_t before)
+{
+    if (session->later_count == 0) {
+        session_answered(session);
+        return;
+    }
+    struct later *later = add_later(session, NULL);
+    if (later == NULL) {
+        session->out.failed = true; /* the client has to ask again */
+        session_touch(session);
+    } else {
+        keep_answer(later, before);
+    }
+}
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 void session_refuse(struct session *session, enum hf_error code, const char *format, ...)
@@ -156,8 +257,9 @@ void session_refuse(struct session *session, enum hf_error code, const char *for
     va_start(args, format);
     vsnprintf(problem.message, sizeof problem.message, format, args);
     va_end(args);
+    size_t before = session->out.size;
     session->front->refuse(session, &problem);
-    session_answered(session);
+    said(session, before);
 }
 
 bool session_allows(struct session *session, enum role needed)
@@ -222,6 +324,8 @@ static void bury(struct session *session, const struct reply *reply)
     session->server->release(session);
 }
 
+/* ---- an engine that answers at once ---------------------------------------------------------- */
+
 static void answered(void *context, const struct reply *reply)
 {
     struct session *session = context;
@@ -261,6 +365,105 @@ static void answered_and_observed(void *context, const struct reply *reply)
     answered(session, reply);
 }
 
+static void submit_now(struct session *session, struct command *command)
+{
+    struct server *server = session->server;
+
+    session->command = command;
+    session->submitting = true;
+    session->waits = true;
+    engine_submit(server->engine, command,
+                  feed_wanted(&server->feed) ? answered_and_observed : answered, session);
+    session->submitting = false;
+    if (session->waits) {
+        note_time(session);
+        session->since_ns = clock_nanoseconds();
+    }
+    session->command = NULL;
+}
+
+/* ---- one that answers later ------------------------------------------------------------------ */
+
+static void observe(struct later *later, const struct reply *reply)
+{
+    struct hf_bytes bytes = {later->bytes.data, later->bytes.size};
+    struct command command;
+    struct wire_scratch scratch;
+
+    if (bytes.size > 0 && reply->code == HF_OK &&
+        wire_decode(&command, bytes, &scratch, NULL) == HF_OK) {
+        feed_command(&later->session->server->feed, &command, reply);
+    }
+}
+
+/* Nobody is there any more to be told. */
+static void bury_later(struct later *later, const struct reply *reply)
+{
+    struct session *session = later->session;
+    bool queued = later->spec->undo != NULL;
+
+    remove_later(later);
+    if (queued && !(reply->code == HF_OK && reply->granted)) {
+        forget_last_undo(session);
+    }
+    if (session->later_count == 0) {
+        session->waits = false;
+        session->server->release(session);
+    }
+}
+
+static void answered_later(void *context, const struct reply *reply)
+{
+    struct later *later = context;
+    struct session *session = later->session;
+
+    metrics_waited(&session->server->metrics, command_id(later->spec), reply->code,
+                   clock_nanoseconds() - later->since_ns);
+    observe(later, reply);
+    if (session->gone) {
+        bury_later(later, reply);
+        return;
+    }
+    session->waits = false;
+    if (later->spec->undo != NULL && !(reply->code == HF_OK && reply->granted)) {
+        forget_last_undo(session);
+    }
+    bool first = session->later.next == &later->node;
+    size_t before = session->out.size;
+    session->spec = later->spec;
+    session->front->answer(session, reply);
+    if (first) {
+        remove_later(later);
+        session_answered(session);
+        say_kept(session);
+    } else {
+        keep_answer(later, before);
+    }
+    session->barrier = session->barrier && session->later_count > 0;
+    if (!session->submitting) {
+        session_resume(session);
+    }
+}
+
+static void submit_later(struct session *session, struct command *command)
+{
+    struct server *server = session->server;
+    struct later *later = add_later(session, command->spec);
+
+    if (later == NULL) {
+        session_refuse(session, HF_BUSY, "out of memory");
+        return;
+    }
+    if (feed_wanted(&server->feed) && command->spec->flags & COMMAND_WRITES) {
+        wire_encode(command, &later->bytes);
+    }
+    later->since_ns = clock_nanoseconds();
+    session->waits = !session->front->pipelines || command->spec->undo != NULL;
+    session->submitting = true;
+    engine_submit(server->engine, command, answered_later, later);
+    session->submitting = false;
+}
+
 void session_submit(struct session *session, struct command *command)
 {
     struct server *server = session->server;
@@ -275,17 +478,11 @@ void session_submit(struct session *session, struct command *command)
         return;
     }
     session->spec = spec;
-    session->command = command;
-    session->submitting = true;
-    session->waits = true;
-    engine_submit(server->engine, command,
-                  feed_wanted(&server->feed) ? answered_and_observed : answered, session);
-    session->submitting = false;
-    if (session->waits) {
-        note_time(session);
-        session->since_ns = clock_nanoseconds();
+    if (server->engine->later) {
+        submit_later(session, command);
+    } else {
+        submit_now(session, command);
     }
-    session->command = NULL;
 }
 
 /* ---- who it is ------------------------------------------------------------------------------- */
@@ -417,6 +614,9 @@ static void leave_lists(struct session *session)
 void session_free(struct session *session)
 {
     leave_lists(session);
+    while (!list_empty(&session->later)) { /* only when the engine will answer nothing any more */
+        remove_later(LIST_ENTRY(session->later.next, struct later, node));
+    }
     list_remove(&session->node);
     session->server->session_count--;
     buffer_free(&session->out);
@@ -425,7 +625,7 @@ void session_free(struct session *session)
 
 bool session_close(struct session *session, bool heard)
 {
-    bool waited = session->waits;
+    bool waited = session_busy(session), queued = session_queues(session);
 
     session->front->close(session);
     leave_lists(session);
@@ -433,7 +633,7 @@ bool session_close(struct session *session, bool heard)
     if (waited) {
         session->gone = true;
     }
-    if (waited || !heard) { /* this answers what waits, unless memory is short */
+    if (queued || !heard) { /* this answers what waits, unless memory is short */
         undo_from(session, heard ? session->undo_last : 0);
     }
     return !waited;

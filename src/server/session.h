@@ -2,8 +2,10 @@
  *
  * One client's conversation, whatever protocol it speaks and whatever carries the bytes. Bytes go
  * in (session_feed), answers pile up in `out` until the turn's changes are on disk, and the loop
- * sends them. A session has at most one command that was not answered at once; until it is, nothing
- * more is read, so that answers come in the order of the requests.
+ * sends them. Answers come in the order of the requests. A command that waits (for its turn in a
+ * line) stops the reading until it is answered. An engine that answers later, because it asks
+ * somebody else, is asked several things at once if the protocol lets clients do so; what is
+ * answered out of order is kept until what comes before it is.
  *
  *     idle ──bytes──> reading ──a command that waits──> waiting ──its answer──> idle
  *       └───────────────┴────────── closing ──all sent──> gone ────┘ (client left: undone)
@@ -22,6 +24,7 @@ struct session;
 struct front {
     const char *name;  /* "resp", "http" */
     const char *sorry; /* all that is said to one client too many */
+    bool pipelines;    /* takes more requests while answers are not there yet */
 
     /* Makes session->state; false when there is no memory. */
     bool (*open)(struct session *session);
@@ -38,6 +41,9 @@ struct front {
     void (*refuse)(struct session *session, const struct problem *problem);
     /* What session_authenticate() found. */
     void (*authenticated)(struct session *session, bool right);
+
+    /* What session_audit() found: so many things, and their texts, each with a line end. */
+    void (*audited)(struct session *session, uint64_t count, struct hf_bytes findings);
 
     /* Nothing was heard for a while; close politely (a 408, say). */
     void (*timed_out)(struct session *session);
@@ -72,6 +78,10 @@ struct session {
     bool wants_ticks;
     bool gone; /* the client left while its command waits: freed with the answer */
 
+    struct list later;    /* what an engine answers later: struct later, in the order asked */
+    unsigned later_count; /* of them */
+    bool barrier;         /* the next request has to wait until all of them are answered */
+
     uint64_t since_ns;  /* when the command that waits was given */
     struct buffer undo; /* commands that take back what the client may never have learned of */
     size_t undo_last;   /* where the last of them begins */
@@ -105,6 +115,16 @@ size_t session_feed(struct session *session, const char *data, size_t size);
  * answers more slowly than it asks. */
 bool session_stopped(const struct session *session);
 
+/* Is there anything that is not answered yet? */
+bool session_busy(const struct session *session);
+
+/* Does a command wait that the client can still call off? */
+bool session_queues(const struct session *session);
+
+/* May this be asked while others are not answered yet? If not, nothing is read until they are; the
+ * request is offered again then. */
+bool session_takes(struct session *session, struct hf_bytes name);
+
 /* Carries a command out, if the client may. front->answer() or front->refuse() is called once, now
  * or later. The command's texts are needed only during the call. */
 void session_submit(struct session *session, struct command *command);
@@ -121,6 +141,12 @@ bool session_allows(struct session *session, enum role needed);
  * too many passwords to check. */
 void session_authenticate(struct session *session, const struct hf_bytes *user,
                           struct hf_bytes secret);
+
+/* Recomputes every total; front->audited() or front->refuse() is called once, now or later. */
+void session_audit(struct session *session);
+
+/* The next line of a list, taken off it. */
+struct hf_bytes next_finding(struct hf_bytes *findings);
 
 /* Lets a session go on this very turn: its front is fed again, even if there is nothing new. */
 void session_resume(struct session *session);

@@ -40,9 +40,9 @@ class Encoded(dict):
 
 
 class Driver:
-    def __init__(self, path):
+    def __init__(self, *command):
         self.process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
         self.to_driver = self.process.stdin.fileno()
         self.from_driver = self.process.stdout.fileno()

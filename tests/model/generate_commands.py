@@ -338,7 +338,7 @@ class StockWorkload(Workload):
         return [
             b"STOCK.LOAD", self.name, b"%d" % quantity,
             *self.options(
-                [b"SHARDS", dice.pick((b"1", b"2", b"16", b"1024"))] if roll > 0.7 else None,
+                [b"SHARDS", b"%d" % dice.pick(self.model.stock.SHARDS)] if roll > 0.7 else None,
                 [b"WATERMARK", dice.pick((b"0", b"5"))] if dice.chance(0.2) else None,
                 [b"POLICY", dice.pick((b"merge", b"steal"))] if dice.chance(0.2) else None,
             ),

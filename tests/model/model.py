@@ -22,17 +22,21 @@ MALFORMED = {"error": "ERR"}
 
 
 class Model:
-    """Applies commands one by one and says what the engine has to answer."""
+    """Applies commands one by one and says what the engine has to answer.
 
-    def __init__(self):
-        fences = Fences()
+    Engines may differ in two ways: with OrderedFences, fences only have to grow in each scope; and
+    there may be another way to keep stock.
+    """
+
+    def __init__(self, fences=None, stock=None):
+        fences = fences or Fences()
         secrets = Secrets()
         self.now = 0
         self.seats = Seats(secrets)
         self.quota = Quota()
         self.semaphores = Semaphores(fences)
         self.locks = Locks(fences, secrets)
-        self.stock = Stock()
+        self.stock = stock or Stock()
         self.rooms = Rooms(secrets)
         self.idempotency = Idempotency()
         self.families = {

@@ -35,7 +35,7 @@ class Locks:
                 return None
             return [held.lock_id, held.fence]
         lock_id = self.secrets.lock_id() if id is None else id
-        self.resources[resource] = Held(lock_id, self.fences.take(), now + ttl)
+        self.resources[resource] = Held(lock_id, self.fences.take(("LOCK", resource)), now + ttl)
         return [lock_id, self.resources[resource].fence]
 
     def unlock(self, now, resource, lock_id):

@@ -91,7 +91,8 @@ class Semaphores:
         """Hands the freed slots on. The order among several semaphores is the engine's choice."""
         first = self.fences.last + 1
         granted = [(s, slot) for s in semaphores for slot in self.hand_out(s, due)]
-        if len({semaphore.name for semaphore, _ in granted}) < 2:
+        several = len({semaphore.name for semaphore, _ in granted}) > 1
+        if not several or not self.fences.one_counter:
             return
         numbers = range(first, self.fences.last + 1)
         batch = []
@@ -128,7 +129,7 @@ class Semaphores:
         """Turns a waiter into a holder, and answers its call if one waits."""
         if waiter in semaphore.line:
             semaphore.line.remove(waiter)
-        slot = Slot(waiter, now, self.fences.take())
+        slot = Slot(waiter, now, self.fences.take(("SEM", semaphore.name)))
         semaphore.slots.append(slot)
         if waiter.call is not None:
             self.wakes.append([waiter.call, [1, len(semaphore.slots), slot.fence]])

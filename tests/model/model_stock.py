@@ -42,6 +42,8 @@ class Product:
 
 
 class Stock:
+    SHARDS = (1, 2, 16, 1024)  # numbers worth trying
+
     def __init__(self):
         self.products = {}
         self.closed = ClosedHolds()

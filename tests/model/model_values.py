@@ -5,6 +5,7 @@ A model reply may hold an Unknown. When the engine's reply is compared with it, 
 and the value is adopted; from then on it has to be that very value.
 """
 
+import bisect
 import re
 
 CODE_SHAPE = re.compile(r"[0-9A-HJKMNP-TV-Z]{10}")  # Crockford's base32: no I, L, O, U
@@ -12,7 +13,11 @@ UUID_SHAPE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}
 SECRET_SHAPE = re.compile(r"[!-z|~]{16,128}")  # long enough that nobody guesses it, and an id
 
 
-class Unknown:
+class Open:
+    """In place of a value the model cannot tell: accept(got) says whether it may be that."""
+
+
+class Unknown(Open):
     """One value that has not been seen yet, or has been adopted."""
 
     def __init__(self, name, shape, seen):
@@ -37,7 +42,7 @@ class Unknown:
         return f"<{self.name}>" if self.value is None else repr(self.value)
 
 
-class UnknownFence:
+class UnknownFence(Open):
     """A fence of several semaphores that got slots in the same millisecond.
 
     Which of them comes first is the engine's choice. But together they use up the numbers of the
@@ -77,12 +82,55 @@ class UnknownFence:
 class Fences:
     """One counter for the whole engine: each grant, of a slot or a lock, takes the next number."""
 
+    one_counter = True
+
     def __init__(self):
         self.last = 0
 
-    def take(self):
+    def take(self, scope):
         self.last += 1
         return self.last
+
+
+class OrderedFence(Open):
+    """A fence of which only its place among the others of the same scope is known."""
+
+    def __init__(self, adopted, place):
+        self.adopted = adopted  # (place, value) of the scope's fences seen so far, in order
+        self.place = place
+        self.value = None
+
+    def accept(self, got):
+        if self.value is not None:
+            return got == self.value
+        if type(got) is not int or got <= 0:
+            return False
+        at = bisect.bisect(self.adopted, (self.place,))
+        if at > 0 and self.adopted[at - 1][1] >= got:
+            return False
+        if at < len(self.adopted) and self.adopted[at][1] <= got:
+            return False
+        self.adopted.insert(at, (self.place, got))
+        self.value = got
+        return True
+
+    def __repr__(self):
+        return f"<fence {self.place} of its scope>" if self.value is None else repr(self.value)
+
+
+class OrderedFences:
+    """Fences that grow from grant to grant of one scope, by what numbers does not matter."""
+
+    one_counter = False
+    last = 0
+
+    def __init__(self):
+        self.scopes = {}  # scope -> (fences seen, how many were taken)
+
+    def take(self, scope):
+        adopted, taken = self.scopes.get(scope, ([], 0))
+        self.scopes[scope] = (adopted, taken + 1)
+        return OrderedFence(adopted, taken)
 
 
 class Secrets:
@@ -112,7 +160,7 @@ def known(value):
 
 def matches(expected, got):
     """Whether a reply is what the model expects. Adopts what the model could not know."""
-    if isinstance(expected, (Unknown, UnknownFence)):
+    if isinstance(expected, Open):
         return expected.accept(got)
     if isinstance(expected, list):
         if not isinstance(got, list) or len(expected) != len(got):

@@ -4,7 +4,7 @@
 import pytest
 
 from model import MALFORMED, Model
-from model_values import UnknownFence, known, matches
+from model_values import OrderedFences, UnknownFence, known, matches
 
 T0 = 1_700_000_000_000
 CODE = "0123456789"
@@ -424,3 +424,24 @@ def test_idempotency(engine):
     assert engine(120_000, "IDEM.ABORT k") == 0
     assert engine(120_000 + 86_399_999, "IDEM.BEGIN k f") == [2, "COMPLETED", "done"]
     assert engine(120_000 + 86_400_000, "IDEM.BEGIN k f") == [1, "NEW"]
+
+
+# Fences that only have to grow
+
+
+def test_ordered_fences_grow_in_each_scope_and_stay_what_they_were():
+    fences = OrderedFences()
+    first, second, third = [fences.take("s") for _ in range(3)]
+    other = fences.take("t")
+    assert first.accept(100) and first.accept(100) and not first.accept(101)
+    assert not third.accept(100) and third.accept(300)
+    assert not second.accept(300) and not second.accept(True) and second.accept(200)
+    assert other.accept(1)
+
+
+def test_a_model_with_ordered_fences_repeats_a_holders_fence():
+    model = Model(fences=OrderedFences())
+    grant = model.apply(T0, [b"LOCK.TRY", b"r", b"5", b"ID", b"x"])
+    assert matches(grant, [["x", 7], []])
+    again = model.apply(T0, [b"LOCK.TRY", b"r", b"5", b"ID", b"x"])
+    assert not matches(again, [["x", 8], []]) and matches(again, [["x", 7], []])

@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEM.CONFIRM: takes a slot that was handed over into use.
+--
+-- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
+-- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
+-- KEYS[3] NS:semaphore_max:N                string, the limit
+-- KEYS[4] NS:semaphore_waiting:N            sorted set, the line by arrival
+-- KEYS[5] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
+-- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
+-- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- ARGV[1] id
+-- ARGV[2] limit
+-- ARGV[3] heartbeat in seconds, from now
+-- ARGV[4] ttl in seconds, from the grant
+-- Reply   {changed, in_use}; changed 0: the id holds no slot, or no longer
+-- uses: clock common semaphore
+
+local id, limit = ARGV[1], check_limit(ARGV[2])
+local heartbeat, ttl = to_ms(ARGV[3]), to_ms(ARGV[4])
+
+local sem = open_semaphore({
+    main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
+    fence = KEYS[7],
+})
+if not sem then
+    return again()
+end
+
+local holds, _, note = find_client(sem, id)
+if not holds then
+    return {0, sem.in_use}
+end
+
+note = note or note_stranger(sem, id, heartbeat, ttl, '')
+local ends = note.granted + ttl
+local changed = ends > sem.now and 1 or 0
+if changed == 1 then
+    note.heartbeat, note.ttl = heartbeat, ttl
+    write_note(sem, id, note)
+    redis.call('ZADD', sem.main, (sem.now + heartbeat) / 1000, id)
+    redis.call('ZADD', sem.ttl, ends / 1000, id)
+    set_limit(sem, limit)
+    keep_slots(sem, ttl)
+else
+    take_slots(sem, {id})
+end
+if hand_out_now(sem) then
+    return again()
+end
+drop_if_idle(sem)
+return {changed, sem.in_use}

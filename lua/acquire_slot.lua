@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEM.ACQUIRE: takes a slot, or stands in line for it while the call waits.
+--
+-- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
+-- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
+-- KEYS[3] NS:semaphore_max:N                string, the limit
+-- KEYS[4] NS:semaphore_waiting:N            sorted set, the line by arrival
+-- KEYS[5] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
+-- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
+-- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- ARGV[1] id
+-- ARGV[2] limit
+-- ARGV[3] heartbeat in seconds
+-- ARGV[4] ttl in seconds
+-- ARGV[5] wait in seconds; 0: do not wait
+-- ARGV[6] token of this call: no two calls have the same; no spaces
+-- ARGV[7] channel on which the call is answered if it waits
+-- ARGV[8] lease in seconds: a call that waits leaves the line unless await_slot renews it by then
+-- Reply   {1, in_use, fence, granted}; granted: 1 if it was this call that got the slot, 0 if the
+--         id held it already
+--         {2, position, ms}: the call waits. It is answered on the channel, by a message of words
+--         with a space between them:
+--             <KEYS[1]> <id> <token> 1 <in_use> <fence>
+--             <KEYS[1]> <id> <token> 0 <why it timed out>
+--         or by await_slot, which is to be asked after ms at the latest.
+-- Errors  NO_SLOT, INVALID_STATE
+-- uses: clock common semaphore
+
+local id, limit = ARGV[1], check_limit(ARGV[2])
+local heartbeat, ttl, wait = to_ms(ARGV[3]), to_ms(ARGV[4]), span_ms(ARGV[5])
+local token, channel, lease = ARGV[6], ARGV[7], span_ms(ARGV[8])
+
+local sem = open_semaphore({
+    main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
+    fence = KEYS[7],
+})
+if not sem then
+    return again()
+end
+
+local holds, place, note = find_client(sem, id)
+if holds then
+    note = note or note_stranger(sem, id, heartbeat, ttl, '')
+    if note.heartbeat ~= heartbeat or note.ttl ~= ttl then
+        return {0, 'INVALID_STATE', string.format(
+            'the slot is held with HEARTBEAT %.0f ms and TTL %.0f ms already',
+            note.heartbeat, note.ttl)}
+    end
+    return {1, sem.in_use, note.fence, note.token == token and token ~= '' and 1 or 0}
+end
+
+local ahead = place and place - 1 or sem.waiting
+local fits = sem.in_use + ahead + 1 <= limit
+if not fits and wait == 0 then
+    return {0, 'NO_SLOT', string.format('%.0f of %.0f slots in use, %.0f waiting',
+        sem.in_use, limit, sem.waiting)}
+end
+
+if note and (note.token ~= token or note.channel ~= channel) then
+    answer_timeout(sem, id, note, TAKEN_OVER)
+end
+set_limit(sem, limit)
+sem.token = token
+local wait_end = sem.now + wait
+local terms = {
+    heartbeat = heartbeat, ttl = ttl, wait_end = wait_end, limit = limit, token = token,
+    channel = channel,
+}
+
+-- Nobody waits: there is no line to stand in first.
+if fits and sem.waiting == 0 then
+    grant(sem, {id}, {terms}, sem.now)
+    return {1, sem.in_use, sem.granted[id].fence, 1}
+end
+
+if not place then
+    join_line(sem, id)
+end
+write_note(sem, id, terms)
+redis.call('ZADD', sem.alive, math.min(wait_end, sem.now + lease) / 1000, id)
+keep_line(sem, wait)
+if hand_out_now(sem) then
+    return again()
+end
+if fits then
+    return {1, sem.in_use, sem.granted[id].fence, 1}
+end
+return {2, redis.call('ZRANK', sem.line, id) + 1, look_again_ms(sem, wait_end)}

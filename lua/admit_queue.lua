@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ROOM.ADMIT: the first in line leave it and get a pass, in one step. At most 100 in one call, for
+-- the sake of everybody else on the server: who wants to admit more calls again, with another
+-- token.
+--
+-- KEYS[1] queue:E        sorted set, users by arrival
+-- KEYS[2] queue:due:{E}  sorted set, users by the deadline of their entry
+-- ARGV[1] count
+-- ARGV[2] how long a pass is good, in seconds
+-- ARGV[3] token, 32 characters that nobody can guess: the passes are made from it
+-- Reply   {user, pass, user, pass, …}, oldest first. The hashes queue:user:{E}:U of the admitted are
+--         only known here; they share the slot of KEYS[2].
+-- uses: clock common room
+
+local ADMIT_MAX = 100
+
+local count, pass_ms, token = math.floor(tonumber(ARGV[1])), to_ms(ARGV[2]), ARGV[3]
+local now = now_ms()
+if not line_is_current(KEYS[1], KEYS[2], now) then
+    return again()
+end
+if not (count >= 1) then
+    return {}
+end
+
+local namespace, tag = KEYS[2]:match('^(.*)queue:due:({[^{}]*})$')
+local user_key = namespace .. 'queue:user:' .. tag .. ':'
+local first = redis.call('ZPOPMIN', KEYS[1], math.min(count, ADMIT_MAX))
+local deadline, kept = digits(now + pass_ms), digits(pass_ms + GARBAGE_AFTER_MS)
+local users, reply = {}, {}
+for i = 1, #first, 2 do
+    local user, key = first[i], user_key .. first[i]
+    local pass = redis.sha1hex(token .. ':' .. #users):sub(1, 32)
+    redis.call('HSET', key, 'pass', pass, 'pass_deadline', deadline)
+    redis.call('PEXPIRE', key, kept)
+    users[#users + 1] = user
+    reply[i], reply[i + 1] = user, pass
+end
+if #users > 0 then
+    redis.call('ZREM', KEYS[2], unpack(users))
+end
+return reply

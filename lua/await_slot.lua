@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- For an ACQUIRE that waits: how it stands with it. Renews the lease of its place in line.
+--
+-- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
+-- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
+-- KEYS[3] NS:semaphore_max:N                string, the limit
+-- KEYS[4] NS:semaphore_waiting:N            sorted set, the line by arrival
+-- KEYS[5] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
+-- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
+-- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- ARGV[1] id
+-- ARGV[2] token that acquire_slot was given
+-- ARGV[3] lease in seconds
+-- ARGV[4] 1: the call gives up and leaves the line; 0: it goes on waiting
+-- Reply   {1, in_use, fence}: the call got its slot; in_use is as it was then
+--         {2, position, ms}: it waits; to be asked again after ms at the latest
+-- Errors  TIMEOUT: the wait is over, the call gave up, or it is no longer in line
+-- uses: clock common semaphore
+
+local id, token, lease, gives_up = ARGV[1], ARGV[2], span_ms(ARGV[3]), ARGV[4] == '1'
+
+local sem = open_semaphore({
+    main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
+    fence = KEYS[7], token = token,
+})
+if not sem then
+    return again()
+end
+
+local holds, place, note = find_client(sem, id)
+local is_ours = note and note.token == token
+if is_ours and place and gives_up then
+    take_places(sem, {id}, WAITED)
+    drop_if_idle(sem)
+    return {0, 'TIMEOUT', WAITED}
+end
+if is_ours and place then
+    -- Others free slots, or let the limit lapse, without handing anything out.
+    if sem.limit == 0 then
+        set_limit(sem, note.limit)
+    end
+    if hand_out_now(sem) then
+        return again()
+    end
+    if not sem.granted[id] then
+        local alive_until = math.min(note.wait_end, sem.now + lease)
+        redis.call('ZADD', sem.alive, alive_until / 1000, id)
+        keep_line(sem, math.max(note.wait_end - sem.now, 0))
+        return {2, redis.call('ZRANK', sem.line, id) + 1, look_again_ms(sem, note.wait_end)}
+    end
+    holds, note = true, sem.granted[id]
+end
+if is_ours and holds then
+    return {1, note.in_use, note.fence}
+end
+
+-- It may have had the slot and lost it before it could ask, all in one step.
+local left = redis.call('HGET', sem.own, answer_field(id, token))
+if left then
+    redis.call('HDEL', sem.own, answer_field(id, token))
+    local in_use, fence = left:match('^(%d+) (%d+)$')
+    return {1, tonumber(in_use), tonumber(fence)}
+end
+return {0, 'TIMEOUT', (holds or place) and TAKEN_OVER or WAITED}

@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.CONFIRM: paid for. The booking loses its deadline, leaves the user's count (unless its
+-- reserve said LIFETIME) and gets its confirmation code. Again with the same payment: the same
+-- answer.
+--
+-- KEYS[1] reservation:{E}:B  hash, the booking
+-- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- ARGV[1] booking
+-- ARGV[2] user it has to belong to, or empty
+-- ARGV[3] payment, or empty
+-- ARGV[4] confirmation code, should it be confirmed now
+-- Reply   {1, 'CONFIRMED', confirmation_code}
+-- Errors  RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
+--
+-- Zone and user are only known here; their keys zone:totals:{E}:Z, user:reservations:{E}:U and
+-- user:confirmed:{E}:U share the slot.
+-- uses: clock common seats booking
+
+local user, payment, code = ARGV[2], ARGV[3], ARGV[4]
+local now = now_ms()
+if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+    return again()
+end
+
+local booking = find_booking(KEYS[1], now)
+if not booking or booking.status == 'released' then
+    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+end
+if user ~= '' and user ~= booking.user_id then
+    return {0, 'NOT_OWNER', 'the booking belongs to another user'}
+end
+if booking.status == 'confirmed' then
+    if payment ~= booking.payment_id then
+        return {0, 'INVALID_STATE', 'confirmed already, with another payment'}
+    end
+    return {1, 'CONFIRMED', booking.confirmation_code}
+end
+
+local key = event_keys(KEYS[2])
+local confirmed_key = key('user:confirmed', booking.user_id)
+local confirmed, lifetime = confirmed_seats(redis.call('GET', confirmed_key))
+confirmed = confirmed + booking.quantity
+redis.call('ZREM', KEYS[2], 'h ' .. booking.booking_id)
+if booking.lifetime then
+    lifetime = lifetime + booking.quantity
+else
+    count_down(key('user:reservations', booking.user_id), booking.quantity)
+end
+redis.call('SET', confirmed_key, digits(confirmed) .. ' ' .. digits(lifetime))
+redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', booking.quantity)
+redis.call('HSET', KEYS[1], 'status', 'confirmed', 'expires_at', '0', 'ttl', booking.ttl,
+    'confirmed_at', digits(now), 'payment_id', payment, 'confirmation_code', code)
+return {1, 'CONFIRMED', code}

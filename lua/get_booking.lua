@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.GET: one booking.
+--
+-- KEYS[1] reservation:{E}:B  hash, the booking
+-- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- ARGV[1] booking
+-- Reply   each field and its value: booking_id, user_id, zone_id, event_id, show_id, quantity,
+--         unit_price, status, created_at, expires_at, and once it is confirmed also confirmed_at,
+--         payment_id, confirmation_code
+-- Errors  RESERVATION_NOT_FOUND
+-- uses: clock common seats booking
+
+local now = now_ms()
+if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+    return again()
+end
+
+local booking = find_booking(KEYS[1], now)
+if not booking or booking.status == 'released' then
+    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+end
+local reply = {}
+local function tell(name, value)
+    reply[#reply + 1] = name
+    reply[#reply + 1] = value
+end
+tell('booking_id', booking.booking_id)
+tell('user_id', booking.user_id)
+tell('zone_id', booking.zone_id)
+tell('event_id', booking.event_id)
+tell('show_id', booking.show_id)
+tell('quantity', tonumber(booking.quantity))
+tell('unit_price', tonumber(booking.unit_price) or 0)
+tell('status', booking.status)
+tell('created_at', tonumber(booking.created_at))
+tell('expires_at', tonumber(booking.expires_at))
+if booking.status == 'confirmed' then
+    tell('confirmed_at', tonumber(booking.confirmed_at))
+    tell('payment_id', booking.payment_id)
+    tell('confirmation_code', booking.confirmation_code)
+end
+return reply

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.ZONE: a zone's totals. Always: capacity = available + reserved + confirmed.
+--
+-- KEYS[1] zone:availability:{E}:Z  integer, free seats
+-- KEYS[2] zone:totals:{E}:Z        hash: capacity, confirmed
+-- KEYS[3] seats:due:{E}            sorted set, what falls due when
+-- Reply   {'capacity', n, 'available', n, 'reserved', n, 'confirmed', n}
+-- Errors  ZONE_NOT_FOUND
+-- uses: clock common seats
+
+if reclaim_seats(KEYS[3], digits(now_ms()), RECLAIM_MAX) > 0 then
+    return again()
+end
+
+local available = tonumber(redis.call('GET', KEYS[1]))
+if not available then
+    return {0, 'ZONE_NOT_FOUND', 'no such zone'}
+end
+local totals = redis.call('HMGET', KEYS[2], 'capacity', 'confirmed')
+local capacity, confirmed = tonumber(totals[1] or 0), tonumber(totals[2] or 0)
+return {'capacity', capacity, 'available', available,
+    'reserved', capacity - available - confirmed, 'confirmed', confirmed}

@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- IDEM.ABORT: a request was not carried out after all; the next BEGIN is new.
+--
+-- KEYS[1] idemp:K  hash: state, fingerprint, deadline, response
+-- Reply   1, or 0 if the key is not being processed
+-- uses: clock common idempotency
+
+if find_request(now_ms()) ~= 'processing' then
+    return 0
+end
+redis.call('DEL', KEYS[1])
+return 1

@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- IDEM.BEGIN: may this request be carried out, or was it before?
+--
+-- KEYS[1] idemp:K  hash: state, fingerprint, deadline, response
+-- ARGV[1] fingerprint
+-- ARGV[2] how long it may be processed, in seconds
+-- Reply   {1, 'NEW'}, {0, 'PROCESSING'} or {2, 'COMPLETED', response}
+-- Errors  KEY_REUSED
+-- uses: clock common idempotency
+
+local fingerprint, ttl_ms = ARGV[1], to_ms(ARGV[2])
+local now = now_ms()
+local state, known_fingerprint = find_request(now)
+if not state then
+    write_request(now, ttl_ms, 'state', 'processing', 'fingerprint', fingerprint)
+    return {1, 'NEW'}
+end
+if known_fingerprint ~= fingerprint then
+    return {0, 'KEY_REUSED', 'the key was used for another request'}
+end
+if state == 'processing' then
+    return {0, 'PROCESSING'}
+end
+return {2, 'COMPLETED', redis.call('HGET', KEYS[1], 'response')}

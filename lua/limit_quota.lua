@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- QUOTA.LIMIT: sets a tenant's limit. It may be below what is used.
+--
+-- KEYS[1] quota:tenant:T:used   integer: committed and held together
+-- KEYS[2] quota:tenant:T:limit  integer
+-- KEYS[3] quota:tenant:T:held   integer
+-- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
+-- ARGV[1] limit
+-- Reply   {1, used, limit}
+-- Errors  INVALID_AMOUNT
+-- uses: clock common quota
+
+local limit = checked_amount(ARGV[1], 0)
+if not limit then
+    return invalid_amount()
+end
+if not tenant_is_current(now_ms()) then
+    return again()
+end
+redis.call('SET', LIMIT, digits(limit))
+return quota_answer()

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- STOCK.LOAD of a product in shards, at its main place; the first one splits it. How many shards it
+-- really has is settled then; later loads change what is reported. The difference to the last load
+-- is booked here: before, so much must have been moved here as it takes away, and afterwards what
+-- is here is to be moved to the shards.
+--
+-- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
+-- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
+-- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
+-- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
+-- ARGV    quantity, shards, watermark, policy ("merge" or "steal")
+--
+-- Reply:  {1, available here}
+--         {0, "SHORT", how much must be available here}: move it here or refuse
+-- Refuses with INVALID_QUANTITY, and CAPACITY_IN_USE while all of it is here: {0, code, message}
+-- Errors: AGAIN (call again)
+-- uses: clock common stock shard
+
+local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+if not quantity or quantity < 0 or quantity % 1 ~= 0 or not shards or not watermark then
+    return refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+end
+local now = now_ms()
+local _, more = reclaim(now, RECLAIM_MAX)
+if more then
+    return again()
+end
+local loaded, adjusted, taken, sold, epoch, old_watermark, places =
+    figures('loaded', 'adjusted', 'taken', 'sold', 'epoch', 'watermark', 'places')
+if places == 0 or quantity + adjusted > INTEGER_MAX then
+    local refusal = refuse_total(quantity + adjusted, taken, sold)
+    if refusal then
+        return refusal
+    end
+end
+if available_here() + quantity - loaded < 0 then
+    return {0, 'SHORT', loaded - quantity}
+end
+if places == 0 then
+    redis.call('HSET', KEYS[2], 'places', shards, 'mode', 'sharded')
+end
+if places == 0 or watermark ~= old_watermark
+    or redis.call('HGET', KEYS[2], 'policy') ~= ARGV[4] then
+    redis.call('HSET', KEYS[2], 'epoch', digits(next_number(epoch, now)))
+end
+redis.call('HSET', KEYS[2], 'loaded', quantity, 'shards', shards, 'watermark', watermark,
+    'policy', ARGV[4])
+return {1, move_available(quantity - loaded)}

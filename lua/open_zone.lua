@@ -1,0 +1,34 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.OPEN: makes a zone, or changes its capacity; what is free moves by the difference.
+--
+-- KEYS[1] zone:availability:{E}:Z  integer, free seats
+-- KEYS[2] zone:totals:{E}:Z        hash: capacity, confirmed
+-- KEYS[3] seats:due:{E}            sorted set, what falls due when
+-- ARGV[1] capacity
+-- Reply   {1, available, capacity}
+-- Errors  INVALID_QUANTITY, CAPACITY_IN_USE
+-- uses: clock common seats
+
+if string.format('%d', INTEGER_MAX) ~= digits(INTEGER_MAX) then
+    return redis.error_reply('ERR seats need a 64-bit server') -- reserve_seats writes times with %d
+end
+local capacity = tonumber(ARGV[1])
+if not capacity or capacity % 1 ~= 0 or capacity < 0 or capacity > INTEGER_MAX then
+    return {0, 'INVALID_QUANTITY', 'the quantity is out of bounds'}
+end
+if reclaim_seats(KEYS[3], digits(now_ms()), RECLAIM_MAX) > 0 then
+    return again()
+end
+
+local available = tonumber(redis.call('GET', KEYS[1]) or 0)
+local totals = redis.call('HMGET', KEYS[2], 'capacity', 'confirmed')
+local confirmed = tonumber(totals[2] or 0)
+local in_use = tonumber(totals[1] or 0) - available
+if capacity < in_use then
+    return {0, 'CAPACITY_IN_USE', string.format(
+        'capacity %.0f is below the %.0f seats reserved and %.0f confirmed',
+        capacity, in_use - confirmed, confirmed)}
+end
+redis.call('SET', KEYS[1], digits(capacity - in_use))
+redis.call('HSET', KEYS[2], 'capacity', digits(capacity), 'confirmed', digits(confirmed))
+return {1, capacity - in_use, capacity}

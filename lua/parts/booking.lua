@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One booking: a hash that stays until the hold expires or, released, until the retry window is
+-- over. Beside the contract's fields: lifetime (1, if the reserve said so), ttl (of the reserve, in
+-- milliseconds, once expires_at - created_at does not tell it any more), and once released,
+-- closed_at.
+local RETRY_WINDOW_MS = 300000
+local NO_BOOKING = 'no such booking: never made, released or expired'
+
+-- The booking's fields, or nil. A released one is nil too as soon as the retry window is over.
+local function find_booking(booking_key, now)
+    local record = redis.call('HGETALL', booking_key)
+    local booking = {}
+    for i = 1, #record, 2 do
+        booking[record[i]] = record[i + 1]
+    end
+    if not booking.status then
+        return nil
+    end
+    if booking.status == 'released' and now >= booking.closed_at + RETRY_WINDOW_MS then
+        redis.call('DEL', booking_key)
+        return nil
+    end
+    booking.ttl = booking.ttl or digits(booking.expires_at - booking.created_at)
+    return booking
+end
+
+-- Seats a user has confirmed, and how many of them count against the limit for good.
+local function confirmed_seats(text)
+    local confirmed, lifetime = (text or '0 0'):match('^(%d+) (%d+)$')
+    return tonumber(confirmed), tonumber(lifetime)
+end

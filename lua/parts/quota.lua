@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A tenant's quota: used, limit and held are integers, used = committed + held. Holds are in a hash
+-- as "amount ttl_ms" and in a sorted set by their deadline. How a hold ended is remembered for the
+-- retry window as "committed amount ttl_ms closed_at" or "cancelled …". All scripts of the family
+-- have the same first five keys.
+local USED, LIMIT, HELD, HOLDS, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local RETRY_WINDOW_MS = 300000
+
+-- Gives back the holds that are due, the oldest first, at most so many. How many more are due, how
+-- many were given back, and the deadline of the first.
+local function reclaim_holds(now, limit)
+    local due = redis.call('ZCOUNT', DUE, '-inf', digits(now))
+    if due == 0 then
+        return 0, 0
+    end
+    local taken = math.min(due, limit)
+    local first_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2])
+    local holds = redis.call('ZRANGE', DUE, 0, taken - 1)
+    local amount = 0
+    for _, hold in ipairs(redis.call('HMGET', HOLDS, unpack(holds))) do
+        amount = amount + ((hold or ''):match('^%d+') or 0)
+    end
+    redis.call('ZREMRANGEBYRANK', DUE, 0, taken - 1)
+    redis.call('HDEL', HOLDS, unpack(holds))
+    redis.call('DECRBY', USED, digits(amount))
+    redis.call('DECRBY', HELD, digits(amount))
+    return due - taken, taken, first_due
+end
+
+-- Whether the tenant is as it has to be seen; if not, the caller is told to call again.
+local function tenant_is_current(now)
+    return reclaim_holds(now, RECLAIM_MAX) == 0
+end
+
+-- used, limit and held; all are 0 for a tenant that nobody has set up.
+local function figures()
+    local values = redis.call('MGET', USED, LIMIT, HELD)
+    return tonumber(values[1] or 0), tonumber(values[2] or 0), tonumber(values[3] or 0)
+end
+
+-- {1, used, limit}, as they are now.
+local function quota_answer()
+    local used, limit = figures()
+    return {1, used, limit}
+end
+
+-- The amount if it is a whole number within bounds, or nil.
+local function checked_amount(text, least)
+    local amount = tonumber(text)
+    if amount and amount % 1 == 0 and amount >= least and amount <= INTEGER_MAX then
+        return amount
+    end
+    return nil
+end
+
+local function invalid_amount()
+    return {0, 'INVALID_AMOUNT', 'the amount is out of bounds'}
+end

@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One quota hold, under the id it was given.
+
+-- Its amount and TTL while it is open, or nil.
+local function open_hold(hold)
+    local terms = redis.call('HGET', HOLDS, hold)
+    if not terms then
+        return nil
+    end
+    local amount, ttl_ms = terms:match('^(%d+) (%d+)$')
+    return tonumber(amount), tonumber(ttl_ms)
+end
+
+-- How it ended, its amount and TTL, if that was less than the retry window ago, or nil.
+local function closed_hold(closed_key, now)
+    local memory = redis.call('GET', closed_key)
+    if not memory then
+        return nil
+    end
+    local how, amount, ttl_ms, closed_at = memory:match('^(%a+) (%d+) (%d+) (%d+)$')
+    if now >= closed_at + RETRY_WINDOW_MS then
+        redis.call('DEL', closed_key)
+        return nil
+    end
+    return how, tonumber(amount), tonumber(ttl_ms)
+end
+
+-- The hold is open no longer; what it held stays used. How it ended is remembered.
+local function close_hold(closed_key, hold, how, amount, ttl_ms, now)
+    redis.call('ZREM', DUE, hold)
+    redis.call('HDEL', HOLDS, hold)
+    redis.call('DECRBY', HELD, digits(amount))
+    local memory = {how, digits(amount), digits(ttl_ms), digits(now)}
+    redis.call('SET', closed_key, table.concat(memory, ' '), 'PX', redis_ttl(RETRY_WINDOW_MS))
+end
+
+local function no_hold()
+    return {0, 'HOLD_NOT_FOUND', 'no such hold: never made, cancelled or expired'}
+end

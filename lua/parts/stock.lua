@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One place of a product: KEYS[1] what is available, KEYS[2] its totals, KEYS[3] its orders by id,
+-- KEYS[4] when they fall due. An order is "state quantity ttl_ms user"; one that is closed is kept
+-- for the retry window and then falls due as well.
+local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
+local RETRY_WINDOW_MS = 300000
+
+local function refuse(code, message)
+    return {0, code, message}
+end
+
+local function parse_order(record)
+    local state, quantity, ttl_ms, user = record:match('^(%a) (%d+) (%d+) (.*)$')
+    return {state = state, quantity = tonumber(quantity), ttl_ms = tonumber(ttl_ms), user = user}
+end
+
+local function find_order(order)
+    local record = redis.call('HGET', KEYS[3], order)
+    return record and parse_order(record)
+end
+
+-- Writes an order that is in this state until then.
+local function put_order(order, record, state, at_ms)
+    local text = {state, digits(record.quantity), digits(record.ttl_ms), record.user}
+    redis.call('HSET', KEYS[3], order, table.concat(text, ' '))
+    redis.call('ZADD', KEYS[4], at_ms, order)
+end
+
+-- More is available than was. `gains` counts how often that happened, so that whoever adds up
+-- several places can tell whether one of them has grown behind its back.
+local function gain(quantity)
+    redis.call('HINCRBY', KEYS[2], 'gains', 1)
+    return redis.call('INCRBY', KEYS[1], quantity)
+end
+
+-- Gives back what orders held that fell due, and forgets closed ones, the oldest first. Returns how
+-- many orders gave something back, whether more are due, and the first one's deadline.
+local function reclaim(now, most)
+    local due = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, most + 1)
+    if #due == 0 then
+        return 0, false
+    end
+    local more = #due > most
+    due[most + 1] = nil
+    local count, back, oldest = 0, 0, nil
+    for i, record in ipairs(redis.call('HMGET', KEYS[3], unpack(due))) do
+        local order = record and parse_order(record)
+        if order and order.state == TAKEN then
+            oldest = oldest or redis.call('ZSCORE', KEYS[4], due[i])
+            count = count + 1
+            back = back + order.quantity
+        end
+    end
+    redis.call('HDEL', KEYS[3], unpack(due))
+    redis.call('ZREM', KEYS[4], unpack(due))
+    if back > 0 then
+        redis.call('HINCRBY', KEYS[2], 'taken', -back)
+        gain(back)
+    end
+    return count, more, tonumber(oldest)
+end
+
+-- What is available here. A product that is not here in full is refused: the second result.
+local function open_product()
+    local available = redis.call('GET', KEYS[1])
+    if not available then
+        return nil, refuse('PRODUCT_NOT_FOUND', 'no such product: load it first')
+    end
+    if redis.call('HEXISTS', KEYS[2], 'places') == 1 then
+        return nil, redis.error_reply('SHARDED the product is in shards: ask for them')
+    end
+    return tonumber(available)
+end
+
+-- The answer to a TAKE, or nil if there is not enough.
+local function take(now, available, order, wanted)
+    local known = find_order(order)
+    if known and known.state ~= GIVEN then
+        if known.quantity == wanted.quantity and known.ttl_ms == wanted.ttl_ms
+            and known.user == wanted.user then
+            return {1, available}
+        end
+        return refuse('INVALID_STATE', 'the order exists already, for ' .. digits(known.quantity)
+            .. ' with TTL ' .. digits(known.ttl_ms) .. ' ms or for another user')
+    end
+    if wanted.quantity > available then
+        return nil
+    end
+    redis.call('HINCRBY', KEYS[2], 'taken', wanted.quantity)
+    put_order(order, wanted, TAKEN, now + wanted.ttl_ms)
+    return {1, redis.call('DECRBY', KEYS[1], wanted.quantity)}
+end
+
+-- What a TAKE asks for, or nil and the refusal if it makes no sense.
+local function wanted_order(user, quantity, ttl)
+    local wanted = {quantity = tonumber(quantity), ttl_ms = to_ms(ttl), user = user}
+    if not wanted.quantity or wanted.quantity < 1 or wanted.quantity % 1 ~= 0
+        or wanted.quantity > INTEGER_MAX then
+        return nil, refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+    end
+    return wanted
+end
+
+-- The answer to a SETTLE or GIVE, and the state the order was in.
+local function close_order(now, available, order, state)
+    local known = find_order(order)
+    if not known or (known.state == GIVEN and state == SETTLED) then
+        return refuse('NOT_FOUND', 'no such order: never taken, given back or expired')
+    end
+    if known.state == SETTLED and state == GIVEN then
+        return refuse('INVALID_STATE', 'the order is settled'), SETTLED
+    end
+    if known.state == TAKEN then
+        redis.call('HINCRBY', KEYS[2], 'taken', -known.quantity)
+        if state == SETTLED then
+            redis.call('HINCRBY', KEYS[2], 'sold', known.quantity)
+        else
+            available = gain(known.quantity)
+        end
+        put_order(order, known, state, now + RETRY_WINDOW_MS)
+    end
+    return {1, available}, known.state
+end
+
+-- Numbers of the totals, 0 where there is none yet.
+local function figures(...)
+    local values = redis.call('HMGET', KEYS[2], ...)
+    for i = 1, select('#', ...) do
+        values[i] = tonumber(values[i]) or 0
+    end
+    return unpack(values)
+end
+
+-- Why a product cannot have `total` in all, or nil.
+local function refuse_total(total, taken, sold)
+    if total > INTEGER_MAX then
+        return refuse('INVALID_QUANTITY', 'that would make ' .. digits(total)
+            .. ' in all: at most ' .. digits(INTEGER_MAX))
+    end
+    if total < taken + sold then
+        return refuse('CAPACITY_IN_USE', 'that would leave ' .. digits(total) .. ' in all, with '
+            .. digits(taken) .. ' taken and ' .. digits(sold) .. ' sold')
+    end
+end
+
+-- Moves what is available by a difference, up or down.
+local function move_available(difference)
+    if difference > 0 then
+        return gain(difference)
+    end
+    return redis.call('INCRBY', KEYS[1], difference)
+end

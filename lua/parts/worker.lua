@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What scripts for the release worker have in common.
+
+-- How many to give back at most, as given: from 1 to RECLAIM_MAX.
+local function worker_limit(text)
+    return math.max(1, math.min(RECLAIM_MAX, math.floor(tonumber(text) or 1)))
+end
+
+-- {how many were given back, milliseconds until the next is due, how late the first was}. 0 until
+-- the next: more is due already; -1: nothing is waiting for its deadline.
+local function worker_answer(due_key, now, count, first_due)
+    local next_due = tonumber(redis.call('ZRANGE', due_key, 0, 0, 'WITHSCORES')[2])
+    return {count, next_due and math.max(0, next_due - now) or -1,
+        first_due and math.max(0, now - first_due) or 0}
+end

@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEM.RELEASE: leaves the slot or the line; the slot goes to the next in line in the same step.
+--
+-- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
+-- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
+-- KEYS[3] NS:semaphore_waiting:N            sorted set, the line by arrival
+-- KEYS[4] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
+-- KEYS[5] NS:semaphore_max:N                string, the limit
+-- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
+-- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- ARGV[1] id
+-- Reply   1, or 0 if the id neither held a slot nor stood in line
+-- uses: clock common semaphore
+
+local id = ARGV[1]
+
+local sem = open_semaphore({
+    main = KEYS[1], ttl = KEYS[2], line = KEYS[3], alive = KEYS[4], max = KEYS[5], own = KEYS[6],
+    fence = KEYS[7],
+})
+if not sem then
+    return again()
+end
+
+local left = false
+if sem.in_use > 0 and redis.call('ZSCORE', sem.main, id) then
+    -- Slots that were free before go first: a call that has to come again must still find its own.
+    local _, more = hand_out(sem, sem.now)
+    if more then
+        return again()
+    end
+    take_slots(sem, {id})
+    left = true
+    sem.steps = RECLAIM_MAX
+    hand_out(sem, sem.now)
+elseif sem.waiting > 0 and redis.call('ZSCORE', sem.line, id) then
+    take_places(sem, {id}, RELEASED)
+    left = true
+end
+if left then
+    drop_if_idle(sem)
+end
+return left and 1 or 0

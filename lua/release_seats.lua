@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.RELEASE: gives the seats of a booking back, to the zone and off the user's count. Again
+-- within the retry window: the same answer, with current figures.
+--
+-- KEYS[1] reservation:{E}:B  hash, the booking
+-- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- ARGV[1] booking
+-- ARGV[2] user it has to belong to, or empty
+-- Reply   {1, 'SUCCESS', available, user_reserved}
+-- Errors  RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
+--
+-- Zone and user are only known here; their keys zone:availability:{E}:Z and user:reservations:{E}:U
+-- share the slot.
+-- uses: clock common expiry seats booking
+
+local user = ARGV[2]
+local now = now_ms()
+if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+    return again()
+end
+
+local booking = find_booking(KEYS[1], now)
+if not booking then
+    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+end
+if user ~= '' and user ~= booking.user_id then
+    return {0, 'NOT_OWNER', 'the booking belongs to another user'}
+end
+if booking.status == 'confirmed' then
+    return {0, 'INVALID_STATE', 'the booking is confirmed'}
+end
+
+local key = event_keys(KEYS[2])
+local zone_key = key('zone:availability', booking.zone_id)
+local user_key = key('user:reservations', booking.user_id)
+if booking.status == 'released' then
+    local figures = redis.call('MGET', zone_key, user_key)
+    return {1, 'SUCCESS', tonumber(figures[1] or 0), tonumber(figures[2] or 0)}
+end
+redis.call('ZREM', KEYS[2], 'h ' .. booking.booking_id)
+local user_count = count_down(user_key, booking.quantity)
+local available = redis.call('INCRBY', zone_key, booking.quantity)
+redis.call('HSET', KEYS[1], 'status', 'released', 'closed_at', digits(now))
+redis.call('PEXPIRE', KEYS[1], redis_ttl(RETRY_WINDOW_MS))
+return {1, 'SUCCESS', available, user_count}

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- QUOTA.RESERVE: counts an amount as used; with a hold it returns at the TTL unless committed. The
+-- same hold again changes nothing and answers with current figures.
+--
+-- KEYS[1] quota:tenant:T:used   integer: committed and held together
+-- KEYS[2] quota:tenant:T:limit  integer
+-- KEYS[3] quota:tenant:T:held   integer
+-- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
+-- KEYS[6] quota:closed:{T}:H    how the hold ended, for the retry window
+-- ARGV[1] amount
+-- ARGV[2] hold, or empty: counted until refunded
+-- ARGV[3] ttl of the hold in seconds
+-- Reply   {1, used, limit}, or {-1, used, limit} if it would be over the limit
+-- Errors  INVALID_AMOUNT; INVALID_STATE if the hold exists with another amount or TTL
+-- uses: clock common quota expiry quota_hold
+
+local amount, hold = checked_amount(ARGV[1], 1), ARGV[2]
+if not amount then
+    return invalid_amount()
+end
+local ttl_ms = hold ~= '' and to_ms(ARGV[3])
+local now = now_ms()
+if not tenant_is_current(now) then
+    return again()
+end
+
+local used, limit = figures()
+local remembered
+if hold ~= '' then
+    local known_amount, known_ttl_ms = open_hold(hold)
+    if not known_amount then
+        remembered, known_amount, known_ttl_ms = closed_hold(KEYS[6], now)
+    end
+    if known_amount and remembered ~= 'cancelled' then
+        if known_amount ~= amount or known_ttl_ms ~= ttl_ms then
+            return {0, 'INVALID_STATE', string.format(
+                'the hold exists with amount %.0f and TTL %.0f ms already',
+                known_amount, known_ttl_ms)}
+        end
+        return {1, used, limit}
+    end
+end
+if amount > limit - used then
+    return {-1, used, limit}
+end
+redis.call('INCRBY', USED, digits(amount))
+if hold ~= '' then
+    redis.call('INCRBY', HELD, digits(amount))
+    redis.call('HSET', HOLDS, hold, digits(amount) .. ' ' .. digits(ttl_ms))
+    redis.call('ZADD', DUE, digits(now + ttl_ms), hold)
+    if remembered then
+        redis.call('DEL', KEYS[6])
+    end
+end
+return {1, used + amount, limit}

@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.RESERVE: holds seats in a zone for a user until a deadline. The same call again changes
+-- nothing and answers with current figures.
+--
+-- KEYS[1] zone:availability:{E}:Z  integer, free seats
+-- KEYS[2] user:reservations:{E}:U  integer, what counts against the user's limit
+-- KEYS[3] reservation:{E}:B        hash, the booking
+-- KEYS[4] seats:due:{E}            sorted set, what falls due when
+-- KEYS[5] user:confirmed:{E}:U     "confirmed lifetime": seats, and those counting for good
+-- ARGV[1] quantity
+-- ARGV[2] max_per_user
+-- ARGV[3] user_id
+-- ARGV[4] booking_id
+-- ARGV[5] zone_id
+-- ARGV[6] event_id
+-- ARGV[7] show_id, or empty
+-- ARGV[8] unit_price
+-- ARGV[9] ttl in seconds
+-- ARGV[10] 1: confirmed seats go on counting against the user's limit
+-- Reply   {1, remaining, user_reserved, status, expires_at in ms or 0 if confirmed}
+-- Errors  INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
+--         USER_LIMIT_EXCEEDED
+-- uses: clock common seats booking
+
+local KEYS, ARGV, call = KEYS, ARGV, redis.call -- globals take longer
+local quantity, max_per_user, ttl_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), to_ms(ARGV[9])
+if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
+    return {0, 'INVALID_QUANTITY', 'the quantity is out of bounds'}
+end
+local now = now_ms()
+local created_at = string.format('%d', now) -- quicker than digits()
+if reclaim_seats(KEYS[4], created_at, RECLAIM_MAX) > 0 then
+    return again()
+end
+
+local available = tonumber(call('GET', KEYS[1]))
+if not available then
+    return {0, 'ZONE_NOT_FOUND', 'no such zone: open it first'}
+end
+local user_count = tonumber(call('GET', KEYS[2]) or 0)
+local released, beyond_count = false, 0 -- beyond the count are confirmed seats it leaves out
+if call('EXISTS', KEYS[3], KEYS[5]) > 0 then
+    local booking = find_booking(KEYS[3], now)
+    if booking and booking.status ~= 'released' then
+        if booking.zone_id ~= ARGV[5] or booking.user_id ~= ARGV[3]
+            or tonumber(booking.quantity) ~= quantity or booking.show_id ~= ARGV[7]
+            or tonumber(booking.unit_price) ~= tonumber(ARGV[8])
+            or tonumber(booking.ttl) ~= ttl_ms or (booking.lifetime or '0') ~= ARGV[10] then
+            return {0, 'BOOKING_EXISTS', 'the booking id is in use with other arguments'}
+        end
+        return {1, available, user_count, booking.status, tonumber(booking.expires_at)}
+    end
+    released = booking ~= nil
+    local confirmed, lifetime = confirmed_seats(call('GET', KEYS[5]))
+    beyond_count = confirmed - lifetime
+end
+if quantity > available then
+    return {0, 'INSUFFICIENT_STOCK',
+        string.format('%.0f seats available, %.0f requested', available, quantity)}
+end
+if quantity > max_per_user - user_count or quantity > INTEGER_MAX - user_count - beyond_count then
+    return {0, 'USER_LIMIT_EXCEEDED',
+        string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed',
+            user_count, quantity, max_per_user)}
+end
+
+local expires_at = string.format('%d', now + ttl_ms)
+available = call('DECRBY', KEYS[1], ARGV[1])
+user_count = call('INCRBY', KEYS[2], ARGV[1])
+if released then
+    call('DEL', KEYS[3]) -- kept for a retry of its release, with a time to live
+end
+call('HSET', KEYS[3], 'booking_id', ARGV[4], 'user_id', ARGV[3], 'zone_id', ARGV[5],
+    'event_id', ARGV[6], 'show_id', ARGV[7], 'quantity', ARGV[1], 'unit_price', ARGV[8],
+    'status', 'reserved', 'created_at', created_at, 'expires_at', expires_at)
+if ARGV[10] == '1' then
+    call('HSET', KEYS[3], 'lifetime', '1')
+end
+call('ZADD', KEYS[4], expires_at, 'h ' .. ARGV[4])
+return {1, available, user_count, 'reserved', now + ttl_ms}

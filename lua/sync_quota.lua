@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- QUOTA.SYNC: what the database says is used; open holds are added on top.
+--
+-- KEYS[1] quota:tenant:T:used   integer: committed and held together
+-- KEYS[2] quota:tenant:T:limit  integer
+-- KEYS[3] quota:tenant:T:held   integer
+-- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
+-- ARGV[1] actual
+-- Reply   {1, used, limit}
+-- Errors  INVALID_AMOUNT
+-- uses: clock common quota
+
+local actual = checked_amount(ARGV[1], 0)
+if not actual then
+    return invalid_amount()
+end
+if not tenant_is_current(now_ms()) then
+    return again()
+end
+
+local _, limit, held = figures()
+if actual > INTEGER_MAX - held then
+    return {0, 'INVALID_AMOUNT', string.format(
+        'actual %.0f and %.0f on hold are more than %.0f', actual, held, INTEGER_MAX)}
+end
+redis.call('SET', USED, digits(actual + held))
+return {1, actual + held, limit}

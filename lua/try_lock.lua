@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- LOCK.TRY: takes a lock that nobody holds. By the id that holds it: answers as before, and does
+-- not extend.
+--
+-- KEYS[1] seat:locked:R  string, the lock id with its TTL
+-- KEYS[2] seat:fence:R   string, the last grant: fence, deadline, id
+-- ARGV[1] lock_id
+-- ARGV[2] ttl in seconds
+-- ARGV[3] optional, "floor:N": the fence is to be at least N, also that of a lock held already. For
+--         Redlock, whose fences have to grow across servers.
+-- Reply   {lock_id, fence}, with a floor {lock_id, fence, milliseconds left}; nil while somebody
+--         else holds it. Fences of a resource only grow.
+-- uses: clock common expiry lock
+
+local lock_id, ttl_ms = ARGV[1], to_ms(ARGV[2])
+local floor = tonumber((ARGV[3] or ''):match('^floor:(%d+)$'))
+if lock_id == '' or floor and floor > INTEGER_MAX then
+    return redis.error_reply('ERR a lock needs an id, and a floor up to 2^53-1')
+end
+local now = now_ms()
+local lock, last_fence = find_lock(now)
+if lock and lock.id ~= lock_id then
+    return false
+end
+
+if not lock then
+    redis.call('SET', KEYS[1], lock_id, 'PX', redis_ttl(ttl_ms))
+    lock = {id = lock_id, deadline = now + ttl_ms, granted = false}
+end
+if not lock.granted then
+    lock.fence = math.max(last_fence + 1, now * 1000, floor or 0)
+    note_grant(lock, ttl_ms)
+elseif floor and lock.fence < floor then
+    lock.fence = floor
+    note_grant(lock, ttl_ms)
+end
+
+if floor then
+    return {lock.id, lock.fence, time_left(lock, now)}
+end
+return {lock.id, lock.fence}

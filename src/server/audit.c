@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Audits. The state in this process is looked through at once; for one that is elsewhere, another
+ * thread does it while the loop goes on. */
+#include "server/server.h"
+#include "server/work.h"
+
+#include <stdlib.h>
+
+struct audit_work {
+    struct work work;
+    struct session *session;
+    struct engine *engine;
+    struct memory memory;
+    struct buffer findings; /* a line each */
+    uint64_t count;
+    enum hf_error code;
+};
+
+struct hf_bytes next_finding(struct hf_bytes *findings)
+{
+    const char *end = memchr(findings->data, '\n', findings->size);
+    struct hf_bytes line = {findings->data, (size_t)(end - findings->data)};
+
+    findings->data = end + 1;
+    findings->size -= line.size + 1;
+    return line;
+}
+
+static void add_finding(void *context, const char *finding)
+{
+    struct buffer *findings = context;
+
+    buffer_text(findings, finding);
+    buffer_byte(findings, '\n');
+}
+
+static void run_audit(struct work *work)
+{
+    struct audit_work *audit = (struct audit_work *)work;
+    audit->code = engine_audit(audit->engine, add_finding, &audit->findings, &audit->count);
+}
+
+static void tell(struct audit_work *audit)
+{
+    struct session *session = audit->session;
+
+    if (audit->code != HF_OK || audit->findings.failed) {
+        session_refuse(session, audit->code != HF_OK ? audit->code : HF_BUSY,
+                       "the audit was not carried out");
+    } else {
+        session->front->audited(session, audit->count,
+                                (struct hf_bytes){audit->findings.data, audit->findings.size});
+        session_answered(session);
+    }
+}
+
+static void audit_done(struct work *work)
+{
+    struct audit_work *audit = (struct audit_work *)work;
+    struct session *session = audit->session;
+    struct server *server = session->server;
+
+    server->auditing = false;
+    session->waits = false;
+    if (session->gone) {
+        server->release(session);
+    } else {
+        tell(audit);
+        session_resume(session);
+    }
+    buffer_free(&audit->findings);
+    free(audit);
+}
+
+void session_audit(struct session *session)
+{
+    struct server *server = session->server;
+    struct audit_work *audit = NULL;
+
+    if (server->engine == NULL) {
+        session_refuse(session, HF_LOADING, "still loading");
+        return;
+    }
+    if (!server->auditing) {
+        audit = calloc(1, sizeof *audit);
+    }
+    if (audit == NULL) {
+        session_refuse(session, HF_BUSY, "another audit is under way; try again later");
+        return;
+    }
+    memory_init(&audit->memory);
+    buffer_init(&audit->findings, &audit->memory);
+    audit->session = session;
+    audit->engine = server->engine;
+    server->auditing = true;
+    session->undo_last = session->undo.size; /* there is nothing to take back */
+    session->spec = NULL;
+    session->waits = true;
+    work_begin(&audit->work, server->engine->later ? server->loop : NULL, run_audit, audit_done);
+}

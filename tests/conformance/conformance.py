@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engines and fronts under test, and how they are compared with the model."""
+
+from comparison import CHUNK, Comparison
+from driver import Driver
+from front import ClockedServer, RespFront
+from generate import Generator
+from http_front import HttpFront
+from model import Model
+from model_values import OrderedFences
+from redis_cluster import RedisCluster
+from servers import RedisServer
+from sharded import ShardedStock
+
+FRONTS = ("driver", "resp", "http")
+
+
+class Guided(Comparison):
+    """For a front that is told what the model expects."""
+
+    def send(self, chunk):
+        self.driver.send(list(zip(chunk.lines, chunk.expected)))
+
+
+class Embedded:
+    """The engine inside the process."""
+
+    url, flag = "embedded:", ()
+
+    def close(self):
+        pass
+
+    def clear(self):
+        """Every process begins with nothing."""
+
+    def model(self):
+        return Model()
+
+
+class Standalone:
+    """A Redis server."""
+
+    def __init__(self):
+        self.redis = RedisServer()
+        self.url = self.redis.url + "?worker=no"
+        self.flag = ("--engine", self.url)
+
+    def close(self):
+        self.redis.close()
+
+    def clear(self):
+        self.redis.client().flushall()
+
+    def model(self):
+        return Model(OrderedFences())
+
+
+class Cluster:
+    """Three masters with a replica each, where products may be spread over the masters."""
+
+    def __init__(self):
+        self.redis = RedisCluster()
+        self.url = self.redis.url + "?worker=no"
+        self.flag = ("--engine", self.url)
+
+    def close(self):
+        self.redis.close()
+
+    def clear(self):
+        self.redis.flush()
+
+    def model(self):
+        return Model(OrderedFences(), ShardedStock())
+
+
+ENGINES = {"embedded": Embedded, "redis": Standalone, "cluster": Cluster}
+
+
+class Deployment:
+    """An engine with all that it needs, ready to be asked over any front."""
+
+    def __init__(self, engine, program, rows):
+        self.engine = ENGINES[engine]()
+        self.program = program
+        self.rows = rows
+
+    def close(self):
+        self.engine.close()
+
+    def compare(self, front, make_generator=Generator, seed=0, last=None, chunk=CHUNK):
+        """A comparison that is ready to run, on an engine with nothing in it."""
+        self.engine.clear()
+        model = self.engine.model()
+        generator = make_generator(model, seed) if seed else make_generator(model)
+        last = last or generator.count
+        if front == "driver":
+            driver = Driver(self.program("conformance_driver"), self.engine.url)
+            return Comparison(driver, model, generator, last, seed, chunk)
+        server = ClockedServer(self.program("conformance_server"), *self.engine.flag)
+        make_front = RespFront if front == "resp" else HttpFront
+        return Guided(make_front(server, self.rows), model, generator, last, seed, chunk)

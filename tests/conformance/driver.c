@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ *     conformance_driver URL
+ *
+ * Drives any engine from standard input, at the times that the lines give; model/lines.h has their
+ * form. An outcome that is unknown, which no line here may have, is {"error":"UNKNOWN"}.
+ *
+ * It is linked with scripts that take the time from the engine, which has it from here. That clock
+ * stands still rather than go back: what Redis' own does when it is set back is another test's. The
+ * embedded engine sees to that by itself, and gets the time as it comes.
+ *
+ * Directive: !audit gives the findings as a list. */
+#include "engine/engine.h"
+#include "model/lines.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* A command that was submitted. */
+struct asked {
+    const struct command_spec *spec;
+    uint64_t line;
+    char *answer; /* NULL: it waits */
+    struct asked *next;
+};
+
+static struct engine *engine;
+static _Atomic int64_t now_ms; /* the engine may have a thread of its own */
+static struct asked *waiting;  /* on earlier lines */
+
+static int64_t tell_time(void *context)
+{
+    (void)context;
+    return atomic_load(&now_ms);
+}
+
+static void set_time(const char *url, int64_t line_ms)
+{
+    if (strncmp(url, "embedded:", 9) == 0 || line_ms > now_ms) {
+        atomic_store(&now_ms, line_ms);
+    }
+}
+
+static void on_answer(void *context, const struct reply *reply)
+{
+    struct asked *asked = context;
+    size_t size;
+    FILE *out = open_memstream(&asked->answer, &size);
+
+    if (out == NULL) {
+        abort();
+    }
+    if (reply->unknown) {
+        fprintf(out, "{\"error\":\"UNKNOWN\"}");
+    } else {
+        put_reply(out, reply, asked->spec);
+    }
+    fclose(out);
+}
+
+static void free_asked(struct asked *asked)
+{
+    free(asked->answer);
+    free(asked);
+}
+
+/* The answers to commands of earlier lines. */
+static void put_wakes(void)
+{
+    const char *comma = "";
+
+    putchar('[');
+    for (struct asked **at = &waiting; *at != NULL;) {
+        struct asked *asked = *at;
+        if (asked->answer == NULL) {
+            at = &asked->next;
+            continue;
+        }
+        printf("%s[%" PRIu64 ",%s]", comma, asked->line, asked->answer);
+        comma = ",";
+        *at = asked->next;
+        free_asked(asked);
+    }
+    putchar(']');
+}
+
+static void carry_out(struct command *command, uint64_t line)
+{
+    struct asked *asked = calloc(1, sizeof *asked);
+
+    if (asked == NULL) {
+        abort();
+    }
+    asked->spec = command->spec;
+    asked->line = line;
+    engine_submit(engine, command, on_answer, asked);
+    engine_settle(engine);
+    printf("[%s,", asked->answer != NULL ? asked->answer : "\"WAIT\"");
+    put_wakes();
+    if (asked->answer != NULL) {
+        free_asked(asked);
+    } else {
+        asked->next = waiting;
+        waiting = asked;
+    }
+}
+
+static void put_finding(void *context, const char *text)
+{
+    printf("%s", *(const char **)context);
+    put_text(stdout, hf_text(text));
+    *(const char **)context = ",";
+}
+
+static void audit(void)
+{
+    const char *comma = "";
+    uint64_t findings;
+
+    putchar('[');
+    enum hf_error code = engine_audit(engine, put_finding, &comma, &findings);
+    if (code != HF_OK) {
+        put_finding(&comma, hf_error_name(code));
+    }
+    printf("]\n");
+}
+
+static void run(const char *url)
+{
+    struct hf_bytes words[LINE_WORDS_MAX];
+    struct command command;
+    struct problem problem;
+    uint64_t number = 0;
+    char *line, *end;
+
+    while ((line = line_next()) != NULL) {
+        if (line[0] == '!') {
+            audit();
+            continue;
+        }
+        set_time(url, strtoll(line, &end, 10));
+        size_t count = line_split(end + (*end == '\t'), words, LINE_WORDS_MAX);
+        number++;
+        enum hf_error code = command_from_words(&command, count, words, &problem);
+        if (code == HF_OK) {
+            carry_out(&command, number);
+        } else {
+            engine_settle(engine);
+            putchar('[');
+            put_refusal(stdout, code);
+            putchar(',');
+            put_wakes();
+        }
+        printf("]\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct engine_options options = {.clock = tell_time};
+    struct problem problem;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: conformance_driver URL\n");
+        return 2;
+    }
+    if (engine_open(argv[1], &options, &engine, &problem) != HF_OK) {
+        fprintf(stderr, "conformance_driver: %s\n", problem.message);
+        return 1;
+    }
+    run(argv[1]);
+    engine_close(engine);
+    while (waiting != NULL) {
+        struct asked *next = waiting->next;
+        free_asked(waiting);
+        waiting = next;
+    }
+    return 0;
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server in place of the driver: over HTTP what has a route and can be said in JSON, the rest over
+RESP beside it.
+
+Not to be said in JSON: bytes that are no UTF-8, and requests that are wrong in their form (a keyword
+twice, one word too many), which JSON has other forms of. When more than one argument is at fault,
+HTTP may name another one first; those go over RESP as well.
+"""
+
+import re
+from urllib.parse import quote
+
+from front import RespFront
+from model import MALFORMED
+from model_arguments import FLAG, Malformed, Refused
+from wire import Http
+from wire import request as encode_request
+
+
+class HttpFront(RespFront):
+    def __init__(self, server, rows):
+        super().__init__(server, rows)
+        self.http = Http(server.http_port)
+        self.spare_http = []
+        self.requests = 0  # that went over HTTP
+
+    def close(self):
+        for connection in (self.http, *self.spare_http):
+            connection.close()
+        return super().close()
+
+    def call(self, argv, expected):
+        request = self.request(argv)
+        if request is None:
+            return super().call(argv, expected)
+        self.requests += 1
+        row = self.rows[argv[0].upper()]
+        return form(row, self.http.call(*request), expected)
+
+    # ---- calls that wait
+
+    def begin(self, argv):
+        request = self.request(argv)
+        if request is None:
+            return super().begin(argv)
+        self.requests += 1
+        connection = self.spare_http.pop() if self.spare_http else Http(self.server.http_port)
+        return self.waits(argv, connection, encode_request(*request))
+
+    def read_answer(self, waiting):
+        if not isinstance(waiting.connection, Http):
+            return super().read_answer(waiting)
+        self.spare_http.append(waiting.connection)
+        return form(waiting.row, waiting.connection.read("POST"), None)
+
+    # ---- requests
+
+    def request(self, argv):
+        """(method, path, body), or None if HTTP is not the way."""
+        row = self.rows.get(argv[0].upper())
+        if row is None or row.method is None:
+            return None
+        fields = self.fields(row, argv)
+        if fields is None:
+            return None
+        in_path = re.findall(r"{(\w+)}", row.route)
+        if not all(fields[name] for name in in_path):
+            return None
+        path = re.sub(r"{(\w+)}", lambda found: quote(fields.pop(found[1]), safe=""), row.route)
+        if row.method in ("GET", "DELETE"):
+            return row.method, path
+        return row.method, path, fields
+
+    def fields(self, row, argv):
+        """Field -> text (or true) of every argument; None if it cannot be said so."""
+        command = self.commands[row.name.encode()]
+        if not command.fewest <= len(argv) <= command.most:
+            return None
+        pairs = list(zip(row.positional, argv[1:], command.positional))
+        words = argv[command.fewest:]
+        while words:
+            keyword = words.pop(0).upper()
+            name, kind = command.options.get(keyword, (None, None))
+            if name is None or kind is not FLAG and not words:
+                return None
+            pairs.append((row.arguments[name], True if kind is FLAG else words.pop(0), kind))
+        return as_fields(pairs)
+
+
+def as_fields(pairs):
+    fields, faults = {}, 0
+    for argument, raw, kind in pairs:
+        if argument.field in fields:
+            return None
+        if raw is not True:
+            faults += is_faulty(kind, raw)
+            try:
+                raw = raw.decode("utf-8")
+            except UnicodeDecodeError:
+                return None
+            if "\0" in raw:
+                return None
+        fields[argument.field] = raw
+    return fields if faults < 2 else None
+
+
+def is_faulty(kind, raw):
+    try:
+        kind[raw]
+    except (Malformed, Refused):
+        return True
+    return False
+
+
+# ---- answers
+
+
+def form(row, answer, expected):
+    """An answer in the form of the model's replies."""
+    if answer.status >= 300:
+        return refusal(row, answer.code, expected)
+    body = answer.json
+    if row.shape == "pairs":
+        return [text(pair[name]) for pair in body for name, _ in row.fields]
+    values = [text(body[name]) for name, _ in row.fields if name in body]
+    if row.shape == "number":
+        return values[0]
+    if row.shape == "fields":
+        names = [name for name, _ in row.fields if name in body]
+        return [word for pair in zip(names, values) for word in pair]
+    return [1, *values] if row.shape == "lead" else values
+
+
+def refusal(row, code, expected):
+    """HTTP tells neither the figures of a refusal nor a malformed request from a bad argument."""
+    if code == row.nil:
+        return None
+    if code == row.figures and isinstance(expected, list) and expected[0] == -1:
+        return expected
+    if code == "INVALID_ARGUMENT" and expected is MALFORMED:
+        return MALFORMED
+    return [0, code]
+
+
+def text(value):
+    """Texts of the model have a character for each byte."""
+    return value.encode().decode("latin-1") if isinstance(value, str) else value

@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The time a test gives, in milliseconds since the epoch, behind all other arguments. Only tests
+-- are put together with this part: the scripts of the program ask Redis.
+local function now_ms()
+    return tonumber(ARGV[#ARGV])
+end

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prints what the command table says of scripts, keys and arguments, one line of JSON a command,
+ * for tests that call the scripts without the engine. */
+#include "base/error.h"
+#include "command/command.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void put_text(const char *name, const char *text)
+{
+    if (text == NULL) {
+        printf("\"%s\":null,", name);
+    } else {
+        printf("\"%s\":\"%s\",", name, text); /* none of ours has anything to escape */
+    }
+}
+
+static void put_args(const struct command_spec *spec)
+{
+    static const char *const types[] = {
+        [ARG_ID] = "id",       [ARG_COUNT] = "count", [ARG_AMOUNT] = "amount",
+        [ARG_DURATION] = "ms", [ARG_WAIT] = "ms",     [ARG_CHOICE] = "choice",
+        [ARG_TEXT] = "text",   [ARG_BLOB] = "blob",   [ARG_FLAG] = "flag",
+    };
+
+    printf("\"args\":[");
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        printf("%s{", i > 0 ? "," : "");
+        put_text("name", arg->name);
+        put_text("field", arg->field);
+        put_text("keyword", arg->keyword);
+        put_text("choices", arg->choices);
+        put_text("needs", arg->needs);
+        put_text("type", types[arg->type]);
+        printf("\"default\":%" PRId64 "}", arg->default_value);
+    }
+    printf("],");
+}
+
+static void put_keys(const struct command_spec *spec)
+{
+    printf("\"keys\":[");
+    for (size_t i = 0; i < COMMAND_KEYS_MAX && spec->keys[i] != NULL; i++) {
+        printf("%s[\"%s\",\"%s\"]", i > 0 ? "," : "", spec->keys[i]->standalone,
+               spec->keys[i]->cluster);
+    }
+    printf("],");
+}
+
+static void put_fields(const struct command_spec *spec)
+{
+    printf("\"fields\":[");
+    for (size_t i = 0; i < command_shown_fields(spec); i++) {
+        printf("%s[\"%s\",%s]", i > 0 ? "," : "", spec->fields[i].name,
+               spec->fields[i].is_text ? "true" : "false");
+    }
+    printf("],");
+}
+
+int main(void)
+{
+    static const char *const shapes[] = {
+        [REPLY_LEAD] = "lead",     [REPLY_LIST] = "list",   [REPLY_NUMBER] = "number",
+        [REPLY_FIELDS] = "fields", [REPLY_PAIRS] = "pairs",
+    };
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *spec = &command_table[i];
+        putchar('{');
+        put_text("name", spec->name);
+        put_text("script", spec->script);
+        put_text("script_args", spec->script_args);
+        put_text("method", spec->method);
+        put_text("route", spec->route);
+        put_text("nil", spec->nil_code != HF_OK ? hf_error_name(spec->nil_code) : NULL);
+        put_text("figures", spec->figures_code != HF_OK ? hf_error_name(spec->figures_code) : NULL);
+        put_args(spec);
+        put_keys(spec);
+        put_fields(spec);
+        printf("\"shape\":\"%s\"}\n", shapes[spec->shape]);
+    }
+    return 0;
+}

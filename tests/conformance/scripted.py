@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fixed sequence that reaches every command and every refusal there is, in a few hundred steps.
+
+Each line is the milliseconds since the last one, and a command. @pass is the pass that ann got.
+"""
+
+from generate import START_MS
+from model_values import known
+
+TEXT = """
+# Seats
+0 SEATS.OPEN gala floor 10
+0 SEATS.OPEN gala floor -1
+0 SEATS.OPEN gala floor many
+0 SEATS.OPEN gala
+0 SEATS.ZONE gala balcony
+0 SEATS.RESERVE gala balcony b-1 ann 2 4
+0 SEATS.RESERVE gala floor b-1 ann 0 4
+0 SEATS.RESERVE gala floor b-1 ann 2 4 TTL 9ms
+0 SEATS.RESERVE gala floor {b-1} ann 2 4
+0 SEATS.RESERVE gala floor b-1 ann 2 4 PRICE -1
+0 SEATS.RESERVE gala floor b-1 ann 2 4 SHOW late PRICE 30 TTL 60s
+1 SEATS.RESERVE gala floor b-1 ann 2 4 PRICE 30 SHOW late TTL 1m
+0 SEATS.RESERVE gala floor b-1 ann 3 4 PRICE 30 SHOW late TTL 1m
+0 SEATS.RESERVE gala floor b-2 ann 3 4
+0 SEATS.RESERVE gala floor b-2 bob 9 99
+0 SEATS.RESERVE gala floor b-2 bob 8 99 LIFETIME
+0 SEATS.ZONE gala floor
+0 SEATS.USER gala ann
+0 SEATS.GET gala b-1
+0 SEATS.GET gala nothing
+0 SEATS.OPEN gala floor 9
+0 SEATS.OPEN gala floor 12
+0 SEATS.EXTEND gala b-1 2m
+0 SEATS.EXTEND gala nothing 2m
+0 SEATS.CONFIRM gala b-1 USER bob
+0 SEATS.CONFIRM gala nothing
+0 SEATS.CONFIRM gala b-2 USER bob PAYMENT p-1
+0 SEATS.CONFIRM gala b-2 PAYMENT p-1
+0 SEATS.CONFIRM gala b-2 PAYMENT p-2
+0 SEATS.EXTEND gala b-2 2m
+0 SEATS.RELEASE gala b-2
+0 SEATS.GET gala b-2
+0 SEATS.RESERVE gala floor b-3 bob 1 8
+0 SEATS.RELEASE gala b-1 USER bob
+0 SEATS.RELEASE gala b-1 USER ann
+0 SEATS.RELEASE gala b-1
+0 SEATS.RELEASE gala nothing
+0 SEATS.RESERVE gala floor b-4 cy 1 8 TTL 10ms
+9 SEATS.GET gala b-4
+1 SEATS.GET gala b-4
+0 SEATS.USER gala cy
+59999 SEATS.USER gala cy
+1 SEATS.USER gala cy
+# Quota
+0 QUOTA.GET acme
+0 QUOTA.RESERVE acme 1
+0 QUOTA.LIMIT acme 100
+0 QUOTA.LIMIT acme -1
+0 QUOTA.RESERVE acme 40
+0 QUOTA.RESERVE acme 0
+0 QUOTA.RESERVE acme 5 TTL 10s
+0 QUOTA.RESERVE acme 50 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE acme 50 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE acme 49 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE acme 11
+0 QUOTA.GET acme
+0 QUOTA.COMMIT acme h-1
+0 QUOTA.COMMIT acme h-1
+0 QUOTA.CANCEL acme h-1
+0 QUOTA.CANCEL acme nothing
+0 QUOTA.COMMIT acme nothing
+0 QUOTA.REFUND acme 60
+0 QUOTA.REFUND acme 0
+0 QUOTA.RESERVE acme 5 HOLD h-2 TTL 10s
+0 QUOTA.SYNC acme 80
+0 QUOTA.CANCEL acme h-2
+0 QUOTA.CANCEL acme h-2
+0 QUOTA.RESERVE acme 7 HOLD h-3 TTL 10s
+10000 QUOTA.COMMIT acme h-3
+0 QUOTA.SYNC acme 9007199254740992
+# Semaphore
+0 SEM.ACQUIRE db a 1 HEARTBEAT 30s
+0 SEM.ACQUIRE db a 1 HEARTBEAT 30s
+0 SEM.ACQUIRE db a 1 HEARTBEAT 31s
+0 SEM.ACQUIRE db b 1
+0 SEM.ACQUIRE db b 0
+0 SEM.ACQUIRE db b 1 WAIT -1
+0 SEM.ACQUIRE db b 1 WAIT 1000
+0 SEM.QUEUE db c 10s 60s
+0 SEM.QUEUE db c 10s 60s
+0 SEM.STATS db
+0 SEM.PING db a 30s 60s
+0 SEM.PING db c 10s 60s
+0 SEM.PING db nobody 10s 60s
+999 SEM.CARD db
+1 SEM.STATS db
+0 SEM.ACQUIRE db d 1 WAIT 60s
+0 SEM.RELEASE db d
+0 SEM.ACQUIRE db d 1 WAIT 60s
+0 SEM.ACQUIRE db d 1 WAIT 30s
+0 SEM.RELEASE db a
+0 SEM.RELEASE db a
+0 SEM.CONFIRM db c 1 5s 60s
+0 SEM.CONFIRM db a 1 5s 60s
+5000 SEM.CARD db
+0 SEM.WAKE db 2 5s 60s
+0 SEM.QUEUE db e 10s 60s
+0 SEM.WAKE db 2 5s 60s
+0 SEM.RELEASE db d
+0 SEM.RELEASE db e
+0 SEM.STATS db
+# Lock
+0 LOCK.GET seat
+0 LOCK.TRY seat 10s ID mine
+0 LOCK.TRY seat 10s ID mine
+0 LOCK.TRY seat 10s ID yours
+0 LOCK.TRY seat 10s
+0 LOCK.TRY seat forever
+1 LOCK.GET seat
+0 LOCK.EXTEND seat yours 5s
+0 LOCK.EXTEND seat mine 5s
+0 LOCK.UNLOCK seat yours
+4999 LOCK.GET seat
+1 LOCK.GET seat
+0 LOCK.TRY seat 1s
+1000 LOCK.TRY seat 10s ID mine
+0 LOCK.UNLOCK seat mine
+# Stock
+0 STOCK.GET shoes
+0 STOCK.TAKE shoes o-1 ann 1
+0 STOCK.SETTLE shoes o-1
+0 STOCK.GIVE shoes o-1
+0 STOCK.ADJUST shoes 5 recount
+0 STOCK.LOAD shoes 10 POLICY keep
+0 STOCK.LOAD shoes 10 SHARDS 1025
+0 STOCK.LOAD shoes 10 WATERMARK 2 POLICY steal
+0 STOCK.TAKE shoes o-1 ann 4
+0 STOCK.TAKE shoes o-1 ann 4
+0 STOCK.TAKE shoes o-1 bob 4
+0 STOCK.TAKE shoes o-2 bob 7
+0 STOCK.TAKE shoes o-2 bob 6 TTL 10s
+0 STOCK.LOAD shoes 9
+0 STOCK.SETTLE shoes o-1
+0 STOCK.SETTLE shoes o-1
+0 STOCK.GIVE shoes o-1
+0 STOCK.GIVE shoes nothing
+0 STOCK.SETTLE shoes nothing
+0 STOCK.GIVE shoes o-2
+0 STOCK.GIVE shoes o-2
+0 STOCK.ADJUST shoes -7 recount
+0 STOCK.ADJUST shoes -6 recount
+0 STOCK.ADJUST shoes 3 found
+0 STOCK.ADJUST shoes 9007199254740991 found
+0 STOCK.TAKE shoes o-3 bob 2 TTL 10s
+10000 STOCK.GET shoes
+# In shards, where the engine has them
+0 STOCK.LOAD hats 20 SHARDS 5 WATERMARK 4
+0 STOCK.TAKE hats o-1 ann 3
+0 STOCK.TAKE hats o-2 ann 12
+0 STOCK.TAKE hats o-3 ann 6
+0 STOCK.TAKE hats o-3 ann 5
+0 STOCK.TAKE hats o-4 ann 1
+0 STOCK.SETTLE hats o-1
+0 STOCK.GIVE hats o-2
+0 STOCK.ADJUST hats -12 lost
+0 STOCK.GET hats
+# Waiting room
+0 ROOM.POSITION gala ann
+0 ROOM.JOIN gala ann MAX 2 TTL 10s
+0 ROOM.JOIN gala ann
+0 ROOM.JOIN gala bob MAX 2
+0 ROOM.JOIN gala cy MAX 2
+0 ROOM.JOIN gala cy MAX 0
+0 ROOM.JOIN gala cy
+0 ROOM.POSITION gala cy
+0 ROOM.LEAVE gala bob
+0 ROOM.LEAVE gala bob
+0 ROOM.ADMIT gala 0
+0 ROOM.ADMIT gala 1 PASS 10s
+0 ROOM.CHECK gala ann nothing
+0 ROOM.CHECK gala ann nothing-like-it
+0 ROOM.CHECK gala ann @pass
+9999 ROOM.CHECK gala ann @pass
+1 ROOM.CHECK gala ann @pass
+0 ROOM.ADMIT gala 9
+0 ROOM.ADMIT gala 9
+# Idempotency
+0 IDEM.BEGIN key print
+0 IDEM.BEGIN key print
+0 IDEM.BEGIN key other
+0 IDEM.ABORT key
+0 IDEM.ABORT key
+0 IDEM.BEGIN key print
+0 IDEM.COMPLETE key done TTL 10s
+0 IDEM.COMPLETE key done
+0 IDEM.COMPLETE key undone
+9999 IDEM.BEGIN key print
+1 IDEM.BEGIN key print
+# What is no command, and texts that are too long
+0 NOTHING
+0 SEATS.OPEN
+0 SEATS.ZONE gala floor now
+0 SEATS.RESERVE gala floor b-9 ann 1 1 TTL
+0 SEATS.RESERVE gala floor b-9 ann 1 1 TTL 5 TTL 5
+0 SEATS.RESERVE gala floor b-9 ann 1 1 NX
+"""
+LONG = [
+    [b"STOCK.ADJUST", b"shoes", b"1", b"x" * 257],
+    [b"STOCK.ADJUST", b"shoes", b"1", b""],
+    [b"IDEM.COMPLETE", b"key", b"r" * (1 << 20)],
+    [b"IDEM.COMPLETE", b"key", b"r" * ((1 << 20) + 1)],
+    [b"IDEM.BEGIN", b"key", b"print"],
+    [b"SEATS.OPEN", b"g" * 129, b"floor", b"1"],
+]
+
+
+class Scripted:
+    """A generator of these commands, one after the other."""
+
+    def __init__(self, model):
+        self.model = model
+        now, self.commands = START_MS, []
+        for line in TEXT.strip().splitlines():
+            if not line.startswith("#"):
+                step, command = line.split(" ", 1)
+                now += int(step)
+                self.commands.append((now, command.encode().split(b" ")))
+        self.commands += [(now, argv) for argv in LONG]
+        self.count = len(self.commands)
+        self.ann_pass = None
+
+    def next(self):
+        now, argv = self.commands.pop(0)
+        if argv[-1] == b"@pass":
+            self.ann_pass = self.ann_pass or self.model.rooms.room("gala", now).passes["ann"][0]
+            argv[-1] = known(self.ann_pass).encode()
+        return now, argv

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts of lua/ called by EVALSHA alone, the way a program in another language would.
+
+ScriptEngine takes commands as the driver of the model test does, and answers the same way, so that
+the two can be compared. The scripts are put together with the clock of tests/conformance/parts:
+the time of a command goes to its script as the last argument.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+from redis_connection import RedisError
+
+from model import MALFORMED, Model
+from model_arguments import Malformed, Refused
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ADMIT_MAX = 10_000  # users of one ROOM.ADMIT, in calls of at most 100
+ADMIT_CHUNK = 100
+CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+LEASE_S = b"2592000"  # the time of tests makes leaps; who waits here does not die of them
+CHANNEL = b"conformance"
+
+
+def assemble(folder):
+    """Puts the scripts together for tests; name -> text."""
+    parts = ["tests/conformance/parts", "lua/parts"]
+    subprocess.run(
+        [sys.executable, "tools/assemble-lua", *[word for part in parts for word in
+                                                 ("--parts", part)],
+         "--to", folder, "--c", Path(folder) / "scripts.c", *sorted(ROOT.glob("lua/*.lua"))],
+        cwd=ROOT, check=True)
+    return {path.stem: path.read_bytes() for path in Path(folder).glob("*.lua")}
+
+
+def load(connection, texts):
+    """Name -> SHA-1, as Redis gives it."""
+    return {name: connection.call(b"SCRIPT", b"LOAD", text) for name, text in texts.items()}
+
+
+MADE = {
+    "code": lambda values: "".join(secrets.choice(CROCKFORD) for _ in range(10)).encode(),
+    "token": lambda values: os.urandom(16).hex().encode(),
+    "lock_id": lambda values: (values["id"] or str(uuid.uuid4())).encode("latin-1"),
+}
+
+
+class Waiting:
+    """A SEM.ACQUIRE that stands in line."""
+
+    def __init__(self, number, keys, values, end_ms):
+        self.number = number  # of the command
+        self.keys = keys
+        self.id = values["id"].encode("latin-1")
+        self.token = b"%d" % number
+        self.end_ms = end_ms
+
+
+class Line:
+    """The calls of ours that wait for one semaphore."""
+
+    def __init__(self):
+        self.calls = {}  # token -> Waiting, in the order of the commands
+        self.look_at_ms = 0  # when a slot falls free by time
+
+    def one_to_ask(self, now_ms):
+        """A call for which something fell due, or None. The answer to one of them makes the
+        scripts tell the others."""
+        late = next((call for call in self.calls.values() if call.end_ms <= now_ms), None)
+        if late is None and self.look_at_ms <= now_ms:
+            return next(iter(self.calls.values()))
+        return late
+
+
+class ScriptEngine:
+    """On one connection to one server; in place of the model test's Driver."""
+
+    def __init__(self, connection, shas, rows):
+        self.connection = connection
+        self.shas = shas
+        self.rows = rows
+        self.commands = Model().commands  # for their arguments alone
+        self.now = 0
+        self.number = 0
+        self.again = 0  # times a script said that more was due
+        self.lines = {}  # key of a semaphore's slots -> Line
+        self.answers = []
+        connection.subscribe(CHANNEL)
+
+    # ---- as a driver
+
+    def line(self, now_ms, argv):
+        return now_ms, argv
+
+    def send(self, lines):
+        for now_ms, argv in lines:
+            self.answers.append(self.apply(now_ms, argv))
+
+    def receive(self, count):
+        answers, self.answers = self.answers[:count], self.answers[count:]
+        return answers
+
+    def close(self):
+        self.connection.close()
+        return 0
+
+    def apply(self, now_ms, argv):
+        """[reply, wakes] of one command."""
+        self.now = max(self.now, now_ms)  # Redis' clock in a test stands still rather than go back
+        self.number += 1
+        reply = self.reply(argv)
+        return [reply, self.look()]
+
+    # ---- commands
+
+    def reply(self, argv):
+        name = argv[0].upper()
+        if name not in self.rows:
+            return MALFORMED
+        row = self.rows[name]
+        try:
+            positional, options = self.commands[name].parse(argv)
+        except Malformed:
+            return MALFORMED
+        except Refused as refusal:
+            return [0, refusal.code]
+        for option in options:
+            if (row.arguments[option].needs or option) not in options:
+                return [0, "INVALID_ARGUMENT"]
+        values = row.values(positional, options)
+        special = {"SEM.ACQUIRE": self.acquire, "ROOM.ADMIT": self.admit}.get(row.name)
+        if special:
+            return special(row, values)
+        arguments = row.script_arguments(values, MADE)
+        return shaped(row, self.run(row.script, row.keys(values), arguments))
+
+    def run(self, script, keys, arguments):
+        """One call, again as long as more is due than one call gives back."""
+        for key in keys:
+            if key in self.lines:  # whatever it does, it may change what is due next
+                self.lines[key].look_at_ms = 0
+        words = (b"EVALSHA", self.shas[script], b"%d" % len(keys), *keys, *arguments,
+                 b"%d" % self.now)
+        while True:
+            try:
+                return self.connection.call(*words)
+            except RedisError as error:
+                if not str(error).startswith("AGAIN"):
+                    raise
+                self.again += 1
+
+    def admit(self, row, values):
+        admitted = []
+        left = min(values["count"], ADMIT_MAX)
+        while left > 0:
+            call = {**values, "count": left}
+            got = self.run(row.script, row.keys(call), row.script_arguments(call, MADE))
+            admitted += got
+            left -= len(got) // 2
+            if len(got) // 2 < ADMIT_CHUNK:
+                break
+        return shaped(row, admitted)
+
+    # ---- waiting
+
+    def acquire(self, row, values):
+        keys = row.keys(values)
+        call = Waiting(self.number, keys, values, self.now + values["wait"])
+        arguments = row.script_arguments(values, MADE) + [call.token, CHANNEL, LEASE_S]
+        reply = self.run(row.script, keys, arguments)
+        if reply[0] != 2:
+            return shaped(row, reply)
+        self.lines.setdefault(keys[0], Line()).calls[call.token] = call
+        return "WAIT"
+
+    def look(self):
+        """The answers to calls that waited, by command: told by messages, or by asking when
+        something fell due."""
+        wakes = []
+        self.read_messages(wakes)
+        for key, line in list(self.lines.items()):
+            while line.calls and (call := line.one_to_ask(self.now)):
+                self.ask(line, call, wakes)
+                self.read_messages(wakes)
+            if not line.calls:
+                del self.lines[key]
+        return sorted(wakes, key=lambda wake: wake[0])
+
+    def ask(self, line, call, wakes):
+        reply = self.run("await_slot", call.keys, [call.id, call.token, LEASE_S, b"0"])
+        if reply[0] == 2:
+            assert reply[2] > 0, f"{call.token} is to ask again at once"
+            line.look_at_ms = self.now + reply[2]
+        else:
+            del line.calls[call.token]
+            wakes.append([call.number, shaped(self.rows[b"SEM.ACQUIRE"], reply)])
+
+    def read_messages(self, wakes):
+        """<key> <id> <token> 1 <in_use> <fence>, or <key> <id> <token> 0 <why>."""
+        messages, self.connection.messages = self.connection.messages, []
+        for _, payload in messages:
+            key, _, token, granted, rest = payload.split(b" ", 4)
+            call = key in self.lines and self.lines[key].calls.pop(token, None)
+            if call:
+                answer = [1, *map(int, rest.split())] if granted == b"1" else [0, "TIMEOUT"]
+                wakes.append([call.number, answer])
+
+
+# ---- replies
+
+
+def shaped(row, reply):
+    """A script's reply in the form of the model's."""
+    if is_refusal(reply):
+        return [0, reply[1].decode()]
+    if row.shape == "lead":
+        return [reply[0], *values_of(row, reply[1:])]
+    if row.shape == "fields":
+        if isinstance(reply, dict):
+            reply = [word for pair in reply.items() for word in pair]
+        names = [name.decode() for name in reply[::2]]
+        return [word for pair in zip(names, values_of(row, reply[1::2])) for word in pair]
+    if row.shape == "list" and reply is not None:
+        return values_of(row, reply)
+    if row.shape == "pairs":
+        return [text.decode("latin-1") for text in reply]
+    return reply
+
+
+def is_refusal(reply):
+    return (isinstance(reply, list) and len(reply) == 3 and reply[0] == 0
+            and isinstance(reply[1], bytes) and isinstance(reply[2], bytes))
+
+
+def values_of(row, values):
+    """The fields that are shown, numbers as numbers; those at the end may be missing."""
+    return [value.decode("latin-1") if is_text else int(value)
+            for (_, is_text), value in zip(row.fields, values)]
