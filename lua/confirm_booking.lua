@@ -40,7 +40,7 @@ local key = event_keys(KEYS[2])
 local confirmed_key = key('user:confirmed', booking.user_id)
 local confirmed, lifetime = confirmed_seats(redis.call('GET', confirmed_key))
 confirmed = confirmed + booking.quantity
-redis.call('ZREM', KEYS[2], 'h ' .. booking.booking_id)
+redis.call('ZREM', KEYS[2], booking.entry)
 if booking.lifetime then
     lifetime = lifetime + booking.quantity
 else

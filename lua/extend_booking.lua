@@ -30,5 +30,5 @@ if deadline <= tonumber(booking.expires_at) then
     return {1, tonumber(booking.expires_at)}
 end
 redis.call('HSET', KEYS[1], 'expires_at', digits(deadline), 'ttl', booking.ttl)
-redis.call('ZADD', KEYS[2], digits(deadline), 'h ' .. booking.booking_id)
+redis.call('ZADD', KEYS[2], digits(deadline), booking.entry)
 return {1, deadline}

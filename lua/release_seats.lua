@@ -37,7 +37,7 @@ if booking.status == 'released' then
     local figures = redis.call('MGET', zone_key, user_key)
     return {1, 'SUCCESS', tonumber(figures[1] or 0), tonumber(figures[2] or 0)}
 end
-redis.call('ZREM', KEYS[2], 'h ' .. booking.booking_id)
+redis.call('ZREM', KEYS[2], booking.entry)
 local user_count = count_down(user_key, booking.quantity)
 local available = redis.call('INCRBY', zone_key, booking.quantity)
 redis.call('HSET', KEYS[1], 'status', 'released', 'closed_at', digits(now))

@@ -19,10 +19,10 @@
 -- ARGV[10] 1: confirmed seats go on counting against the user's limit
 -- Reply   {1, remaining, user_reserved, status, expires_at in ms or 0 if confirmed}
 -- Errors  INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
---         USER_LIMIT_EXCEEDED
+--         USER_LIMIT_EXCEEDED; INVALID_ID for an id with a space in it
 -- uses: clock common seats booking
 
-local KEYS, ARGV, call = KEYS, ARGV, redis.call -- globals take longer
+local KEYS, ARGV, call, find = KEYS, ARGV, redis.call, string.find -- globals take longer
 local quantity, max_per_user, ttl_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), to_ms(ARGV[9])
 if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
     return {0, 'INVALID_QUANTITY', 'the quantity is out of bounds'}
@@ -64,6 +64,10 @@ if quantity > max_per_user - user_count or quantity > INTEGER_MAX - user_count -
             user_count, quantity, max_per_user)}
 end
 
+if find(ARGV[3], ' ', 1, true) or find(ARGV[4], ' ', 1, true) or find(ARGV[5], ' ', 1, true) then
+    return {0, 'INVALID_ID', 'an id has no spaces'} -- they separate the ids in what falls due
+end
+local entry = 'h ' .. ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. ARGV[1] .. ' ' .. ARGV[4]
 local expires_at = string.format('%d', now + ttl_ms)
 available = call('DECRBY', KEYS[1], ARGV[1])
 user_count = call('INCRBY', KEYS[2], ARGV[1])
@@ -76,5 +80,5 @@ call('HSET', KEYS[3], 'booking_id', ARGV[4], 'user_id', ARGV[3], 'zone_id', ARGV
 if ARGV[10] == '1' then
     call('HSET', KEYS[3], 'lifetime', '1')
 end
-call('ZADD', KEYS[4], expires_at, 'h ' .. ARGV[4])
+call('ZADD', KEYS[4], expires_at, entry)
 return {1, available, user_count, 'reserved', now + ttl_ms}

@@ -6,7 +6,8 @@
 local RETRY_WINDOW_MS = 300000
 local NO_BOOKING = 'no such booking: never made, released or expired'
 
--- The booking's fields, or nil. A released one is nil too as soon as the retry window is over.
+-- The booking's fields, and the entry it has among the deadlines while it is reserved; or nil. A
+-- released one is nil too as soon as the retry window is over.
 local function find_booking(booking_key, now)
     local record = redis.call('HGETALL', booking_key)
     local booking = {}
@@ -20,6 +21,8 @@ local function find_booking(booking_key, now)
         redis.call('DEL', booking_key)
         return nil
     end
+    booking.entry = 'h ' .. booking.zone_id .. ' ' .. booking.user_id .. ' ' .. booking.quantity
+        .. ' ' .. booking.booking_id
     booking.ttl = booking.ttl or digits(booking.expires_at - booking.created_at)
     return booking
 end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The seats of an event. What falls due stands in one sorted set by the time it does: a hold as
--- "h booking", and for the minute that an expired one still counts against its user as
--- "g quantity deadline size user booking", where size is that of the user's id in bytes.
+-- "h zone user quantity booking", and for the minute that an expired one still counts against its
+-- user as "g zone user quantity booking deadline". An entry says all that is needed to give back
+-- what it stands for; no record has to be there for that.
 -- Every function here is made anew for each call of a script, so there are few: RESERVE is to be
 -- fast.
 
@@ -36,39 +37,27 @@ local function reclaim_seats(due_key, at, limit)
     local USER_GRACE_MS = 60000
     local now = tonumber(at)
     local taken = math.min(due, limit)
-    local entries = redis.call('ZRANGE', due_key, 0, taken - 1)
+    local entries = redis.call('ZRANGE', due_key, 0, taken - 1, 'WITHSCORES')
     local key = event_keys(due_key)
     redis.call('ZREMRANGEBYRANK', due_key, 0, taken - 1)
 
     local zones, users, records, first_due = {}, {}, {}, nil
-    local function expire_hold(booking)
-        local record = key('reservation', booking)
-        local zone, user, quantity, expires_at =
-            unpack(redis.call('HMGET', record, 'zone_id', 'user_id', 'quantity', 'expires_at'))
-        if not quantity then
-            return -- somebody removed the record: what it held is not known
+    for i = 1, #entries, 2 do
+        local entry, deadline = entries[i], entries[i + 1]
+        local kind, zone, user, quantity, booking =
+            entry:match('^([hg]) ([^ ]*) ([^ ]*) (%d+) ([^ ]*)')
+        if kind == 'h' then
+            first_due = first_due or tonumber(deadline)
+            zones[zone] = (zones[zone] or 0) + quantity
+            records[#records + 1] = key('reservation', booking)
         end
-        first_due = first_due or tonumber(expires_at)
-        records[#records + 1] = record
-        zones[zone] = (zones[zone] or 0) + quantity
-        local grace_end = expires_at + USER_GRACE_MS
-        if now >= grace_end then
-            users[user] = (users[user] or 0) + quantity
-            return
-        end
-        -- With a clock set back the same booking may expire at the same time twice: both count.
-        local grace = 'g ' .. quantity .. ' ' .. expires_at .. ' ' .. #user .. ' ' .. user .. ' '
-            .. booking
-        while redis.call('ZADD', due_key, 'NX', digits(grace_end), grace) == 0 do
-            grace = grace .. '+'
-        end
-    end
-    for _, entry in ipairs(entries) do
-        if entry:sub(1, 2) == 'h ' then
-            expire_hold(entry:sub(3))
-        else
-            local quantity, size, user = entry:match('^g (%d+) %d+ (%d+) (.*)$')
-            user = user:sub(1, tonumber(size))
+        if kind == 'h' and now < deadline + USER_GRACE_MS then
+            -- With a clock set back the same booking may expire at the same time twice: both count.
+            local grace = 'g' .. entry:sub(2) .. ' ' .. deadline
+            while redis.call('ZADD', due_key, 'NX', deadline + USER_GRACE_MS, grace) == 0 do
+                grace = grace .. '+'
+            end
+        elseif kind then
             users[user] = (users[user] or 0) + quantity
         end
     end

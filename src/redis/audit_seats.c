@@ -3,118 +3,65 @@
  * Seats. For every event (see lua/parts/seats.lua for what is where):
  *
  *  1. capacity = available + reserved + confirmed of a zone, and nothing is negative. Reserved is
- *     what the holds among the deadlines add up to.
+ *     what the bookings add up to that have a deadline.
  *  2. A user's count is what is on hold or in its grace, and what is confirmed for life.
- *  3. Every hold among the deadlines has its booking, reserved, and the other way round.
+ *  3. Every booking that is reserved has a deadline, and every hold among the deadlines its booking.
  *  4. What a zone and a user have confirmed is what the confirmed bookings add up to.
  *
- * 1 and 2 are looked at in pages first; what does not add up is read again in one step. 3 is read
- * again in one step for a booking that looks wrong. For 4 there may be too many bookings for that.
+ * 1 and 2 are read in pages, a few times if they do not add up; what never did is read in one step,
+ * by a script, which is the only long one: it takes about a second for a million holds of an event.
+ * 3 is read in one step for a booking that looks wrong. For 4 there may be any number of bookings.
  * But a confirmed booking stays confirmed: so the sum of all that were seen lies between the totals
  * read before the first and after the last of them, or something is wrong. */
+#include "redis/audit_seats.h"
+
 #include "base/text.h"
-#include "redis/audit_state.h"
 
 #include <string.h>
 
 #define ROUNDS 3      /* how often the bookings are added up before a difference is reported */
-#define PAGE 1000     /* deadlines read at a time */
 #define MEMBERS 200   /* zones or users read at a time */
 #define BOOKINGS 1000 /* records read at a time */
 
-enum { ZONE_CHILDREN, USER_CHILDREN };
+/* ---- one record ------------------------------------------------------------------------------ */
 
-/* Sums of a zone and of a user. */
-enum { HELD, BOOKED, BOOKED_FOR_LIFE, BEFORE, BEFORE_FOR_LIFE };
-
-static const enum named_kind member_kinds[] = {[ZONE_CHILDREN] = ZONES, [USER_CHILDREN] = USERS};
-
-/* ---- one hold -------------------------------------------------------------------------------- */
-
-/* What a record and an entry of the deadlines have in common. */
-struct hold {
-    struct hf_bytes zone, user, quantity_text, booking;
-    int64_t quantity;
-};
-
-static const char *const record_fields[] = {"status",   "zone_id",    "user_id",   "quantity",
-                                            "lifetime", "booking_id", "expires_at"};
-enum { STATUS, ZONE_ID, USER_ID, QUANTITY, LIFETIME, BOOKING_ID, EXPIRES_AT, RECORD_FIELDS };
-
-static void ask_record(struct audit *audit, size_t link, struct hf_bytes key)
+void booking_ask(struct audit *audit, size_t link, struct hf_bytes key)
 {
-    struct hf_bytes words[2 + RECORD_FIELDS] = {hf_text("HMGET"), key};
-
-    for (size_t i = 0; i < RECORD_FIELDS; i++) {
-        words[2 + i] = hf_text(record_fields[i]);
-    }
-    links_ask(&audit->links, link, 2 + RECORD_FIELDS, words);
+    ASK(&audit->links, link, hf_text("HMGET"), key, hf_text("status"), hf_text("zone_id"),
+        hf_text("user_id"), hf_text("quantity"), hf_text("lifetime"), hf_text("booking_id"),
+        hf_text("expires_at"));
 }
 
-static bool is_record(const redisReply *reply)
+bool booking_is(const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements == RECORD_FIELDS;
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == RECORD_FIELDS;
 }
 
-static bool status_is(const redisReply *record, const char *status)
+bool booking_status_is(const redisReply *record, const char *status)
 {
     return answer_is_text(record->element[STATUS]) &&
            text_equal(answer_text(record->element[STATUS]), hf_text(status));
 }
 
-/* What a record says of its seats; false if it does not. */
-static bool read_record(const redisReply *record, struct hold *hold)
+bool booking_read(const redisReply *record, struct hf_bytes booking, struct hold *hold)
 {
     if (!answer_is_text(record->element[ZONE_ID]) || !answer_is_text(record->element[USER_ID]) ||
-        !answer_is_text(record->element[QUANTITY]) ||
-        !answer_is_text(record->element[BOOKING_ID])) {
+        !answer_is_text(record->element[BOOKING_ID]) ||
+        !text_equal(answer_text(record->element[BOOKING_ID]), booking)) {
         return false;
     }
-    *hold = (struct hold){.zone = answer_text(record->element[ZONE_ID]),
-                          .user = answer_text(record->element[USER_ID]),
-                          .quantity_text = answer_text(record->element[QUANTITY]),
-                          .booking = answer_text(record->element[BOOKING_ID])};
-    return text_to_integer(hold->quantity_text, &hold->quantity) && hold->quantity > 0;
+    hold->zone = answer_text(record->element[ZONE_ID]);
+    hold->user = answer_text(record->element[USER_ID]);
+    return answer_integer(record->element[QUANTITY], 0, &hold->quantity) && hold->quantity > 0;
 }
 
-static struct hf_bytes next_word(struct hf_bytes *rest)
-{
-    const char *end = memchr(rest->data, ' ', rest->size);
-    size_t size = end != NULL ? (size_t)(end - rest->data) : rest->size;
-    struct hf_bytes word = {rest->data, size};
-    size_t skip = end != NULL ? size + 1 : size;
-
-    *rest = (struct hf_bytes){rest->data + skip, rest->size - skip};
-    return word;
-}
-
-/* "h zone user quantity booking", or with a g, and more behind it. False if it is neither. */
-static bool read_entry(struct hf_bytes entry, struct hold *hold, bool *is_hold)
-{
-    struct hf_bytes rest = entry, kind = next_word(&rest);
-
-    hold->zone = next_word(&rest);
-    hold->user = next_word(&rest);
-    hold->quantity_text = next_word(&rest);
-    hold->booking = next_word(&rest);
-    *is_hold = text_equal(kind, hf_text("h"));
-    return (*is_hold || text_equal(kind, hf_text("g"))) && hold->zone.size > 0 &&
-           hold->user.size > 0 && text_to_integer(hold->quantity_text, &hold->quantity) &&
-           hold->quantity > 0 && hold->booking.size > 0;
-}
-
-/* The entry of a hold among the deadlines, in `out`. */
-static struct hf_bytes write_entry(struct audit *audit, const struct hold *hold)
+struct hf_bytes booking_entry(struct audit *audit, struct hf_bytes booking)
 {
     struct buffer *out = &audit->keys[audit->next_key++ % KEYS_AT_A_TIME];
-    const struct hf_bytes words[] = {hold->zone, hold->user, hold->quantity_text, hold->booking};
 
     buffer_clear(out);
-    buffer_byte(out, 'h');
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        buffer_byte(out, ' ');
-        buffer_bytes(out, words[i].data, words[i].size);
-    }
+    buffer_text(out, "h ");
+    buffer_bytes(out, booking.data, booking.size);
     if (out->failed) {
         links_fail(&audit->links, HF_BUSY, "not enough memory for the audit");
         return hf_text("");
@@ -122,108 +69,66 @@ static struct hf_bytes write_entry(struct audit *audit, const struct hold *hold)
     return (struct hf_bytes){out->data, out->size};
 }
 
-static bool same_hold(const struct hold *a, const struct hold *b)
-{
-    return a->quantity == b->quantity && text_equal(a->zone, b->zone) &&
-           text_equal(a->user, b->user) && text_equal(a->booking, b->booking);
-}
-
 /* ---- a booking that looks wrong -------------------------------------------------------------- */
 
-/* Reads a booking and an entry of the deadlines in one step; NULL if it cannot be. */
-static redisReply *read_both(struct audit *audit, struct hf_bytes event, struct hf_bytes booking,
-                             struct hf_bytes entry)
+/* A booking that is reserved, or that has a deadline. */
+static void judge_booking(struct audit *audit, struct hf_bytes event, struct hf_bytes booking,
+                          const redisReply *record, const redisReply *score)
+{
+    const redisReply *status = record->element[STATUS], *expires = record->element[EXPIRES_AT];
+    struct hold hold;
+
+    if (!answer_is_text(status)) {
+        audit_finding(audit, "booking", booking, "event", event,
+                      "has a deadline, but no record: what it held would never come back");
+    } else if (!booking_status_is(record, "reserved")) {
+        audit_finding(audit, "booking", booking, "event", event, "is %.*s, but has a deadline",
+                      (int)status->len, status->str);
+    } else if (!booking_read(record, booking, &hold) || !answer_is_text(expires)) {
+        audit_finding(audit, "booking", booking, "event", event, "its record is damaged");
+    } else if (score->type == REDIS_REPLY_NIL) {
+        audit_finding(audit, "booking", booking, "event", event,
+                      "reserved, but without a deadline: its %lld seats in zone %.*s would never "
+                      "come back",
+                      (long long)hold.quantity, (int)hold.zone.size, hold.zone.data);
+    } else if (!text_equal(answer_text(score), answer_text(expires))) {
+        audit_finding(audit, "booking", booking, "event", event,
+                      "expires at %.*s, but its deadline is %.*s", (int)expires->len, expires->str,
+                      (int)score->len, score->str);
+    }
+}
+
+void booking_look(struct audit *audit, struct hf_bytes event, struct hf_bytes booking)
 {
     struct hf_bytes due = KEY1(audit, SEATS_DUE_KEY, event);
-    struct hf_bytes record = audit_key(audit, BOOKING_KEY, event, booking);
     size_t link = links_of(&audit->links, due);
 
     links_begin(&audit->links, link);
-    ask_record(audit, link, record);
-    ASK(&audit->links, link, hf_text("ZSCORE"), due, entry);
+    booking_ask(audit, link, audit_key(audit, BOOKING_KEY, event, booking));
+    ASK(&audit->links, link, hf_text("ZSCORE"), due, booking_entry(audit, booking));
     redisReply *both = links_commit(&audit->links, link);
-    if (both != NULL &&
-        (!is_record(both->element[0]) || both->element[1]->type == REDIS_REPLY_ERROR)) {
-        freeReplyObject(both);
-        both = NULL;
-    }
-    audit->unread = audit->unread || both == NULL;
-    return both;
-}
-
-/* A reserved booking whose deadline was not where it should be. */
-static void look_at_booking(struct audit *audit, struct hf_bytes event, struct hf_bytes booking,
-                            struct hf_bytes entry)
-{
-    struct hold then, now;
-    bool is_hold;
-    int64_t deadline, expires_at;
-
-    redisReply *both = read_both(audit, event, booking, entry);
-    if (both == NULL || !read_entry(entry, &then, &is_hold)) {
-        freeReplyObject(both);
-        return;
-    }
-    const redisReply *record = both->element[0], *score = both->element[1];
-    if (!status_is(record, "reserved") || !read_record(record, &now) || !same_hold(&then, &now)) {
-        freeReplyObject(both); /* it has changed since, and is not what was looked for */
-        return;
-    }
-    if (score->type == REDIS_REPLY_NIL) {
-        audit_finding(audit, "booking", booking, "event", event,
-                      "reserved, but not among the deadlines: its %lld seats in zone %.*s would "
-                      "never come back",
-                      (long long)now.quantity, (int)now.zone.size, now.zone.data);
-    } else if (!answer_integer(score, 0, &deadline) ||
-               !answer_integer(record->element[EXPIRES_AT], 0, &expires_at) ||
-               deadline != expires_at) {
-        audit_finding(audit, "booking", booking, "event", event,
-                      "expires at %.*s, but among the deadlines it stands at %.*s",
-                      (int)record->element[EXPIRES_AT]->len,
-                      answer_is_text(record->element[EXPIRES_AT]) ? record->element[EXPIRES_AT]->str
-                                                                  : "",
-                      (int)score->len, score->str);
+    if (both == NULL || !booking_is(both->element[0]) ||
+        both->element[1]->type == REDIS_REPLY_ERROR) {
+        audit->unread = true;
+    } else if (answer_is_text(both->element[1]) ||
+               booking_status_is(both->element[0], "reserved")) {
+        judge_booking(audit, event, booking, both->element[0], both->element[1]);
     }
     freeReplyObject(both);
 }
 
-/* A hold among the deadlines whose booking was not as it should be. */
-static void look_at_entry(struct audit *audit, struct hf_bytes event, struct hf_bytes entry)
-{
-    struct hold hold, recorded;
-    bool is_hold;
-
-    if (!read_entry(entry, &hold, &is_hold)) {
-        return;
-    }
-    redisReply *both = read_both(audit, event, hold.booking, entry);
-    if (both == NULL || both->element[1]->type == REDIS_REPLY_NIL) {
-        freeReplyObject(both);
-        return;
-    }
-    const redisReply *record = both->element[0];
-    if (!answer_is_text(record->element[STATUS])) {
-        audit_finding(audit, "booking", hold.booking, "event", event,
-                      "holds %lld seats in zone %.*s, but has no record", (long long)hold.quantity,
-                      (int)hold.zone.size, hold.zone.data);
-    } else if (!status_is(record, "reserved")) {
-        audit_finding(audit, "booking", hold.booking, "event", event,
-                      "holds %lld seats in zone %.*s, but is %.*s", (long long)hold.quantity,
-                      (int)hold.zone.size, hold.zone.data, (int)record->element[STATUS]->len,
-                      record->element[STATUS]->str);
-    } else if (!read_record(record, &recorded) || !same_hold(&hold, &recorded)) {
-        audit_finding(audit, "booking", hold.booking, "event", event,
-                      "holds %lld seats in zone %.*s, but its record says otherwise",
-                      (long long)hold.quantity, (int)hold.zone.size, hold.zone.data);
-    }
-    freeReplyObject(both);
-}
-
-/* ---- 3 and 4: all bookings ------------------------------------------------------------------- */
+/* ---- all records ----------------------------------------------------------------------------- */
 
 struct bookings {
     struct text_set seen;
     bool look; /* at those that are reserved, too */
+};
+
+struct page_entry {
+    uint32_t event;
+    struct hf_bytes booking;
+    redisReply *record;
+    bool reserved; /* its deadline is to be looked at */
 };
 
 static void count_confirmed(struct audit *audit, uint32_t event, const struct hold *hold,
@@ -239,58 +144,51 @@ static void count_confirmed(struct audit *audit, uint32_t event, const struct ho
     }
 }
 
-/* One record; `*reserved` if its deadline is to be looked at. */
-static void take_record(struct audit *audit, uint32_t event, struct hf_bytes booking,
-                        const redisReply *record, bool look, struct hold *hold, bool *reserved)
+static void take_record(struct audit *audit, struct page_entry *entry, bool look)
 {
-    struct hf_bytes event_name = named_text(named_at(audit, EVENTS, event));
+    const redisReply *record = entry->record;
+    struct hold hold;
 
-    *reserved = false;
-    if (!answer_is_text(record->element[STATUS]) || status_is(record, "released")) {
-        return;
+    if (!answer_is_text(record->element[STATUS]) || booking_status_is(record, "released")) {
+        return; /* it is gone by now */
     }
-    if (!read_record(record, hold) || !text_equal(hold->booking, booking)) {
-        if (look) {
-            audit_finding(audit, "booking", booking, "event", event_name, "its record is damaged");
-        }
-    } else if (status_is(record, "confirmed")) {
-        count_confirmed(audit, event, hold, answer_is_text(record->element[LIFETIME]));
-    } else {
-        *reserved = look;
+    if (!booking_status_is(record, "confirmed")) {
+        entry->reserved = look;
+    } else if (booking_read(record, entry->booking, &hold)) {
+        count_confirmed(audit, entry->event, &hold, answer_is_text(record->element[LIFETIME]));
+    } else if (look) {
+        audit_finding(audit, "booking", entry->booking, "event",
+                      named_text(named_at(audit, EVENTS, entry->event)), "its record is damaged");
     }
 }
 
-struct page_entry {
-    uint32_t event;
-    struct hf_bytes booking;
-    redisReply *record;
-    struct hold hold;
-    bool reserved;
-};
+static bool expires_at(const redisReply *record, const redisReply *score)
+{
+    const redisReply *expires = record->element[EXPIRES_AT];
 
-/* Asks for the deadlines of those that are reserved, and looks again at what is not as expected. */
+    return answer_is_text(score) && answer_is_text(expires) &&
+           text_equal(answer_text(score), answer_text(expires));
+}
+
+/* Every reserved booking has its deadline. */
 static void check_reserved(struct audit *audit, size_t link, struct page_entry *page, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
             struct hf_bytes event = named_text(named_at(audit, EVENTS, page[i].event));
             ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, SEATS_DUE_KEY, event),
-                write_entry(audit, &page[i].hold));
+                booking_entry(audit, page[i].booking));
         }
     }
     for (size_t i = 0; i < count; i++) {
         redisReply *score = page[i].reserved ? audit_answer(audit, link) : NULL;
-        page[i].reserved =
-            score != NULL &&
-            !(answer_is_text(score) && page[i].record != NULL &&
-              answer_is_text(page[i].record->element[EXPIRES_AT]) &&
-              text_equal(answer_text(score), answer_text(page[i].record->element[EXPIRES_AT])));
+        page[i].reserved = score != NULL && !expires_at(page[i].record, score);
         freeReplyObject(score);
     }
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
-            look_at_booking(audit, named_text(named_at(audit, EVENTS, page[i].event)),
-                            page[i].booking, write_entry(audit, &page[i].hold));
+            booking_look(audit, named_text(named_at(audit, EVENTS, page[i].event)),
+                         page[i].booking);
         }
     }
 }
@@ -299,14 +197,11 @@ static void take_page(struct audit *audit, size_t link, struct page_entry *page,
                       bool look)
 {
     for (size_t i = 0; i < count; i++) {
-        redisReply *record = audit_answer(audit, link);
-        page[i].record = record != NULL && is_record(record) ? record : NULL;
-        if (page[i].record == NULL) {
-            named_at(audit, EVENTS, page[i].event)->suspect = true;
-            freeReplyObject(record);
+        page[i].record = audit_answer(audit, link);
+        if (booking_is(page[i].record)) {
+            take_record(audit, &page[i], look);
         } else {
-            take_record(audit, page[i].event, page[i].booking, record, look, &page[i].hold,
-                        &page[i].reserved);
+            named_at(audit, EVENTS, page[i].event)->suspect = true;
         }
     }
     check_reserved(audit, link, page, count);
@@ -315,38 +210,48 @@ static void take_page(struct audit *audit, size_t link, struct page_entry *page,
     }
 }
 
+/* Asks for a record if its event is to be looked at; true if it did. */
+static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
+                        struct bookings *bookings, struct page_entry *entry)
+{
+    struct hf_bytes parts[KEY_PARTS_MAX];
+    enum audit_key kind;
+    uint32_t known = audit->names[EVENTS].slab.count;
+
+    *entry = (struct page_entry){0};
+    if (!audit_read_key(audit, key, &kind, parts) || kind != BOOKING_KEY ||
+        !text_set_add(&bookings->seen, key)) {
+        return false;
+    }
+    struct named *event = audit_name(audit, EVENTS, parts[0], &entry->event);
+    if (event == NULL) {
+        return false;
+    }
+    event->suspect = event->suspect || audit->names[EVENTS].slab.count > known;
+    if (event->suspect) {
+        entry->booking = parts[1];
+        booking_ask(audit, link, key);
+    }
+    return event->suspect;
+}
+
 static void take_bookings(struct audit *audit, size_t link, const redisReply *keys, void *context)
 {
     struct bookings *bookings = context;
     struct page_entry page[BOOKINGS];
-    struct hf_bytes parts[KEY_PARTS_MAX];
-    enum audit_key kind;
     size_t count = 0;
-    uint32_t event;
 
     for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
-        struct hf_bytes key = answer_text(keys->element[i]);
-        if (audit_read_key(audit, key, &kind, parts) && kind == BOOKING_KEY &&
-            text_set_add(&bookings->seen, key)) {
-            uint32_t known = audit->names[EVENTS].slab.count;
-            struct named *named = audit_name(audit, EVENTS, parts[0], &event);
-            if (named == NULL) {
-                return;
-            }
-            named->suspect = named->suspect || audit->names[EVENTS].slab.count > known;
-            if (named->suspect) {
-                ask_record(audit, link, key);
-                page[count++] = (struct page_entry){.event = event, .booking = parts[1]};
-            }
-        }
-        if (count == BOOKINGS || i + 1 == keys->elements) {
+        count += ask_booking(audit, link, answer_text(keys->element[i]), bookings, &page[count]);
+        if (count == BOOKINGS) {
             take_page(audit, link, page, count, bookings->look);
             count = 0;
         }
     }
+    take_page(audit, link, page, count, bookings->look);
 }
 
-/* ---- 4: what is confirmed -------------------------------------------------------------------- */
+/* ---- what is confirmed -------------------------------------------------------------------- */
 
 /* Reads one total of each zone and each user of an event. */
 static void ask_confirmed(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
@@ -361,16 +266,20 @@ static void ask_confirmed(struct audit *audit, size_t link, struct hf_bytes even
     }
 }
 
-/* "confirmed lifetime" of a user, or one number of a zone. */
-static bool read_confirmed(const redisReply *reply, int64_t confirmed[2])
+bool confirmed_read(const redisReply *reply, int64_t confirmed[2])
 {
     confirmed[0] = confirmed[1] = 0;
     if (reply->type == REDIS_REPLY_NIL) {
         return true;
     }
-    struct hf_bytes rest = answer_text(reply), first = next_word(&rest);
-    return answer_is_text(reply) && text_to_integer(first, &confirmed[0]) &&
-           (rest.size == 0 || text_to_integer(rest, &confirmed[1]));
+    if (!answer_is_text(reply)) {
+        return false;
+    }
+    const char *gap = memchr(reply->str, ' ', reply->len);
+    size_t size = gap != NULL ? (size_t)(gap - reply->str) : reply->len;
+    return text_to_integer((struct hf_bytes){reply->str, size}, &confirmed[0]) &&
+           (gap == NULL ||
+            text_to_integer((struct hf_bytes){gap + 1, reply->len - size - 1}, &confirmed[1]));
 }
 
 typedef void take_confirmed(struct audit *audit, struct named *event, unsigned which,
@@ -379,7 +288,7 @@ typedef void take_confirmed(struct audit *audit, struct named *event, unsigned w
 static void each_confirmed(struct audit *audit, struct named *event, unsigned which, bool report,
                            take_confirmed *take)
 {
-    enum named_kind kind = member_kinds[which];
+    enum named_kind kind = event_children[which];
     struct hf_bytes name = named_text(event);
     size_t link = links_of(&audit->links, KEY1(audit, SEATS_DUE_KEY, name));
     uint32_t next = event->children[which];
@@ -393,7 +302,7 @@ static void each_confirmed(struct audit *audit, struct named *event, unsigned wh
         for (; count > 0; count--, first = named_at(audit, kind, first)->next) {
             redisReply *reply = audit_answer(audit, link);
             int64_t confirmed[2];
-            if (reply != NULL && read_confirmed(reply, confirmed)) {
+            if (reply != NULL && confirmed_read(reply, confirmed)) {
                 take(audit, event, which, named_at(audit, kind, first), confirmed, report);
             } else {
                 event->suspect = true;
@@ -476,7 +385,7 @@ static bool add_up_bookings(struct audit *audit, bool first, bool last)
     return again;
 }
 
-static void check_bookings(struct audit *audit)
+void audit_bookings(struct audit *audit)
 {
     EACH_NAMED(audit, EVENTS, i)
     {
@@ -491,78 +400,111 @@ static void check_bookings(struct audit *audit)
     }
 }
 
-/* ---- 1, 2 and 3: the deadlines --------------------------------------------------------------- */
+#define PASSES 3  /* how often pages are read before the script is called */
+#define PAGE 1000 /* deadlines read at a time */
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+/* Whose hold it is: "h booking". */
+static bool is_hold(struct hf_bytes entry, struct hf_bytes *booking)
+{
+    *booking = (struct hf_bytes){entry.data + 2, entry.size - 2};
+    return entry.size > 2 && memcmp(entry.data, "h ", 2) == 0;
+}
+
+static bool next_number(struct hf_bytes *rest, int64_t *number)
+{
+    const char *gap = rest->size > 0 ? memchr(rest->data, ' ', rest->size) : NULL;
+
+    if (gap == NULL) {
+        return false;
+    }
+    struct hf_bytes word = {rest->data, (size_t)(gap - rest->data)};
+    *rest = (struct hf_bytes){gap + 1, rest->size - word.size - 1};
+    return text_to_integer(word, number) && *number >= 0;
+}
+
+/* What an expired hold still counts for: "g quantity deadline size user booking". */
+static bool is_grace(struct hf_bytes entry, struct hold *hold)
+{
+    struct hf_bytes rest = {entry.data + 2, entry.size - 2};
+    int64_t deadline, size;
+
+    if (entry.size <= 2 || memcmp(entry.data, "g ", 2) != 0 ||
+        !next_number(&rest, &hold->quantity) || !next_number(&rest, &deadline) ||
+        !next_number(&rest, &size) || size == 0 || (uint64_t)size >= rest.size) {
+        return false;
+    }
+    hold->zone = (struct hf_bytes){NULL, 0};
+    hold->user = (struct hf_bytes){rest.data, (size_t)size};
+    return true;
+}
 
 static void forget_held(struct audit *audit, const struct named *event)
 {
-    for (unsigned which = 0; which < 2; which++) {
-        EACH_CHILD(audit, event, which, member_kinds[which], i)
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
         {
-            named_at(audit, member_kinds[which], i)->sums[HELD] = 0;
+            named_at(audit, event_children[which], i)->sums[HELD] = 0;
         }
     }
 }
 
-/* Adds up entries and their scores. */
-static void add_up_entries(struct audit *audit, uint32_t event, const redisReply *entries)
+/* With no zone: only its user still counts it. */
+static void add_hold(struct audit *audit, uint32_t event, const struct hold *hold)
 {
-    struct hold hold;
-    bool is_hold;
+    struct named *user = audit_child(audit, EVENTS, event, USER_CHILDREN, USERS, hold->user);
+    struct named *zone = hold->zone.size > 0
+                             ? audit_child(audit, EVENTS, event, ZONE_CHILDREN, ZONES, hold->zone)
+                             : NULL;
 
-    for (size_t i = 0; i + 1 < entries->elements; i += 2) {
-        if (!read_entry(answer_text(entries->element[i]), &hold, &is_hold)) {
-            continue;
-        }
-        struct named *zone = audit_child(audit, EVENTS, event, ZONE_CHILDREN, ZONES, hold.zone);
-        struct named *user = audit_child(audit, EVENTS, event, USER_CHILDREN, USERS, hold.user);
-        if (zone == NULL || user == NULL) {
-            return;
-        }
-        zone->sums[HELD] += is_hold ? hold.quantity : 0;
-        user->sums[HELD] += hold.quantity;
+    if (user != NULL) {
+        user->sums[HELD] += hold->quantity;
+    }
+    if (zone != NULL) {
+        zone->sums[HELD] += hold->quantity;
     }
 }
 
-/* Does a booking's record say what its entry does? */
-static bool agrees(const redisReply *record, const struct hold *hold)
+/* A page of entries: asks for the bookings, adds up, and looks at those that are not as they should
+ * be. */
+static void take_entries(struct audit *audit, uint32_t event, size_t link,
+                         const redisReply *entries, bool look)
 {
-    struct hold recorded;
-
-    return record != NULL && is_record(record) && status_is(record, "reserved") &&
-           read_record(record, &recorded) && same_hold(hold, &recorded);
-}
-
-/* 3: every hold has its booking. */
-static void check_entries(struct audit *audit, size_t link, struct hf_bytes event,
-                          const redisReply *entries)
-{
-    bool wrong[PAGE] = {false}, is_hold;
+    struct hf_bytes name = named_text(named_at(audit, EVENTS, event)), booking;
+    bool wrong[PAGE] = {false};
     struct hold hold;
 
-    for (size_t i = 0; i + 1 < entries->elements; i += 2) {
+    for (size_t i = 0; i < entries->elements; i++) {
+        if (is_hold(answer_text(entries->element[i]), &booking)) {
+            booking_ask(audit, link, audit_key(audit, BOOKING_KEY, name, booking));
+        }
+    }
+    for (size_t i = 0; i < entries->elements; i++) {
         struct hf_bytes entry = answer_text(entries->element[i]);
-        if (!read_entry(entry, &hold, &is_hold)) {
-            audit_finding(audit, "event", event, NULL, event, "a deadline that says nothing: %.*s",
-                          entry.size < 300 ? (int)entry.size : 300, entry.data);
-        } else if (is_hold) {
-            ask_record(audit, link, audit_key(audit, BOOKING_KEY, event, hold.booking));
-        }
-    }
-    for (size_t i = 0; i + 1 < entries->elements; i += 2) {
-        if (read_entry(answer_text(entries->element[i]), &hold, &is_hold) && is_hold) {
+        if (is_hold(entry, &booking)) {
             redisReply *record = audit_answer(audit, link);
-            wrong[i / 2] = !agrees(record, &hold);
+            wrong[i] = !booking_is(record) || !booking_status_is(record, "reserved") ||
+                       !booking_read(record, booking, &hold);
+            if (!wrong[i]) {
+                add_hold(audit, event, &hold);
+            }
             freeReplyObject(record);
+        } else if (is_grace(entry, &hold)) {
+            add_hold(audit, event, &hold);
+        } else if (look) {
+            audit_finding(audit, "event", name, NULL, name, "a deadline of nothing: %.*s",
+                          entry.size < 300 ? (int)entry.size : 300, entry.data);
         }
     }
-    for (size_t i = 0; i + 1 < entries->elements; i += 2) {
-        if (wrong[i / 2]) {
-            look_at_entry(audit, event, answer_text(entries->element[i]));
+    for (size_t i = 0; i < entries->elements && look; i++) {
+        if (wrong[i] && is_hold(answer_text(entries->element[i]), &booking)) {
+            booking_look(audit, name, booking);
         }
     }
 }
 
-static void read_deadlines(struct audit *audit, uint32_t event, size_t link)
+static void read_deadlines(struct audit *audit, uint32_t event, size_t link, bool look)
 {
     struct hf_bytes name = named_text(named_at(audit, EVENTS, event));
 
@@ -570,33 +512,43 @@ static void read_deadlines(struct audit *audit, uint32_t event, size_t link)
         char from[21], to[21];
         struct hf_bytes first = {from, decimal_write(from, start)};
         struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), first, last,
-            hf_text("WITHSCORES"));
+        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), first, last);
         redisReply *entries = audit_answer(audit, link);
         size_t count = entries != NULL ? entries->elements : 0;
         if (count > 0) {
-            add_up_entries(audit, event, entries);
-            check_entries(audit, link, name, entries);
+            take_entries(audit, event, link, entries, look);
         }
         freeReplyObject(entries);
-        if (count < 2 * PAGE) {
+        if (count < PAGE) {
             return;
         }
     }
 }
 
-/* What there is to know of a zone or a user: two questions. */
+/* ---- zones and users ------------------------------------------------------------------------- */
+
+/* The keys of a zone or a user: two, each for one answer. */
+static void member_keys(struct audit *audit, struct hf_bytes event, unsigned which,
+                        struct hf_bytes member, struct hf_bytes keys[2])
+{
+    bool zone = which == ZONE_CHILDREN;
+
+    keys[0] = audit_key(audit, zone ? ZONE_KEY : USER_KEY, event, member);
+    keys[1] = audit_key(audit, zone ? ZONE_TOTALS_KEY : USER_CONFIRMED_KEY, event, member);
+}
+
 static void ask_member(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
                        struct hf_bytes member)
 {
+    struct hf_bytes keys[2];
+
+    member_keys(audit, event, which, member, keys);
+    ASK(&audit->links, link, hf_text("GET"), keys[0]);
     if (which == ZONE_CHILDREN) {
-        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, ZONE_KEY, event, member));
-        ASK(&audit->links, link, hf_text("HMGET"), audit_key(audit, ZONE_TOTALS_KEY, event, member),
-            hf_text("capacity"), hf_text("confirmed"));
+        ASK(&audit->links, link, hf_text("HMGET"), keys[1], hf_text("capacity"),
+            hf_text("confirmed"));
     } else {
-        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, USER_KEY, event, member));
-        ASK(&audit->links, link, hf_text("GET"),
-            audit_key(audit, USER_CONFIRMED_KEY, event, member));
+        ASK(&audit->links, link, hf_text("GET"), keys[1]);
     }
 }
 
@@ -638,7 +590,7 @@ static bool judge_user(struct audit *audit, const struct named *event, const str
 {
     int64_t count, confirmed[2];
 
-    if (!answer_integer(count_reply, 0, &count) || !read_confirmed(confirmed_reply, confirmed)) {
+    if (!answer_integer(count_reply, 0, &count) || !confirmed_read(confirmed_reply, confirmed)) {
         audit->unread = audit->unread || report;
         return false;
     }
@@ -660,76 +612,180 @@ static bool judge(struct audit *audit, const struct named *event, unsigned which
                                   : judge_user(audit, event, member, first, second, report);
 }
 
-/* In pages: marks what does not add up. */
+/* In pages: which of them do not add up? Those that did before are not asked again. */
 static void mark_members(struct audit *audit, struct named *event, size_t link, unsigned which)
 {
-    enum named_kind kind = member_kinds[which];
-    struct hf_bytes name = named_text(event);
+    enum named_kind kind = event_children[which];
     uint32_t next = event->children[which];
 
     while (next != NONE && audit_goes_on(audit)) {
-        uint32_t first = next;
+        struct named *page[MEMBERS];
         size_t count = 0;
-        for (; next != NONE && count < MEMBERS; count++, next = named_at(audit, kind, next)->next) {
-            ask_member(audit, link, name, which, named_text(named_at(audit, kind, next)));
+        for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
+            struct named *member = named_at(audit, kind, next);
+            if (member->suspect) {
+                page[count++] = member;
+                ask_member(audit, link, named_text(event), which, named_text(member));
+            }
         }
-        for (; count > 0; count--, first = named_at(audit, kind, first)->next) {
-            struct named *member = named_at(audit, kind, first);
+        for (size_t i = 0; i < count; i++) {
             redisReply *one = audit_answer(audit, link), *two = audit_answer(audit, link);
-            member->suspect =
-                one == NULL || two == NULL || !judge(audit, event, which, member, one, two, false);
+            page[i]->suspect =
+                one == NULL || two == NULL || !judge(audit, event, which, page[i], one, two, false);
             freeReplyObject(one);
             freeReplyObject(two);
         }
     }
 }
 
-/* Reads some that did not add up, and all deadlines, in one step; what does not add up now is
- * reported. Returns where to go on. */
-static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t link,
-                               unsigned which, uint32_t next)
+static bool has_suspects(const struct audit *audit, const struct named *event)
 {
-    enum named_kind kind = member_kinds[which];
-    struct named *event = named_at(audit, EVENTS, event_index);
-    struct hf_bytes name = named_text(event);
-    struct named *suspects[MEMBERS];
-    size_t count = 0;
-
-    links_begin(&audit->links, link);
-    ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), hf_text("0"),
-        hf_text("-1"), hf_text("WITHSCORES"));
-    for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
-        struct named *member = named_at(audit, kind, next);
-        if (member->suspect) {
-            suspects[count++] = member;
-            ask_member(audit, link, name, which, named_text(member));
-        }
-    }
-    redisReply *replies = links_commit(&audit->links, link);
-    if (replies == NULL || replies->element[0]->type != REDIS_REPLY_ARRAY) {
-        audit->unread = true;
-        freeReplyObject(replies);
-        return NONE;
-    }
-    forget_held(audit, event);
-    add_up_entries(audit, event_index, replies->element[0]);
-    for (size_t i = 0; i < count; i++) {
-        judge(audit, event, which, suspects[i], replies->element[1 + 2 * i],
-              replies->element[2 + 2 * i], true);
-    }
-    freeReplyObject(replies);
-    return next;
-}
-
-static bool has_suspects(const struct audit *audit, const struct named *event, unsigned which)
-{
-    EACH_CHILD(audit, event, which, member_kinds[which], i)
-    {
-        if (named_at(audit, member_kinds[which], i)->suspect) {
-            return true;
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            if (named_at(audit, event_children[which], i)->suspect) {
+                return true;
+            }
         }
     }
     return false;
+}
+
+static void suspect_all(struct audit *audit, const struct named *event)
+{
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            named_at(audit, event_children[which], i)->suspect = true;
+        }
+    }
+}
+
+/* ---- in one step ----------------------------------------------------------------------------- */
+
+/* KEYS: the deadlines, then two of each zone or user. ARGV: how the key of a booking begins; 1 if
+ * they are zones. Reply: zone, user, quantity of each hold; the entries of the others; two answers
+ * for each zone or user. */
+static const char script[] =
+    "local holds, others = {}, {}\n"
+    "for _, entry in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do\n"
+    "    if entry:sub(1, 2) == 'h ' then\n"
+    "        local record = redis.call('HMGET', ARGV[1] .. entry:sub(3),\n"
+    "            'status', 'zone_id', 'user_id', 'quantity')\n"
+    "        if record[1] == 'reserved' and record[2] and record[3] and record[4] then\n"
+    "            for i = 2, 4 do\n"
+    "                holds[#holds + 1] = record[i]\n"
+    "            end\n"
+    "        end\n"
+    "    else\n"
+    "        others[#others + 1] = entry\n"
+    "    end\n"
+    "end\n"
+    "local reply = {holds, others}\n"
+    "for i = 2, #KEYS, 2 do\n"
+    "    reply[i + 1] = redis.call('GET', KEYS[i])\n"
+    "    reply[i + 2] = ARGV[2] == '1' and redis.call('HMGET', KEYS[i + 1], 'capacity', "
+    "'confirmed')\n"
+    "        or ARGV[2] ~= '1' and redis.call('GET', KEYS[i + 1])\n"
+    "end\n"
+    "return reply\n";
+
+#define SCRIPT_KEYS_MAX (1 + 2 * MEMBERS)
+
+/* Calls it. The keys of all members stand in one buffer, one behind the other. */
+static redisReply *call_script(struct audit *audit, size_t link, struct hf_bytes event,
+                               unsigned which, struct named *const *members, size_t count)
+{
+    struct hf_bytes words[3 + SCRIPT_KEYS_MAX + 2], keys[2];
+    size_t starts[2 * MEMBERS], sizes[2 * MEMBERS], at = 0;
+    char number[21];
+    struct buffer text;
+
+    buffer_init(&text, &audit->memory);
+    for (size_t i = 0; i < count; i++) {
+        member_keys(audit, event, which, named_text(members[i]), keys);
+        for (size_t j = 0; j < 2; j++) {
+            starts[2 * i + j] = text.size;
+            sizes[2 * i + j] = keys[j].size;
+            buffer_bytes(&text, keys[j].data, keys[j].size);
+        }
+    }
+    if (text.failed) {
+        links_fail(&audit->links, HF_BUSY, "not enough memory for the audit");
+    }
+    words[at++] = hf_text("EVAL");
+    words[at++] = hf_text(script);
+    words[at++] = (struct hf_bytes){number, decimal_write(number, 1 + 2 * (int64_t)count)};
+    words[at++] = KEY1(audit, SEATS_DUE_KEY, event);
+    for (size_t i = 0; i < 2 * count; i++) {
+        words[at++] = (struct hf_bytes){text.data + starts[i], sizes[i]};
+    }
+    words[at++] = audit_key(audit, BOOKING_KEY, event, hf_text(""));
+    words[at++] = hf_text(which == ZONE_CHILDREN ? "1" : "0");
+    links_ask(&audit->links, link, at, words);
+    redisReply *reply = audit_answer(audit, link);
+    buffer_free(&text);
+    return reply;
+}
+
+static bool is_script_reply(const redisReply *reply, size_t members)
+{
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
+           reply->elements == 2 + 2 * members && reply->element[0]->type == REDIS_REPLY_ARRAY &&
+           reply->element[1]->type == REDIS_REPLY_ARRAY;
+}
+
+static void add_up_holds(struct audit *audit, uint32_t event, const redisReply *holds,
+                         const redisReply *others)
+{
+    struct hold hold;
+
+    for (size_t i = 0; i + 2 < holds->elements; i += 3) {
+        hold.zone = answer_text(holds->element[i]);
+        hold.user = answer_text(holds->element[i + 1]);
+        if (answer_integer(holds->element[i + 2], 0, &hold.quantity)) {
+            add_hold(audit, event, &hold);
+        }
+    }
+    for (size_t i = 0; i < others->elements; i++) {
+        if (is_grace(answer_text(others->element[i]), &hold)) {
+            add_hold(audit, event, &hold);
+        }
+    }
+}
+
+/* Reads some that never added up with all that is on hold; what does not add up now is reported.
+ * Returns where to go on. */
+static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t link,
+                               unsigned which, uint32_t next)
+{
+    enum named_kind kind = event_children[which];
+    struct named *event = named_at(audit, EVENTS, event_index);
+    struct named *suspects[MEMBERS];
+    size_t count = 0;
+
+    for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
+        if (named_at(audit, kind, next)->suspect) {
+            suspects[count++] = named_at(audit, kind, next);
+        }
+    }
+    if (count == 0) {
+        return NONE;
+    }
+    redisReply *reply = call_script(audit, link, named_text(event), which, suspects, count);
+    if (!is_script_reply(reply, count)) {
+        audit->unread = true;
+        freeReplyObject(reply);
+        return NONE;
+    }
+    forget_held(audit, event);
+    add_up_holds(audit, event_index, reply->element[0], reply->element[1]);
+    for (size_t i = 0; i < count; i++) {
+        judge(audit, event, which, suspects[i], reply->element[2 + 2 * i],
+              reply->element[3 + 2 * i], true);
+    }
+    freeReplyObject(reply);
+    return next;
 }
 
 static void check_event(struct audit *audit, uint32_t index)
@@ -737,13 +793,21 @@ static void check_event(struct audit *audit, uint32_t index)
     struct named *event = named_at(audit, EVENTS, index);
     size_t link = links_of(&audit->links, KEY1(audit, SEATS_DUE_KEY, named_text(event)));
 
-    forget_held(audit, event);
-    read_deadlines(audit, index, link);
-    for (unsigned which = 0; which < 2; which++) {
-        mark_members(audit, event, link, which);
+    for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
+        forget_held(audit, event);
+        read_deadlines(audit, index, link, pass == 0);
+        if (pass == 0) {
+            suspect_all(audit, event); /* some may have come to light just now */
+        }
+        for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+            mark_members(audit, event, link, which);
+        }
+        if (!has_suspects(audit, event)) {
+            return;
+        }
     }
-    for (unsigned which = 0; which < 2; which++) {
-        uint32_t next = has_suspects(audit, event, which) ? event->children[which] : NONE;
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        uint32_t next = event->children[which];
         while (next != NONE && audit_goes_on(audit)) {
             next = judge_suspects(audit, index, link, which, next);
         }
@@ -752,6 +816,6 @@ static void check_event(struct audit *audit, uint32_t index)
 
 void audit_seats(struct audit *audit)
 {
-    check_bookings(audit);
+    audit_bookings(audit);
     audit_each(audit, EVENTS, "event", check_event);
 }

@@ -99,12 +99,13 @@ static bool read_hosts(const struct parser *parser, struct hf_bytes text)
 {
     struct redis_url *url = parser->url;
 
-    while (text.size > 0 || url->host_count == 0) {
+    for (bool more = true; more; url->host_count++) {
         struct redis_host *host = &url->hosts[url->host_count];
         if (url->host_count == REDIS_HOSTS_MAX) {
             return wrong(parser, "there are more than 16 hosts");
         }
         host->port = parser->scheme->port;
+        more = text.size > 0 && memchr(text.data, ',', text.size) != NULL;
         if (!address_split(cut(&text, ','), host->name, &host->port)) {
             return wrong(parser, "a host or its port cannot be read");
         }
@@ -113,7 +114,6 @@ static bool read_hosts(const struct parser *parser, struct hf_bytes text)
                 return wrong(parser, "a host stands there twice");
             }
         }
-        url->host_count++;
     }
     if (url->kind == REDIS_STANDALONE && url->host_count > 1) {
         return wrong(parser, "there is more than one host; several servers are redis+sentinel://, "

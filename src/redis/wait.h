@@ -20,9 +20,6 @@ void waits_stop(struct waits *waits);
 /* After the client is closed. */
 void waits_free(struct waits *waits);
 
-/* How long a waiter that does not look stays in line; longer for tests, whose time runs ahead. */
-void waits_set_lease(struct waits *waits, int64_t lease_ms);
-
 size_t waits_count(const struct waits *waits);
 /* Everybody looks now; and is somebody still at it? For tests. */
 void waits_look(struct waits *waits);

@@ -244,7 +244,7 @@ def run_script(client, name, keys, *args):
 
 
 def test_a_server_dies_in_the_middle_of_a_merge(cluster, servers, product):
-    """Again and again, until it has left transfers behind; the other server then has to end them."""
+    """Until it has left transfers behind; the other server then has to end them."""
     victim, heir = servers
     for attempt in range(ATTEMPTS):
         left = sell_through_a_crash(cluster, victim, heir, f"{product}{attempt}")

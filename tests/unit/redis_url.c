@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * URLs of Redis. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "redis/url.h"
+
+static struct redis_url parse(const char *text)
+{
+    struct redis_url url;
+    struct problem problem = {.message = ""};
+
+    if (redis_url_parse(text, &url, &problem) != HF_OK) {
+        fail_msg("%s: %s", text, problem.message);
+    }
+    return url;
+}
+
+static void a_host_alone_has_defaults(void **state)
+{
+    struct redis_url url = parse("redis://db.example");
+
+    (void)state;
+    assert_int_equal(url.kind, REDIS_STANDALONE);
+    assert_int_equal(url.host_count, 1);
+    assert_string_equal(url.hosts[0].name, "db.example");
+    assert_int_equal(url.hosts[0].port, 6379);
+    assert_int_equal(url.database, 0);
+    assert_string_equal(url.password, "");
+    assert_int_equal(url.timeout_ms, 5000);
+    assert_int_equal(url.connect_timeout_ms, 5000);
+    assert_int_equal(url.queue, 10000);
+    assert_string_equal(url.name_space, "");
+    assert_true(url.worker);
+}
+
+static void user_password_and_database_are_read(void **state)
+{
+    struct redis_url url = parse("redis://ann:p%40ss/w?rd@[::1]:7000/12");
+
+    (void)state;
+    assert_string_equal(url.username, "ann");
+    assert_string_equal(url.password, "p@ss/w?rd");
+    assert_string_equal(url.hosts[0].name, "::1");
+    assert_int_equal(url.hosts[0].port, 7000);
+    assert_int_equal(url.database, 12);
+    url = parse("redis://:only@h/");
+    assert_string_equal(url.username, "");
+    assert_string_equal(url.password, "only");
+}
+
+static void sentinels_name_a_master(void **state)
+{
+    struct redis_url url = parse("redis+sentinel://a,b:1,[::2]/mymaster/3?timeout=250");
+
+    (void)state;
+    assert_int_equal(url.kind, REDIS_SENTINEL);
+    assert_int_equal(url.host_count, 3);
+    assert_int_equal(url.hosts[0].port, 26379);
+    assert_int_equal(url.hosts[1].port, 1);
+    assert_string_equal(url.hosts[2].name, "::2");
+    assert_string_equal(url.master, "mymaster");
+    assert_int_equal(url.database, 3);
+    assert_int_equal(url.timeout_ms, 250);
+}
+
+static void clusters_and_redlock_have_hosts(void **state)
+{
+    struct redis_url url = parse("redis+cluster://:p@a:7000,a:7001,c");
+
+    (void)state;
+    assert_int_equal(url.kind, REDIS_CLUSTER);
+    assert_int_equal(url.host_count, 3);
+    assert_int_equal(url.hosts[2].port, 6379);
+    url = parse("redlock://a,b,c/1");
+    assert_int_equal(url.kind, REDIS_REDLOCK);
+    assert_int_equal(url.database, 1);
+}
+
+static void options_are_read(void **state)
+{
+    struct redis_url url =
+        parse("redis://h?timeout=10&connect_timeout=2s&queue=7&namespace=shop&worker=no");
+
+    (void)state;
+    assert_int_equal(url.timeout_ms, 10);
+    assert_int_equal(url.connect_timeout_ms, 2000);
+    assert_int_equal(url.queue, 7);
+    assert_string_equal(url.name_space, "shop:");
+    assert_false(url.worker);
+    url = parse("redis://h?namespace=shop:");
+    assert_string_equal(url.name_space, "shop:");
+}
+
+static void what_is_wrong_is_named_and_the_password_is_not(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"rediss://:hush@h", "TLS"},
+        {"redis+tls://:hush@h", "TLS"},
+        {"memcached://h", "redis+cluster://"},
+        {"redis://", "host"},
+        {"redis://:hush@", "host"},
+        {"redis://:hush@h:0", "port"},
+        {"redis://:hush@h:99999", "port"},
+        {"redis://:hush@a,b", "more than one host"},
+        {"redis+cluster://:hush@a,", "host"},
+        {"redis+cluster://:hush@a,,b", "host"},
+        {"redis+cluster://:hush@a,b,a", "twice"},
+        {"redis+cluster://:hush@a/1", "database 0"},
+        {"redis+cluster://:hush@1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "16 hosts"},
+        {"redis+sentinel://:hush@a", "name of the master"},
+        {"redis+sentinel://:hush@a/m/x", "database"},
+        {"redis://:hush@h/-1", "database"},
+        {"redis://:hush@h/1/2", "database"},
+        {"redis://hush@h", "colon"},
+        {"redis://:@h", "password is empty"},
+        {"redis://u:hush%zz@h", "password cannot"},
+        {"redis://u%0:hush@h", "user"},
+        {"redis://:hush@h?timeout=9", "timeout is not"},
+        {"redis://:hush@h?connect_timeout=2h", "connect_timeout is not"},
+        {"redis://:hush@h?queue=0", "queue is not"},
+        {"redis://:hush@h?namespace=a{b", "namespace is not"},
+        {"redis://:hush@h?worker=maybe", "worker is not"},
+        {"redis://:hush@h?speed=9", "option"},
+        {"redis://:hush@h?timeout", "timeout is not"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct redis_url url;
+        struct problem problem = {.message = ""};
+        assert_int_equal(redis_url_parse(cases[i].text, &url, &problem), HF_INVALID_ARGUMENT);
+        if (strstr(problem.message, cases[i].says) == NULL ||
+            strstr(problem.message, "hush") != NULL) {
+            fail_msg("%s: %s", cases[i].text, problem.message);
+        }
+    }
+}
+
+static void it_is_shown_without_secrets(void **state)
+{
+    char shown[256];
+    struct redis_url url = parse("redis://ann:hush@[::1]:7000/12?namespace=x");
+
+    (void)state;
+    redis_url_show(&url, shown, sizeof shown);
+    assert_string_equal(shown, "redis://[::1]:7000/12");
+    url = parse("redis+sentinel://:hush@a,b/m");
+    redis_url_show(&url, shown, sizeof shown);
+    assert_string_equal(shown, "redis+sentinel://a:26379,b:26379/m/0");
+    url = parse("redis+cluster://:hush@a,b");
+    redis_url_show(&url, shown, sizeof shown);
+    assert_string_equal(shown, "redis+cluster://a:6379,b:6379");
+    redis_url_show(&url, shown, 20);
+    assert_string_equal(shown, "redis+cluster://a:6");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_alone_has_defaults),
+        cmocka_unit_test(user_password_and_database_are_read),
+        cmocka_unit_test(sentinels_name_a_master),
+        cmocka_unit_test(clusters_and_redlock_have_hosts),
+        cmocka_unit_test(options_are_read),
+        cmocka_unit_test(what_is_wrong_is_named_and_the_password_is_not),
+        cmocka_unit_test(it_is_shown_without_secrets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
