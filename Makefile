@@ -34,7 +34,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-server build clean docs format fuzz fuzzers help install lint model run sanitized sim test with-tests
+.PHONY: bench bench-redis bench-server build clean docs format fuzz fuzzers help install lint model run sanitized sim test with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -65,6 +65,12 @@ bench: ## measure what it costs
 	@build/bench/durable build/durable
 	@build/holdfast bench
 	@bench/server.py --build build
+	@bench/redis_engine.py --build build
+
+bench-redis: ## measure the engine on Redis beside redis-benchmark, on the same Redis in the same run
+	@tools/install-packages build bench
+	@$(MAKE) --no-print-directory build
+	@bench/redis_engine.py --build build $(BENCH_FLAGS)
 
 bench-server: ## measure the server beside Redis and nginx, on the same machine in the same run
 	@tools/install-packages build bench

@@ -25,6 +25,14 @@ def usual(sha, booking=RANDOM_ID, user=RANDOM_ID):
             str(TTL_S)]
 
 
+def ours_on_redis(sha):
+    """The call of our script for the same booking."""
+    return ["EVALSHA", sha, "5", "zone:availability:{gala}:floor",
+            f"user:reservations:{{gala}}:{RANDOM_ID}", f"reservation:{{gala}}:{RANDOM_ID}",
+            "seats:due:{gala}", f"user:confirmed:{{gala}}:{RANDOM_ID}", "1", "10", RANDOM_ID,
+            RANDOM_ID, "floor", "gala", "", "0", str(TTL_S), "0"]
+
+
 class Run:
     """What one run of a load generator found."""
 
@@ -36,9 +44,10 @@ class Run:
         self.client_share = client_s / seconds
 
 
-def measured(server, command, read):
-    """Runs a load generator to its end. `read` gets what it printed, and gives rate and count."""
-    before = cpu_seconds(server.pid)
+def measured(pids, command, read):
+    """Runs a load generator to its end. `pids` are those of the servers whose time counts; `read`
+    gets what it printed, and gives rate and count."""
+    before = sum(map(cpu_seconds, pids))
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     printed = process.stdout.read()
@@ -47,7 +56,8 @@ def measured(server, command, read):
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, f"{command[0]} failed:\n{printed}"
     rate, count = read(printed)
-    return Run(rate, count, cpu_seconds(server.pid) - before, usage.ru_utime + usage.ru_stime)
+    return Run(rate, count, sum(map(cpu_seconds, pids)) - before,
+               usage.ru_utime + usage.ru_stime)
 
 
 def redis_benchmark(server, words, count, pipeline, connections=50, prefix=()):
@@ -57,9 +67,9 @@ def redis_benchmark(server, words, count, pipeline, connections=50, prefix=()):
         assert len(rows) == 2 and rows[0][1] == "rps", printed
         return float(rows[1][1]), count
 
-    return measured(server, [*prefix, "redis-benchmark", "-h", "127.0.0.1", "-p", server.port, "-c",
-                             connections, "-P", pipeline, "-n", count, "-r", RANDOM_RANGE, "--csv",
-                             *words], read)
+    return measured([server.pid], [*prefix, "redis-benchmark", "-h", "127.0.0.1", "-p", server.port,
+                                   "-c", connections, "-P", pipeline, "-n", count, "-r",
+                                   RANDOM_RANGE, "--csv", *words], read)
 
 
 def wrk(server, seconds, connections=64):
@@ -69,9 +79,9 @@ def wrk(server, seconds, connections=64):
         return rate, int(re.search(r"(\d+) requests in", printed)[1])
 
     # wrk knows whole seconds only.
-    return measured(server, ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "-s",
-                             BENCH / "reserve_http.lua", f"http://127.0.0.1:{server.http_port}"],
-                    read)
+    return measured([server.pid], ["wrk", "-t1", f"-c{connections}",
+                                   f"-d{max(1, round(seconds))}s", "-s", BENCH / "reserve_http.lua",
+                                   f"http://127.0.0.1:{server.http_port}"], read)
 
 
 def encode(words):

@@ -13,8 +13,9 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "tests" / "e2e"))
+sys.path.append(str(BENCH.parent / "tests" / "redis"))
 
-from server import Connection, Server, wait_until  # noqa: E402
+from server import Connection, Error, Server, wait_until  # noqa: E402, F401
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -48,10 +49,11 @@ def resident_bytes(pid):
 
 
 class Holdfast:
-    """Ours, with a zone that is never full, or with seats=0 always."""
+    """Ours, with a zone that is never full, or with seats=0 always; on Redis, if so told."""
 
-    def __init__(self, program, where, durable=False, seats=SEATS):
+    def __init__(self, program, where, durable=False, seats=SEATS, engine=None):
         flags = ["--fsync", "always"] if durable else []
+        flags += ["--engine", engine] if engine else []
         self.directory = Path(tempfile.mkdtemp(prefix="holdfast-", dir=where))
         self.server = Server(*flags, directory=self.directory / "data", memory=not durable,
                              program=program)
@@ -121,12 +123,16 @@ class Redis(Program):
             ["redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", directory,
              "--save", "", "--appendonly", "yes" if durable else "no", "--appendfsync", "always",
              "--auto-aof-rewrite-percentage", "0", "--daemonize", "no"], directory, port)
-        self.sha = self.call("SCRIPT", "LOAD", (BENCH / "reserve_usual.lua").read_text())
+        self.sha = self.load(BENCH / "reserve_usual.lua")
         assert self.call("SET", "zone:availability:floor", seats) == "OK"
 
     def call(self, *words):
         with Connection(self.port) as connection:
             return connection.call(*words)
+
+    def load(self, script):
+        """Loads a script and gives its name for EVALSHA."""
+        return self.call("SCRIPT", "LOAD", script.read_text())
 
     def used_bytes(self):
         info = self.call("INFO", "memory")

@@ -12,30 +12,22 @@ load generator. Everything is on 127.0.0.1, in directories under the build, whic
 import argparse
 import os
 import shutil
-import statistics
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 from loads import OURS, bookings, pipe, redis_benchmark, usual, wrk
 from peers import BENCH, Holdfast, Nginx, Redis, resident_bytes
+from rounds import Rounds, busy_side, median, rate, verdict
 
-CALIBRATION = 20000  # commands of the run that tells how many a longer one needs
 PROFILE_SYMBOLS = 25
 REDIS_SET = ["-t", "set", "-d", "128"]
 
 
-class Bench:
+class Bench(Rounds):
     def __init__(self, options):
-        self.program = Path(options.build).resolve() / "src" / "holdfast"
-        self.seconds = 0.5 if options.quick else 3
+        super().__init__(options.build, "bench-server-", 0.5 if options.quick else 3,
+                         options.repeat or (3 if options.quick else 5))
         self.bookings = 100_000 if options.quick else 1_000_000
-        self.repeat = options.repeat or (3 if options.quick else 5)
-        self.profile = options.profile
-        self.where = tempfile.mkdtemp(prefix="bench-server-", dir=Path(options.build).resolve())
-        self.counts = {}  # commands of a run of the wanted length, by kind
-        self.runs = {}    # lists of Run, by name
 
     # ---- servers
 
@@ -46,13 +38,6 @@ class Bench:
         return Redis(self.where, **options)
 
     # ---- runs
-
-    def count(self, name, server, words, pipeline):
-        """How many commands take about as long as a run should."""
-        if name not in self.counts:
-            rate = redis_benchmark(server, words, CALIBRATION, pipeline).rate
-            self.counts[name] = max(CALIBRATION, int(rate * self.seconds))
-        return self.counts[name]
 
     def pipelined(self, name, start, words, pipeline):
         """One run of redis-benchmark on a fresh server; `words` may ask it for the script's name."""
@@ -85,16 +70,6 @@ class Bench:
             self.keep(name, wrk(server, self.seconds))
         finally:
             server.close()
-
-    def keep(self, name, run):
-        self.runs.setdefault(name, []).append(run)
-        print(f"  {name:<58} {run.rate:>10,.0f}/s  {run.server_us:6.2f} us of the server each",
-              file=sys.stderr)
-
-    def in_turn(self, *runs):
-        for _ in range(self.repeat):
-            for run in runs:
-                run()
 
     # ---- the groups
 
@@ -174,28 +149,8 @@ class Bench:
         print("Where the server's time goes, SEATS.RESERVE, pipeline 64:\n")
         print("\n".join(lines[:PROFILE_SYMBOLS]) if lines else "perf gave no samples")
 
-    def close(self):
-        shutil.rmtree(self.where, ignore_errors=True)
-
 
 # ---- tables
-
-def median(runs, what="rate"):
-    return statistics.median(getattr(run, what) for run in runs)
-
-
-def rate(runs):
-    rates = [run.rate / 1000 for run in runs]
-    return f"{statistics.median(rates):,.0f} k/s ({min(rates):,.0f}-{max(rates):,.0f})"
-
-
-def busy_side(runs):
-    """Which side could do no more: at nine tenths of a core."""
-    server, client = median(runs, "server_share"), median(runs, "client_share")
-    sides = [name for name, share in (("server", server), ("load generator", client))
-             if share >= 0.9]
-    return " and ".join(sides) or "neither"
-
 
 COMPARISONS = [
     # ours, peer, at least so many times as fast
@@ -209,13 +164,6 @@ COMPARISONS = [
     ("SEATS.RESERVE, one at a time", "Redis SET, one at a time", 1),
     ("HTTP reserve", "nginx return 200", 0.7),
 ]
-
-
-def verdict(ratio, aim, at_most=False):
-    if aim is None:
-        return ""
-    met = ratio <= aim if at_most else ratio >= aim
-    return f"{'≤' if at_most else '≥'} {aim:.3g}: {'met' if met else 'missed'}"
 
 
 def print_comparisons(bench):

@@ -206,8 +206,9 @@ void help_markdown(struct buffer *out)
         "`[0, CODE, message]`, a malformed request `-ERR message`. Ids are 1-128 bytes of UTF-8 "
         "without\nspaces, control characters, `{` or `}`. Durations are seconds, or have a unit: "
         "`1500ms`, `30s`,\n`10m`, `2h`. What the corners mean is in "
-        "[semantics.md](semantics.md), and what HTTP\nadds in [http.md](http.md). Scripts are "
-        "named as the engine on Redis, which is not there yet, will name\nthem.\n");
+        "[semantics.md](semantics.md), and what HTTP\nadds in [http.md](http.md). "
+        "The script of each command, and how to call it from any language, is in\n"
+        "[lua.md](lua.md); its keys are given here as a cluster has them.\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const char *title = family_title(i);
         if (title != NULL) {

@@ -12,6 +12,7 @@
  * sync every answer is IOERR: whether what was under way has happened is for the next start to find
  * out. */
 #include "base/check.h"
+#include "base/error.h"
 #include "command/wire.h"
 #include "engine/embedded_state.h"
 
@@ -364,14 +365,15 @@ static enum hf_error embedded_info(struct engine *engine, struct hf_info *info)
 }
 
 static enum hf_error embedded_audit(struct engine *engine, hf_audit_report *report, void *context,
-                                    uint64_t *findings)
+                                    uint64_t *findings, struct problem *problem)
 {
     if (embedded_self(engine)->failed) {
-        return HF_IOERR;
+        return problem_set(problem, HF_IOERR, "%s", error_text(HF_IOERR));
     }
     embedded_turn(engine);
     *findings = core_audit(embedded_self(engine)->core, report, context);
-    return *findings == UINT64_MAX ? HF_BUSY : HF_OK;
+    return *findings != UINT64_MAX ? HF_OK
+                                   : problem_set(problem, HF_BUSY, "not enough memory for the audit");
 }
 
 uint64_t embedded_digest(struct engine *engine)

@@ -143,7 +143,7 @@ enum hf_error engine_info(struct engine *engine, struct hf_info *info)
 }
 
 enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
-                           uint64_t *findings)
+                           uint64_t *findings, struct problem *problem)
 {
-    return engine->type->audit(engine, report, context, findings);
+    return engine->type->audit(engine, report, context, findings, problem);
 }

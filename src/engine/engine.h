@@ -95,7 +95,7 @@ void engine_figures(struct engine *engine, engine_figure *each, void *context);
 /* INVALID_STATE where the engine cannot know. */
 enum hf_error engine_info(struct engine *engine, struct hf_info *info);
 enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
-                           uint64_t *findings);
+                           uint64_t *findings, struct problem *problem);
 
 /* What an engine must be able to do; the functions above call these. */
 struct engine_type {
@@ -119,7 +119,7 @@ struct engine_type {
     void (*figures)(struct engine *engine, engine_figure *each, void *context); /* may be NULL */
     enum hf_error (*info)(struct engine *engine, struct hf_info *info);
     enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
-                           uint64_t *findings);
+                           uint64_t *findings, struct problem *problem);
 };
 
 /* The head of every engine's own struct. */

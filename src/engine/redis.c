@@ -678,11 +678,11 @@ static void redis_figures(struct engine *engine, engine_figure *each, void *cont
     }
 }
 
-static enum hf_error redis_audit_engine(struct engine *engine, hf_audit_report *report,
-                                        void *context, uint64_t *findings)
+static enum hf_error audit(struct engine *engine, hf_audit_report *report, void *context,
+                           uint64_t *findings, struct problem *problem)
 {
-    struct problem problem;
-    return redis_audit(&self(engine)->url, report, context, findings, &problem);
+    struct redis_url url = self(engine)->url;
+    return redis_audit(&url, report, context, findings, problem);
 }
 
 const struct engine_type engine_redis = {
@@ -703,5 +703,5 @@ const struct engine_type engine_redis = {
     .snapshot = no_snapshot,
     .figures = redis_figures,
     .info = no_info,
-    .audit = redis_audit_engine,
+    .audit = audit,
 };

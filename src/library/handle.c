@@ -135,7 +135,7 @@ static void wake(void *context)
 static enum hf_error open_url(const char *url, hf_handle *handle, struct problem *problem)
 {
     struct engine_options options = {
-        .log = {.level = LOG_INFO}, .wake = wake, .wake_context = handle};
+        .log = {.level = LOG_WARNING}, .wake = wake, .wake_context = handle};
 
     if (remote_url_is(url)) {
         return remote_open(url, &handle->remote, problem);
@@ -365,7 +365,8 @@ enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context
             keep_problem(remote_audit(handle->remote, report, context, &count, &problem), &problem);
     } else {
         pthread_mutex_lock(&handle->mutex);
-        code = keep_code(engine_audit(handle->engine, report, context, &count));
+        code = keep_problem(engine_audit(handle->engine, report, context, &count, &problem),
+                            &problem);
         pthread_mutex_unlock(&handle->mutex);
     }
     if (findings != NULL) {

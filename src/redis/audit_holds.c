@@ -8,8 +8,8 @@
  *  4. Stock: at every place, loaded + adjusted + received = available + taken + sold + sent.
  *  5. Stock in shards: what was sent and not received is in the outboxes.
  *
- * A hash of up to HOLDS_AT_ONCE holds is read together with the totals, in one step. A larger one is
- * read in pages, and counts if the totals were the same before and after; it is looked at a few
+ * A hash of up to HOLDS_AT_ONCE holds is read together with the totals, in one step. A larger one
+ * is read in pages, and counts if the totals were the same before and after; it is looked at a few
  * times until they are. */
 #include "base/text.h"
 #include "redis/audit_state.h"

@@ -83,14 +83,28 @@ void links_begin(struct links *links, size_t link)
 }
 
 /* Between MULTI and EXEC each question is answered QUEUED, or with what is wrong with it, which
- * EXEC then says again: nobody has to look at those. */
+ * EXEC then says again: nobody has to look at those, except at why a Redis queues nothing at all. */
+static void look_at_queued(struct links *links, size_t link)
+{
+    redisReply *reply = links_answer(links, link);
+
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "OOM ", 4) == 0) {
+        links_fail(
+            links, HF_ENGINE_DOWN,
+            "redis %s is out of memory (maxmemory), and cannot be audited until it has some: "
+            "%s",
+            links->names[link], reply->str);
+    }
+    freeReplyObject(reply);
+}
+
 redisReply *links_commit(struct links *links, size_t link)
 {
     size_t queued = links->queued;
 
     ASK(links, link, hf_text("EXEC"));
     for (size_t i = 0; i < queued + 1; i++) {
-        freeReplyObject(links_answer(links, link));
+        look_at_queued(links, link);
     }
     redisReply *reply = links_answer(links, link);
     if (reply != NULL && (reply->type != REDIS_REPLY_ARRAY || reply->elements != queued)) {

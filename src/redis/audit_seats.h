@@ -16,9 +16,9 @@ enum { HELD, BOOKED, BOOKED_FOR_LIFE, BEFORE, BEFORE_FOR_LIFE };
 /* A record, as it is answered. */
 enum { STATUS, ZONE_ID, USER_ID, QUANTITY, LIFETIME, BOOKING_ID, EXPIRES_AT, RECORD_FIELDS };
 
-/* What it says of its seats. */
+/* What it says of its seats, and an entry of the deadlines too. */
 struct hold {
-    struct hf_bytes zone, user;
+    struct hf_bytes zone, user, quantity_text, booking;
     int64_t quantity;
 };
 
@@ -26,18 +26,17 @@ void booking_ask(struct audit *audit, size_t link, struct hf_bytes key);
 /* Is this the answer to that? */
 bool booking_is(const redisReply *reply);
 bool booking_status_is(const redisReply *record, const char *status);
-/* False if it is damaged, or of another booking. */
-bool booking_read(const redisReply *record, struct hf_bytes booking, struct hold *hold);
+/* False if it is damaged. */
+bool booking_read(const redisReply *record, struct hold *hold);
+
+bool hold_equal(const struct hold *a, const struct hold *b);
 
 /* "confirmed lifetime" of a user, or the one number of a zone. */
 bool confirmed_read(const redisReply *reply, int64_t confirmed[2]);
 
-/* A booking and its entry among the deadlines look as if they did not belong together: reads both in
- * one step, and reports what is wrong then. */
-void booking_look(struct audit *audit, struct hf_bytes event, struct hf_bytes booking);
-
-/* "h booking": good as long as a key is. */
-struct hf_bytes booking_entry(struct audit *audit, struct hf_bytes booking);
+/* A booking, reserved for these seats, and its deadline look as if they did not belong together:
+ * reads both in one step, and reports what is wrong then. */
+void booking_look(struct audit *audit, struct hf_bytes event, const struct hold *hold);
 
 /* Adds up all confirmed bookings, and looks at the deadline of every reserved one. */
 void audit_bookings(struct audit *audit);

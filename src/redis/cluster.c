@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A cluster: which master has which slot, as CLUSTER SLOTS of any node tells it. The map is read
- * anew when something does not agree with it (MOVED, CLUSTERDOWN, a master that is lost), at most
- * every REST_MS; again and again while a master is away or a slot has none; and now and then anyway.
- * Whom to ask: the nodes of the last map, replicas too, then those of the URL, in turn. */
+ * anew when something does not agree with it (MOVED, CLUSTERDOWN), at most every REST_MS; again and
+ * again while a master is away or silent, or a slot has none; and now and then anyway. Whom to ask:
+ * the nodes of the last map, replicas too, then those of the URL, in turn. */
 #include "redis/inside.h"
 
+#include "base/check.h"
 #include "redis/slot_map.h"
 
 #include <stdio.h>
@@ -50,6 +51,7 @@ static const struct redis_host *choose(struct cluster *cluster)
 {
     size_t count = known_count(cluster);
 
+    CHECK(count > 0);
     for (size_t i = 0; i < count; i++) {
         const struct redis_host *host = known(cluster, cluster->at++ % count);
         const struct redis_node *node = client_find_node(cluster->client, host);

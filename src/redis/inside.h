@@ -29,10 +29,11 @@ struct topology {
     void (*close)(struct redis_client *client);
     /* Who has the slot (-1: anybody will do); NULL: that is not known now. */
     struct redis_node *(*route)(struct redis_client *client, int slot);
-    /* A node came up; or could not be reached, is lost, or does not answer in time. */
+    /* A node came up; or could not be reached, is lost, does not answer in time, or cannot do what
+     * it is there for. */
     void (*up)(struct redis_client *client, struct redis_node *node);
     void (*down)(struct redis_client *client, struct redis_node *node);
-    /* Somebody was told that things are not what they were. */
+    /* A node says that it is a replica. */
     void (*doubt)(struct redis_client *client, struct redis_node *node);
     /* A slot is at another node now. NULL: there are no slots. */
     void (*moved)(struct redis_client *client, int slot, struct redis_node *node);
@@ -101,8 +102,8 @@ void client_lost(struct redis_node *node, struct redis_request *request, bool se
 struct redis_node *client_node(struct redis_client *client, const struct redis_host *host);
 /* The same, if there is one. */
 struct redis_node *client_find_node(struct redis_client *client, const struct redis_host *host);
-/* Who was asked who the masters are answered with an error: if it is not about the moment, those who
- * wait for the client to be ready need not wait longer. client->problem says it in words. */
+/* Who was asked who the masters are answered with an error: if it is not about the moment, those
+ * who wait for the client to be ready need not wait longer. client->problem says it in words. */
 void client_turned_away(struct redis_client *client, const redisReply *error);
 /* Requests that wait may find somebody now; and perhaps the client is ready. */
 void client_changed(struct redis_client *client);

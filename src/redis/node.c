@@ -12,6 +12,7 @@
 #define BACKOFF_MIN_MS 10
 #define BACKOFF_MAX_MS 2000
 #define UP_A_WHILE_MS 2000 /* who is lost before counts as one who does not come up */
+#define DRAINED_MS 250     /* until one that takes no writes is looked at again */
 #define SILENT_MS 300      /* who owes an answer so long is not well */
 #define FLIGHTS_MIN 64
 
@@ -41,6 +42,7 @@ static bool flights_grow(struct flights *flights)
     if (grown == NULL) {
         return false;
     }
+    CHECK(flights->at != NULL || flights->first == flights->next);
     for (uint64_t number = flights->first; number != flights->next; number++) {
         grown[number & (new_size - 1)] = flights->at[number & flights->mask];
     }
@@ -171,9 +173,11 @@ static void greet(void *owner)
         return;
     }
     move(node, NODE_GREETING);
-    if (client_write_auth(node->client, out) > 0) {
-        take_off(node, FLIGHT_GREETING, NULL);
+    /* Who wants a password reads no scripts without one, they are too long: it says so first. */
+    if (client_write_auth(node->client, out) == 0) {
+        client_write_words(out, 1, ping);
     }
+    take_off(node, FLIGHT_GREETING, NULL);
     if (node->client->url.database != 0) {
         char number[16];
         const char *const words[] = {"SELECT", number};
@@ -252,8 +256,10 @@ static void reply_came(void *owner, const redisReply *reply)
         greeted(node, reply);
     }
     if (node->draining && node->flights.first == node->flights.next) {
-        problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s is not the master", node->name);
-        go_down(node, "it is not the master");
+        problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s does not take writes", node->name);
+        go_down(node, "it does not take writes");
+        /* It may from one moment to the next, or its name stand for another. */
+        alarm_set(&node->client->alarms, &node->alarm, client_jitter(node->client, DRAINED_MS));
     }
 }
 

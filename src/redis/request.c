@@ -8,6 +8,7 @@
 
 #define WAITING_MS 10     /* how often those that wait are looked at, if nothing happens */
 #define LATER_MS 40       /* until a try that came to nothing is made again */
+#define ANSWER_MS 20      /* what an answer to it may take */
 #define QUICK_TRIES_MAX 4 /* redirects and such that are followed without a pause */
 
 /* ---- what came of it ------------------------------------------------------------------------- */
@@ -89,10 +90,21 @@ static void wait(struct redis_client *client, struct redis_request *request)
     alarm_set_sooner(&client->alarms, &client->waiting_alarm, WAITING_MS);
 }
 
+/* Not now. And a last try that may not be answered in time would make of what is certainly not done
+ * something that nobody knows: it is not made. */
+static bool has_to_wait(const struct redis_client *client, const struct redis_request *request)
+{
+    uint64_t now_ms = uv_now(client->loop);
+    bool was_tried = request->private.last.code != HF_OK;
+
+    return now_ms < request->private.not_before_ms ||
+           (was_tried && now_ms + ANSWER_MS > request->private.due_ms);
+}
+
 /* Sends it if that can be. False, with the problem: it never can be. */
 static bool try(struct redis_client *client, struct redis_request *request, struct problem *problem)
 {
-    if (request->private.not_before_ms > uv_now(client->loop)) {
+    if (has_to_wait(client, request)) {
         wait(client, request);
         return true;
     }
@@ -101,8 +113,10 @@ static bool try(struct redis_client *client, struct redis_request *request, stru
         problem_set(problem, HF_ENGINE_DOWN, "redis %s is no longer a master", node->name);
         return false;
     }
-    if (node != NULL && node != request->node && node->problem.code != HF_OK) {
-        /* We were sent to one that cannot be reached: back to who sent us. */
+    if (node != NULL && node != request->node && node->state == NODE_DOWN &&
+        node->problem.code != HF_OK) {
+        /* We were sent to one that could not be reached: back to who sent us. */
+        node_need(node);
         request->private.asking = false;
         aim(request, NULL);
         node = NULL;
@@ -301,6 +315,8 @@ static void answer_error(struct redis_node *node, struct redis_request *request,
         aim(request, request->node);
         if (error.not_master) {
             client->topology->doubt(client, node);
+        } else if (error.code != HF_BUSY) {
+            client->topology->down(client, node);
         }
         try_later(client, request);
         break;
@@ -348,7 +364,9 @@ static void expire(struct redis_client *client, struct redis_request *request)
         if (request->private.last.code != HF_OK) {
             problem = request->private.last;
         } else {
-            client_why_not(client, request->private.target, &problem);
+            node = request->private.target != NULL ? request->private.target
+                                                   : client->topology->route(client, request->slot);
+            client_why_not(client, node, &problem);
         }
         finish(client, request, REDIS_NOT_DONE, NULL, &problem);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way of a request through a client. It waits or is sent, and may be either several times; it is
- * answered once. */
+ * The way of a request through a client. It waits or is sent, and may be either several times; it
+ * is answered once. */
 #ifndef REDIS_REQUEST_H
 #define REDIS_REQUEST_H
 

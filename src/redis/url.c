@@ -232,34 +232,34 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static enum hf_error read_scheme(const char *text, const struct scheme **scheme,
-                                 struct problem *problem)
+/* NULL, with the problem, if it is none of ours. */
+static const struct scheme *read_scheme(const char *text, struct problem *problem)
 {
     if (starts_with(text, "rediss:") || starts_with(text, "redis+tls:") ||
         starts_with(text, "redis+ssl:")) {
-        return problem_set(
-            problem, HF_INVALID_ARGUMENT,
-            "redis over TLS is not there: the hiredis that we stand on has none; put "
-            "stunnel between, or use redis:// in a private network");
+        problem_set(problem, HF_INVALID_ARGUMENT,
+                    "redis over TLS is not there: the hiredis that we stand on has none; put "
+                    "stunnel between, or use redis:// in a private network");
+        return NULL;
     }
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         if (starts_with(text, schemes[i].name)) {
-            *scheme = &schemes[i];
-            return HF_OK;
+            return &schemes[i];
         }
     }
-    return problem_set(problem, HF_INVALID_ARGUMENT,
-                       "not a URL of redis: it starts with redis://, redis+sentinel://, "
-                       "redis+cluster:// or redlock://");
+    problem_set(problem, HF_INVALID_ARGUMENT,
+                "not a URL of redis: it starts with redis://, redis+sentinel://, "
+                "redis+cluster:// or redlock://");
+    return NULL;
 }
 
 enum hf_error redis_url_parse(const char *url, struct redis_url *parsed, struct problem *problem)
 {
-    struct parser parser = {.url = parsed, .problem = problem};
     struct problem unheard;
+    struct parser parser = {.url = parsed, .problem = problem != NULL ? problem : &unheard};
 
-    parser.problem = problem != NULL ? problem : &unheard;
-    if (read_scheme(url, &parser.scheme, parser.problem) != HF_OK) {
+    parser.scheme = read_scheme(url, parser.problem);
+    if (parser.scheme == NULL) {
         return parser.problem->code;
     }
     *parsed = (struct redis_url){

@@ -21,7 +21,8 @@ struct wire {
     uv_tcp_t tcp;
     uv_connect_t connecting;
     uv_write_t writing;
-    bool looking_up, has_tcp, connected, has_failed;
+    bool looking_up, connected, has_failed;
+    bool has_no_tcp; /* it was closed for good; until then there is a handle, connected or not */
     struct addrinfo *addresses, *next_address;
     char why[128]; /* the last address could not be reached */
 
@@ -39,9 +40,10 @@ static void free_if_idle(struct wire *wire)
 {
     struct wires *wires = wire->wires;
 
-    if (wire->events != NULL || wire->looking_up || wire->has_tcp) {
+    if (wire->looking_up || !wire->has_no_tcp) {
         return;
     }
+    CHECK(wire->events == NULL);
     if (wire->is_unflushed) {
         list_remove(&wire->unflushed);
     }
@@ -60,11 +62,13 @@ static void tcp_closed(uv_handle_t *handle)
 {
     struct wire *wire = handle->data;
 
-    wire->has_tcp = false;
-    if (wire->events != NULL && !wire->has_failed) {
+    if (wire->events == NULL) {
+        wire->has_no_tcp = true;
+        free_if_idle(wire);
+    } else {
+        uv_tcp_init(wire->wires->loop, &wire->tcp);
         connect_next(wire);
     }
-    free_if_idle(wire);
 }
 
 static void fail(struct wire *wire, const char *why)
@@ -99,10 +103,9 @@ void wire_close(struct wire *wire)
     if (wire->looking_up) {
         uv_cancel((uv_req_t *)&wire->lookup); /* if it cannot be, we wait for it */
     }
-    if (wire->has_tcp && !uv_is_closing((uv_handle_t *)&wire->tcp)) {
+    if (!uv_is_closing((uv_handle_t *)&wire->tcp)) {
         uv_close((uv_handle_t *)&wire->tcp, tcp_closed);
     }
-    mark_unflushed(wire); /* with nothing to wait for, it is freed there */
 }
 
 /* ---- what comes in --------------------------------------------------------------------------- */
@@ -223,8 +226,7 @@ uint64_t wire_written(const struct wire *wire)
 
 uint64_t wire_taken(const struct wire *wire)
 {
-    return wire->given -
-           (wire->has_tcp ? uv_stream_get_write_queue_size((const uv_stream_t *)&wire->tcp) : 0);
+    return wire->given - uv_stream_get_write_queue_size((const uv_stream_t *)&wire->tcp);
 }
 
 void wires_flush(struct wires *wires)
@@ -233,11 +235,10 @@ void wires_flush(struct wires *wires)
         struct wire *wire = LIST_ENTRY(wires->unflushed.next, struct wire, unflushed);
         list_remove(&wire->unflushed);
         wire->is_unflushed = false;
-        if (wire->events != NULL && !wire->looking_up && !wire->has_tcp) {
+        if (wire->addresses == NULL && !wire->looking_up) {
             fail(wire, wire->why);
         } else {
             flush(wire);
-            free_if_idle(wire);
         }
     }
     uv_idle_stop(&wires->idle);
@@ -275,9 +276,6 @@ static void connect_next(struct wire *wire)
         return;
     }
     wire->next_address = address->ai_next;
-    uv_tcp_init(wire->wires->loop, &wire->tcp);
-    wire->tcp.data = wire;
-    wire->has_tcp = true;
     int status = uv_tcp_connect(&wire->connecting, &wire->tcp, address->ai_addr, have_connected);
     if (status != 0) {
         snprintf(wire->why, sizeof wire->why, "%s", uv_strerror(status));
@@ -349,6 +347,8 @@ struct wire *wire_open(struct wires *wires, const char *host, uint16_t port,
     buffer_init(&wire->out, &wires->memory);
     buffer_init(&wire->pending, &wires->memory);
     wires->alive++;
+    uv_tcp_init(wires->loop, &wire->tcp);
+    wire->tcp.data = wire;
     look_up(wire, host, port);
     return wire;
 }

@@ -14,7 +14,7 @@ struct audit_work {
     struct memory memory;
     struct buffer findings; /* a line each */
     uint64_t count;
-    enum hf_error code;
+    struct problem problem; /* HF_OK: it was carried out */
 };
 
 struct hf_bytes next_finding(struct hf_bytes *findings)
@@ -38,16 +38,20 @@ static void add_finding(void *context, const char *finding)
 static void run_audit(struct work *work)
 {
     struct audit_work *audit = (struct audit_work *)work;
-    audit->code = engine_audit(audit->engine, add_finding, &audit->findings, &audit->count);
+
+    audit->problem.code = engine_audit(audit->engine, add_finding, &audit->findings, &audit->count,
+                                       &audit->problem);
+    if (audit->problem.code == HF_OK && audit->findings.failed) {
+        problem_set(&audit->problem, HF_BUSY, "out of memory for what the audit found");
+    }
 }
 
 static void tell(struct audit_work *audit)
 {
     struct session *session = audit->session;
 
-    if (audit->code != HF_OK || audit->findings.failed) {
-        session_refuse(session, audit->code != HF_OK ? audit->code : HF_BUSY,
-                       "the audit was not carried out");
+    if (audit->problem.code != HF_OK) {
+        session_refuse(session, audit->problem.code, "%s", audit->problem.message);
     } else {
         session->front->audited(session, audit->count,
                                 (struct hf_bytes){audit->findings.data, audit->findings.size});

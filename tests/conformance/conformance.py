@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engines and fronts under test, and how they are compared with the model."""
 
-from comparison import CHUNK, Comparison
+from comparison import CHUNK, Comparison, Mismatch
 from driver import Driver
 from front import ClockedServer, RespFront
 from generate import Generator
@@ -13,6 +13,15 @@ from servers import RedisServer
 from sharded import ShardedStock
 
 FRONTS = ("driver", "resp", "http")
+
+
+class Audited(Comparison):
+    """The engine itself: in the end all its totals have to agree with its records."""
+
+    def check_end(self):
+        findings = self.driver.ask("audit")
+        if findings != []:
+            raise Mismatch(f"the audit found: {findings}", self.last)
 
 
 class Guided(Comparison):
@@ -95,7 +104,7 @@ class Deployment:
         last = last or generator.count
         if front == "driver":
             driver = Driver(self.program("conformance_driver"), self.engine.url)
-            return Comparison(driver, model, generator, last, seed, chunk)
+            return Audited(driver, model, generator, last, seed, chunk)
         server = ClockedServer(self.program("conformance_server"), *self.engine.flag)
         make_front = RespFront if front == "resp" else HttpFront
         return Guided(make_front(server, self.rows), model, generator, last, seed, chunk)

@@ -116,12 +116,12 @@ static void put_finding(void *context, const char *text)
 static void audit(void)
 {
     const char *comma = "";
+    struct problem problem = {0};
     uint64_t findings;
 
     putchar('[');
-    enum hf_error code = engine_audit(engine, put_finding, &comma, &findings);
-    if (code != HF_OK) {
-        put_finding(&comma, hf_error_name(code));
+    if (engine_audit(engine, put_finding, &comma, &findings, &problem) != HF_OK) {
+        put_finding(&comma, problem.message);
     }
     printf("]\n");
 }

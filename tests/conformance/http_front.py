@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server in place of the driver: over HTTP what has a route and can be said in JSON, the rest over
-RESP beside it.
+"""A server in place of the driver: over HTTP what has a route and can be said in JSON, the rest
+over RESP beside it.
 
-Not to be said in JSON: bytes that are no UTF-8, and requests that are wrong in their form (a keyword
-twice, one word too many), which JSON has other forms of. When more than one argument is at fault,
-HTTP may name another one first; those go over RESP as well.
+Not to be said in JSON: bytes that are no UTF-8, and requests that are wrong in their form (a
+keyword twice, one word too many), which JSON has other forms of. When more than one argument is at
+fault, HTTP may name another one first; those go over RESP as well.
 """
 
 import re

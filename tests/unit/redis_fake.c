@@ -252,8 +252,8 @@ void fake_send(struct fake *fake, struct fake_call *call, const char *words)
 
     snprintf(text, sizeof text, "%s", words);
     for (const char *word; (word = strsep(&rest, " ")) != NULL; count++) {
-        used += (size_t)snprintf(body + used, sizeof body - used, "$%zu\r\n%s\r\n", strlen(word),
-                                 word);
+        used +=
+            (size_t)snprintf(body + used, sizeof body - used, "$%zu\r\n%s\r\n", strlen(word), word);
     }
     assert_true(used + 8 < sizeof call->bytes);
     call->request.size = (size_t)snprintf(call->bytes, sizeof call->bytes, "*%zu\r\n", count);

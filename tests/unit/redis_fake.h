@@ -34,7 +34,7 @@ struct fake_redis {
     const char *role;    /* "master" if it is NULL */
     bool silent;         /* nothing is answered at all */
     unsigned connections, commands, loads;
-    char log[4096];           /* the commands that were asked, each with a space behind it */
+    char log[4096];            /* the commands that were asked, each with a space behind it */
     char said[FAKE_TEXT_SIZE]; /* for answers that have to be made */
 };
 

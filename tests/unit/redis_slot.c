@@ -59,9 +59,10 @@ static void a_map_has_ranges_with_masters_and_every_node_once(void **state)
 
     (void)state;
     assert_true(read_map(&map, "*3\r\n"
-                               "*4\r\n:0\r\n:99\r\n" NODE("1\r\na", "7001") NODE("1\r\nb", "7002")
-                               "*3\r\n:100\r\n:16383\r\n" NODE("1\r\nb", "7002")
-                               "*4\r\n:5\r\n:5\r\n" NODE("1\r\na", "7001") NODE("1\r\na", "7003")));
+                               "*4\r\n:0\r\n:99\r\n" NODE("1\r\na", "7001")
+                                   NODE("1\r\nb", "7002") "*3\r\n:100\r\n:16383\r\n" NODE(
+                                       "1\r\nb", "7002") "*4\r\n:5\r\n:5\r\n" NODE("1\r\na", "7001")
+                                       NODE("1\r\na", "7003")));
     assert_int_equal(map.range_count, 3);
     assert_int_equal(map.node_count, 3);
     assert_int_equal(map.ranges[0].last, 99);
@@ -77,8 +78,8 @@ static void a_node_without_a_host_is_where_we_asked(void **state)
 
     (void)state;
     assert_true(read_map(&map, "*2\r\n"
-                               "*3\r\n:0\r\n:99\r\n" NODE("0\r\n", "7001")
-                               "*3\r\n:100\r\n:199\r\n" NODE("-1", "7002")));
+                               "*3\r\n:0\r\n:99\r\n" NODE(
+                                   "0\r\n", "7001") "*3\r\n:100\r\n:199\r\n" NODE("-1", "7002")));
     assert_int_equal(map.covered, 200);
     assert_string_equal(map.nodes[0].name, "10.0.0.9");
     assert_string_equal(map.nodes[1].name, "10.0.0.9");
@@ -91,9 +92,10 @@ static void slots_of_a_master_without_an_address_have_none(void **state)
     struct slot_map map;
 
     (void)state;
-    assert_true(read_map(&map, "*2\r\n"
-                               "*3\r\n:0\r\n:99\r\n" NODE("1\r\n?", "7001")
-                               "*3\r\n:100\r\n:199\r\n" NODE("1\r\na", "7002")));
+    assert_true(read_map(&map,
+                         "*2\r\n"
+                         "*3\r\n:0\r\n:99\r\n" NODE("1\r\n?", "7001") "*3\r\n:100\r\n:199\r\n" NODE(
+                             "1\r\na", "7002")));
     assert_int_equal(map.covered, 100);
     assert_int_equal(map.range_count, 1);
     slot_map_free(&map);

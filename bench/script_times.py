@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long each script keeps Redis busy, as its SLOWLOG says, also when a call meets as much to do
+as one call ever does: 100 holds that fell due, 100 to admit, slots for all who stand in line.
+
+What is to fall due gets its time set to long ago in the sorted sets of the deadlines: the scripts
+see what they would see after nobody called for a while. On a cluster of one node, where products
+can be in shards; its checks of the slots are in the times."""
+
+import hashlib
+import itertools
+import os
+import statistics
+import time
+
+from peers import Error, Server, wait_until
+
+from redis_cluster import RedisCluster
+
+LOGGED_US = 5          # inside a script most commands take less, and are to leave the log alone
+LONG_US = 1000
+HEAP = 100             # what one call gives back at most
+LONG_AGO = 1000        # a time after the epoch, in ms or s
+WAITERS = 20           # ACQUIREs that wait, on a connection each
+WAIT_MS = 200
+SEM = "adv-sem:semaphore_"
+BODY = "x" * 4096      # a response that is kept
+
+
+class Exercise:
+    """Calls every script through a server, often and in its worst case. `times`: how often that."""
+
+    def __init__(self, server, redis, times):
+        self.server, self.redis, self.times = server, redis, times
+        self.connection = server.connect()
+        self.numbers = itertools.count(1)
+
+    def id(self, kind="i"):
+        return f"{kind}-{next(self.numbers)}"
+
+    def ids(self, count=HEAP):
+        return [self.id() for _ in range(count)]
+
+    def calls(self, *commands):
+        """Sends all of them, then reads the answers."""
+        for command in commands:
+            self.connection.send(*command)
+        answers = [self.connection.read() for _ in commands]
+        for command, answer in zip(commands, answers):
+            assert not isinstance(answer, Error), (command, answer)
+            assert not (isinstance(answer, list) and answer[1:2] in (["TIMEOUT"], ["BUSY"])), (
+                command, answer)
+        return answers
+
+    def set_due(self, key, members, since=LONG_AGO, apart=False):
+        """These are due since then, all at the same time or each at another."""
+        assert len(members) >= HEAP, (key, len(members))
+        self.redis.zadd(key, {member: since + (i if apart else 0)
+                              for i, member in enumerate(members)}, xx=True)
+
+    def make_due(self, key, make, since=LONG_AGO):
+        """What `make` adds to the deadlines in this key is due at once."""
+        before = set(self.redis.zrange(key, 0, -1))
+        make()
+        self.set_due(key, [member for member in self.redis.zrange(key, 0, -1)
+                           if member not in before], since)
+
+    def each_meets(self, heap, *commands):
+        """Each of the commands finds such a heap of work; they are made when their turn comes."""
+        for _ in range(self.times):
+            for command in commands:
+                heap()
+                self.calls(command())
+
+    # ---- the families
+
+    def seats(self):
+        event, zones = self.id("e"), self.ids()
+        due = f"seats:due:{{{event}}}"
+        self.calls(*[("SEATS.OPEN", event, zone, 10 ** 6) for zone in zones])
+
+        def reserve(bookings):
+            self.calls(*[("SEATS.RESERVE", event, zone, booking, f"u-{booking}", 1, 4)
+                         for zone, booking in zip(zones, bookings)])
+
+        def expired(since=None):
+            self.make_due(due, lambda: reserve(self.ids()), since or time.time() * 1000 - 1000)
+
+        def expired_long_ago():
+            """Also the minute is over in which they count against their users."""
+            expired(LONG_AGO)
+
+        def grace_over():
+            expired()
+            self.make_due(due, lambda: self.calls(("SEATS.ZONE", event, zones[0])))
+
+        def booking():
+            made = self.id()
+            reserve([made])
+            return made
+
+        for heap in (lambda: None, expired, expired_long_ago, grace_over):
+            self.each_meets(
+                heap,
+                lambda: ("SEATS.OPEN", event, zones[0], 10 ** 6),
+                lambda: ("SEATS.RESERVE", event, zones[0], self.id(), self.id(), 1, 4),
+                lambda: ("SEATS.ZONE", event, zones[1]),
+                lambda: ("SEATS.USER", event, "u-1"))
+            for _ in range(self.times):
+                for words in (("SEATS.CONFIRM",), ("SEATS.RELEASE",), ("SEATS.GET",),
+                              ("SEATS.EXTEND", "900")):
+                    mine = booking()
+                    heap()
+                    self.calls((words[0], event, mine, *words[1:]))
+
+    def quota(self):
+        tenant = self.id("t")
+        self.calls(("QUOTA.LIMIT", tenant, 10 ** 9))
+
+        def reserve(holds):
+            self.calls(*[("QUOTA.RESERVE", tenant, 1, "HOLD", hold, "TTL", 600) for hold in holds])
+
+        def expired():
+            self.make_due(f"quota:tenant:{{{tenant}}}:due", lambda: reserve(self.ids()))
+
+        kept = self.ids(4 * self.times)
+        reserve(kept)
+        for heap in (lambda: None, expired):
+            self.each_meets(
+                heap,
+                lambda: ("QUOTA.LIMIT", tenant, 10 ** 9),
+                lambda: ("QUOTA.RESERVE", tenant, 1, "HOLD", self.id(), "TTL", 600),
+                lambda: ("QUOTA.COMMIT", tenant, kept.pop()),
+                lambda: ("QUOTA.CANCEL", tenant, kept.pop()),
+                lambda: ("QUOTA.REFUND", tenant, 1),
+                lambda: ("QUOTA.SYNC", tenant, 1000),
+                lambda: ("QUOTA.GET", tenant))
+
+    def stock(self):
+        product = self.id("p")
+        self.calls(("STOCK.LOAD", product, 10 ** 9))
+
+        def take(orders):
+            self.calls(*[("STOCK.TAKE", product, order, "ann", 1) for order in orders])
+
+        def expired():
+            self.make_due(f"stock:due:{{{product}_main}}", lambda: take(self.ids()))
+
+        kept = self.ids(4 * self.times)
+        take(kept)
+        for heap in (lambda: None, expired):
+            self.each_meets(
+                heap,
+                lambda: ("STOCK.LOAD", product, 10 ** 9),
+                lambda: ("STOCK.TAKE", product, self.id(), "ann", 1),
+                lambda: ("STOCK.SETTLE", product, kept.pop()),
+                lambda: ("STOCK.GIVE", product, kept.pop()),
+                lambda: ("STOCK.ADJUST", product, 5, "recount"),
+                lambda: ("STOCK.GET", product))
+
+    def shards(self):
+        """Sold out by both policies, with orders that fall due at every place."""
+        for policy in (("POLICY", "steal"), ("WATERMARK", 300, "POLICY", "merge")):
+            product = self.id("p")
+            self.calls(("STOCK.LOAD", product, 1000, "SHARDS", 10, *policy))
+            orders = self.ids(1000)
+            for i in range(0, 1000, HEAP):
+                self.calls(*[("STOCK.TAKE", product, order, "ann", 1)
+                             for order in orders[i:i + HEAP]])
+            self.calls(*[("STOCK.SETTLE", product, order) for order in orders[:50]])
+            self.calls(*[("STOCK.GIVE", product, order) for order in orders[50:100]])
+            left = orders[100:]
+            for command in (("STOCK.GET", product), ("STOCK.TAKE", product, self.id(), "ann", 1),
+                            ("STOCK.GIVE", product, orders[100]),
+                            ("STOCK.ADJUST", product, 100, "found"),
+                            ("STOCK.LOAD", product, 1200, "SHARDS", 10, *policy)):
+                for place in ["main", *range(10)]:
+                    key = f"stock:due:{{{product}_{place}}}"
+                    known = set(self.redis.zrange(key, 0, -1))
+                    late = [order for order in left if order.encode() in known][:HEAP]
+                    self.redis.zadd(key, {order: LONG_AGO for order in late or ["-"]}, xx=True)
+                self.calls(command)
+                self.calls(*[("STOCK.TAKE", product, order, "ann", 1) for order in left])
+
+    def room(self):
+        event = self.id("e")
+
+        def join(users):
+            self.calls(*[("ROOM.JOIN", event, user, "MAX", 10 ** 6) for user in users])
+
+        def lapsed():
+            self.make_due(f"queue:due:{{{event}}}", lambda: join(self.ids()))
+
+        for heap in (lambda: join(self.ids()), lapsed):
+            self.each_meets(
+                heap,
+                lambda: ("ROOM.JOIN", event, self.id()),
+                lambda: ("ROOM.POSITION", event, "ann"),
+                lambda: ("ROOM.LEAVE", event, "ann"),
+                lambda: ("ROOM.CHECK", event, "ann", "none"),
+                lambda: ("ROOM.ADMIT", event, HEAP))
+
+    def semaphore(self):
+        self.semaphore_with(apart=True)
+        if self.times > 1:
+            self.semaphore_with(apart=False)
+        self.semaphore_wait()
+
+    def semaphore_with(self, apart):
+        """100 hold a slot, 100 stand in line; holders die, or those in line, or all of them."""
+        name, limit = self.id("s"), HEAP
+        main, alive = f"{SEM}main:{{{name}}}", f"{SEM}waiting_heartbeat:{{{name}}}"
+
+        def full():
+            self.calls(*[("SEM.ACQUIRE", name, who, limit) for who in self.ids(limit)],
+                       *[("SEM.QUEUE", name, who, 60, 600) for who in self.ids()])
+
+        def holders_dead():
+            full()
+            self.set_due(main, self.redis.zrange(main, 0, HEAP - 1), apart=apart)
+
+        def line_dead():
+            full()
+            self.set_due(alive, self.redis.zrange(alive, 0, HEAP - 1), apart=apart)
+
+        def all_dead():
+            holders_dead()
+            self.set_due(alive, self.redis.zrange(alive, 0, HEAP - 1), apart=apart)
+
+        for heap in (full, holders_dead, line_dead, all_dead):
+            for command in (
+                    lambda: ("SEM.ACQUIRE", name, self.id(), limit),
+                    lambda: ("SEM.QUEUE", name, self.id(), 60, 600),
+                    lambda: ("SEM.PING", name, "ann", 60, 600),
+                    lambda: ("SEM.CONFIRM", name, "ann", limit, 60, 600),
+                    lambda: ("SEM.RELEASE", name, self.holder(main)),
+                    lambda: ("SEM.WAKE", name, 2 * HEAP, 60, 600),
+                    lambda: ("SEM.CARD", name), lambda: ("SEM.STATS", name)):
+                self.each_meets(heap, command)
+                self.redis.delete(*[key for key in self.redis.scan_iter(f"{SEM}*{{{name}}}*")])
+
+    def holder(self, main):
+        return (self.redis.zrange(main, 0, 0) or [b"nobody"])[0]
+
+    def semaphore_wait(self):
+        """ACQUIREs that wait: half of them get the slot, the others wait in vain."""
+        name = self.id("s")
+        first, others = self.id(), self.ids(WAITERS)
+        self.calls(("SEM.ACQUIRE", name, first, 1))
+        connections = [self.server.connect() for _ in others]
+        for connection, who in zip(connections, others):
+            connection.send("SEM.ACQUIRE", name, who, 1, "WAIT", WAIT_MS)
+        key = f"{SEM}waiting:{{{name}}}"
+        wait_until(lambda: self.redis.zcard(key) == WAITERS, "all stand in line")
+        for who in [first, *others[:WAITERS // 2]]:
+            self.calls(("SEM.RELEASE", name, who))
+        for connection in connections:
+            connection.read()
+            connection.close()
+
+    def locks(self):
+        for _ in range(HEAP):
+            name = self.id("l")
+            self.calls(("LOCK.TRY", name, 10, "ID", "mine"), ("LOCK.EXTEND", name, "mine", 20),
+                       ("LOCK.GET", name), ("LOCK.UNLOCK", name, "mine"))
+
+    def idempotency(self):
+        for _ in range(HEAP):
+            key = self.id("k")
+            self.calls(("IDEM.BEGIN", key, "f"), ("IDEM.ABORT", key), ("IDEM.BEGIN", key, "f"),
+                       ("IDEM.COMPLETE", key, BODY), ("IDEM.BEGIN", key, "f"))
+
+    def worker(self):
+        """What really falls due, and a worker to give it back; with no commands in between."""
+        event, tenant, product = self.id("e"), self.id("t"), self.id("p")
+        self.calls(("SEATS.OPEN", event, "floor", 10 ** 6), ("QUOTA.LIMIT", tenant, 10 ** 6),
+                   ("STOCK.LOAD", product, 10 ** 6))
+        ids = self.ids(3 * HEAP)
+        self.calls(*[("SEATS.RESERVE", event, "floor", i, i, 1, 4, "TTL", "500ms") for i in ids])
+        self.calls(*[("QUOTA.RESERVE", tenant, 1, "HOLD", i, "TTL", "500ms") for i in ids])
+        self.calls(*[("STOCK.TAKE", product, i, "ann", 1, "TTL", "500ms") for i in ids])
+        self.calls(*[("ROOM.JOIN", event, i, "MAX", 10 ** 6, "TTL", "500ms") for i in ids])
+        wait_until(self.worker_is_done, "the worker gives it all back")
+
+    def worker_is_done(self):
+        said = dict(line.rsplit(" ", 1) for line in self.server.call("METRICS").splitlines()
+                    if line.startswith("holdfast_worker_returned"))
+        kinds = ("seats", "quota", "stock", "queue")
+        return all(int(said[f"holdfast_worker_returned_{kind}_total"]) > 0 for kind in kinds)
+
+    FAMILIES = (seats, quota, stock, shards, room, semaphore, locks, idempotency)
+
+    def close(self):
+        self.connection.close()
+
+
+# ---- measuring
+
+
+class Times:
+    """Microseconds of every script in one run: {script: [...]}."""
+
+    def __init__(self, folder):
+        """`folder` has the scripts."""
+        self.names = {hashlib.sha1(path.read_bytes()).hexdigest(): path.stem
+                      for path in folder.glob("*.lua")}
+        self.found = {name: [] for name in self.names.values()}
+        self.calls = 0    # of scripts, in all
+        self.events = {}  # what LATENCY noticed: {event: the longest in ms}
+
+    def begin(self, node):
+        for name, value in (("slowlog-max-len", 10 ** 6), ("slowlog-log-slower-than", LOGGED_US),
+                            ("latency-monitor-threshold", LONG_US // 1000)):
+            node.config_set(name, value)
+        self.before = self.evalsha_calls(node)
+        node.slowlog_reset()
+        node.execute_command("LATENCY", "RESET")
+
+    @staticmethod
+    def evalsha_calls(node):
+        return node.info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"]
+
+    def collect(self, node):
+        """What was logged since the last time; then the log is empty."""
+        node.config_set("slowlog-log-slower-than", -1)
+        for event, _, _, longest in node.execute_command("LATENCY", "LATEST"):
+            name = event.decode()
+            self.events[name] = max(longest, self.events.get(name, 0))
+        for _, _, duration, words, *_ in node.execute_command("SLOWLOG", "GET", -1, NEVER_DECODE=[]):
+            if words[0].upper() == b"EVALSHA":
+                self.found[self.names[words[1].decode()]].append(duration)
+        self.calls = self.evalsha_calls(node) - self.before
+        node.slowlog_reset()
+        node.execute_command("LATENCY", "RESET")
+        node.config_set("slowlog-log-slower-than", LOGGED_US)
+
+
+def go_first(pid):
+    """Whatever else runs on this machine does not interrupt it, if we may ask for that."""
+    try:
+        os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
+        return True
+    except PermissionError:
+        return False
+
+
+def run_once(program, folder, times):
+    """One run on a fresh Redis."""
+    found = Times(folder)
+    with RedisCluster(masters=1, replicas=0) as cluster:
+        found.went_first = go_first(cluster.members[0].pid)
+        node = cluster.members[0].client()
+        with Server("--engine", cluster.url + "?worker=no", memory=True, program=program) as server:
+            found.begin(node)
+            exercise = Exercise(server, node, times)
+            for family in Exercise.FAMILIES:
+                family(exercise)
+                found.collect(node)
+            exercise.close()
+        with Server("--engine", cluster.url, memory=True, program=program) as server:
+            exercise = Exercise(server, node, times)
+            exercise.worker()
+            found.collect(node)
+            exercise.close()
+    return found
+
+
+def print_times(runs):
+    print(f"Times of the scripts, {len(runs)} runs"
+          + (", Redis with real-time priority:" if all(run.went_first for run in runs) else
+             "; Redis may have been interrupted, we may not set its priority:") + "\n")
+    print("| script | calls in the log | median, us | worst of each run, us | the smaller, us "
+          "| calls over 1 ms, by run |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    over = 0
+    for name in sorted(runs[0].found):
+        logged = [run.found[name] for run in runs]
+        every = [us for run in logged for us in run]
+        if not every:
+            print(f"| {name} | 0 | | | | |")
+            continue
+        worst = [max(run, default=0) for run in logged]
+        long = [sum(us > LONG_US for us in run) for run in logged]
+        over += min(long) > 0
+        print(f"| {name} | {len(every)} | {statistics.median(every):.0f} "
+              f"| {', '.join(map(str, worst))} | {min(worst)} | {', '.join(map(str, long))} |")
+    smaller = max(min(max(run.found[name], default=0) for run in runs) for name in runs[0].found)
+    print(f"\nThe longest that came up in every run: {smaller} us. Scripts over 1 ms in every run: "
+          f"{over}; aim none: {'met' if over == 0 else 'missed'}.")
+    missing = sum(run.calls - sum(map(len, run.found.values())) for run in runs)
+    print(f"{sum(run.calls for run in runs)} calls; {missing} took less than {LOGGED_US} us and "
+          "are not in the log.")
+    for number, run in enumerate(runs, 1):
+        noticed = ", ".join(f"{event} {ms} ms" for event, ms in sorted(run.events.items()))
+        print(f"LATENCY, run {number}, events of 1 ms and more: {noticed or 'none'}.")
+    print()
