@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ROOM.ADMIT: the first in line leave it and get a pass, in one step. At most 100 in one call, for
+-- ROOM.ADMIT: the first in line leave it and get a pass, in one step. At most 50 in one call, for
 -- the sake of everybody else on the server: who wants to admit more calls again, with another
 -- token.
 --
@@ -12,7 +12,7 @@
 --         only known here; they share the slot of KEYS[2].
 -- uses: clock common room
 
-local ADMIT_MAX = 100
+local ADMIT_MAX = 50
 
 local count, pass_ms, token = math.floor(tonumber(ARGV[1])), to_ms(ARGV[2]), ARGV[3]
 local now = now_ms()

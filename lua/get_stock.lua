@@ -2,9 +2,9 @@
 -- STOCK.GET: a product's totals: loaded = available + taken + sold.
 --
 -- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:P_main   see load_stock.lua; hash
--- KEYS[3] stock:orders:P_main   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:P_main      order -> when it falls due, ms; sorted set
+-- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
+-- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
+-- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
 -- ARGV    none
 --
 -- Reply:  {"available", n, "taken", n, "sold", n, "loaded", n, "shards", n, "mode", "single"}

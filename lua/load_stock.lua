@@ -3,10 +3,10 @@
 -- difference to the last load.
 --
 -- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:P_main   loaded, adjusted, taken, sold, shards, watermark, policy, gains
+-- KEYS[2] stock:totals:{P_main}   loaded, adjusted, taken, sold, shards, watermark, policy, gains
 --                               (how often what is available grew); hash
--- KEYS[3] stock:orders:P_main   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:P_main      order -> when it falls due, ms; sorted set
+-- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
+-- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
 -- ARGV    quantity, shards, watermark, policy ("merge" or "steal")
 --
 -- Reply:  {1, available}

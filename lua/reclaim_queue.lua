@@ -4,13 +4,11 @@
 --
 -- KEYS[1] queue:E        sorted set, users by arrival
 -- KEYS[2] queue:due:{E}  sorted set, users by the deadline of their entry
--- ARGV[1] how many at most, up to 100
+-- ARGV[1] how many at most, up to 50
 -- Reply   {how many left, milliseconds until the next is due, how late the first was}. 0 until the
 --         next: more are due already; -1: nobody is in line.
--- uses: clock common room
+-- uses: clock common worker room
 
-local limit = math.max(1, math.min(RECLAIM_MAX, math.floor(tonumber(ARGV[1]))))
 local now = now_ms()
-local count, first_due = lapse_entries(KEYS[1], KEYS[2], now, limit)
-local next_due = tonumber(redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2])
-return {count, next_due and math.max(0, next_due - now) or -1, first_due and now - first_due or 0}
+local count, first_due = lapse_entries(KEYS[1], KEYS[2], now, worker_limit(ARGV[1]))
+return worker_answer(KEYS[2], now, count, first_due)

@@ -3,18 +3,15 @@
 -- closed 300 s ago. Works on the main place of a product and on any shard.
 --
 -- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:P_main   see load_stock.lua; hash
--- KEYS[3] stock:orders:P_main   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:P_main      order -> when it falls due, ms; sorted set
--- ARGV    limit: how many orders at most, up to 1000
+-- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
+-- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
+-- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
+-- ARGV    limit: how many orders at most, up to 50
 --
 -- Reply:  {orders that gave something back, ms until the next falls due (0: now, -1: none),
 --         ms by which the oldest of them was late}
--- uses: clock common stock
+-- uses: clock common worker stock
 
-local limit = math.max(1, math.min(1000, tonumber(ARGV[1]) or RECLAIM_MAX))
 local now = now_ms()
-local count, _, oldest = reclaim(now, limit)
-local first = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
-local wait = first[2] and math.max(0, tonumber(first[2]) - now) or -1
-return {count, wait, oldest and now - oldest or 0}
+local count, _, first_due = reclaim(now, worker_limit(ARGV[1]))
+return worker_answer(KEYS[4], now, count, first_due)

@@ -2,9 +2,9 @@
 -- STOCK.TAKE: holds some of a product for an order until it is settled, given back, or due.
 --
 -- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:P_main   see load_stock.lua; hash
--- KEYS[3] stock:orders:P_main   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:P_main      order -> when it falls due, ms; sorted set
+-- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
+-- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
+-- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
 -- ARGV    order, user, quantity, ttl in seconds
 --
 -- Reply:  {1, remaining}; again for the same order with the same arguments

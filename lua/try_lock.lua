@@ -8,8 +8,9 @@
 -- ARGV[2] ttl in seconds
 -- ARGV[3] optional, "floor:N": the fence is to be at least N, also that of a lock held already. For
 --         Redlock, whose fences have to grow across servers.
--- Reply   {lock_id, fence}, with a floor {lock_id, fence, milliseconds left}; nil while somebody
---         else holds it. Fences of a resource only grow.
+-- Reply   {lock_id, fence}, with a floor {lock_id, fence, milliseconds left, taken}, where taken is 1
+--         if it was taken just now and 0 if the id held it before; nil while somebody else holds
+--         it. Fences of a resource only grow.
 -- uses: clock common expiry lock
 
 local lock_id, ttl_ms = ARGV[1], to_ms(ARGV[2])
@@ -23,7 +24,8 @@ if lock and lock.id ~= lock_id then
     return false
 end
 
-if not lock then
+local taken = not lock
+if taken then
     redis.call('SET', KEYS[1], lock_id, 'PX', redis_ttl(ttl_ms))
     lock = {id = lock_id, deadline = now + ttl_ms, granted = false}
 end
@@ -36,6 +38,6 @@ elseif floor and lock.fence < floor then
 end
 
 if floor then
-    return {lock.id, lock.fence, time_left(lock, now)}
+    return {lock.id, lock.fence, time_left(lock, now), taken and 1 or 0}
 end
 return {lock.id, lock.fence}

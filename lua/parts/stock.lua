@@ -111,6 +111,7 @@ local function close_order(now, available, order, state)
         return refuse('INVALID_STATE', 'the order is settled'), SETTLED
     end
     if known.state == TAKEN then
+        redis.call('ZREM', KEYS[4], order) -- a full Redis allows this, and then what follows it
         redis.call('HINCRBY', KEYS[2], 'taken', -known.quantity)
         if state == SETTLED then
             redis.call('HINCRBY', KEYS[2], 'sold', known.quantity)

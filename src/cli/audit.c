@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * holdfast audit [URL|DIR]: proves that every total agrees with the records it is made of. A server
- * is asked to do so, that at $HOLDFAST_URL or on this machine if nothing is said; the keys of a Redis
- * are read. A data directory is recovered into memory, changing nothing; what fell due since is
- * expired, as at a start.
+ * is asked to do so, that at $HOLDFAST_URL or on this machine if nothing is said; of a Redis the
+ * keys are read. A data directory is recovered into memory, changing nothing; what fell due since
+ * is expired, as at a start.
  *
  * Exit code: 0 if all agrees, 1 with findings, 2 if the directory cannot be read, 69 if the server
  * cannot be reached, 77 if it does not let us in. */

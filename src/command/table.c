@@ -124,8 +124,8 @@
 #define SCOPED_KEY(variable, everywhere) KEY(variable, everywhere, everywhere)
 
 /* Names of the field, with the scope in braces as the hash tag of a cluster. Alone they go without
- * braces where the scope is all there is to tell them apart; where it is not (a zone's name may come
- * again in the next event), they are the same everywhere. */
+ * braces where the scope is all there is to tell them apart; where it is not (a zone's name may
+ * come again in the next event), they are the same everywhere. */
 SCOPED_KEY(zone_key, "zone:availability:{$event}:$zone");
 SCOPED_KEY(zone_totals_key, "zone:totals:{$event}:$zone");
 SCOPED_KEY(user_key, "user:reservations:{$event}:$user");

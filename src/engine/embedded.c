@@ -372,8 +372,10 @@ static enum hf_error embedded_audit(struct engine *engine, hf_audit_report *repo
     }
     embedded_turn(engine);
     *findings = core_audit(embedded_self(engine)->core, report, context);
-    return *findings != UINT64_MAX ? HF_OK
-                                   : problem_set(problem, HF_BUSY, "not enough memory for the audit");
+    if (*findings == UINT64_MAX) {
+        return problem_set(problem, HF_BUSY, "not enough memory for the audit");
+    }
+    return HF_OK;
 }
 
 uint64_t embedded_digest(struct engine *engine)

@@ -73,6 +73,11 @@ redisReply *links_answer(struct links *links, size_t link)
         links_fail(links, HF_ENGINE_DOWN, "lost the connection to redis %s: %s", links->names[link],
                    links->contexts[link]->errstr);
     }
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+        (strncmp(reply->str, "NOPERM", 6) == 0 || strncmp(reply->str, "NOAUTH", 6) == 0)) {
+        links_fail(links, HF_ENGINE_DOWN, "redis %s does not let us read it: %s",
+                   links->names[link], reply->str);
+    }
     return reply;
 }
 
@@ -83,17 +88,16 @@ void links_begin(struct links *links, size_t link)
 }
 
 /* Between MULTI and EXEC each question is answered QUEUED, or with what is wrong with it, which
- * EXEC then says again: nobody has to look at those, except at why a Redis queues nothing at all. */
+ * EXEC then says again: nobody has to look at those, except at why a Redis queues nothing at
+ * all. */
 static void look_at_queued(struct links *links, size_t link)
 {
     redisReply *reply = links_answer(links, link);
 
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "OOM ", 4) == 0) {
-        links_fail(
-            links, HF_ENGINE_DOWN,
-            "redis %s is out of memory (maxmemory), and cannot be audited until it has some: "
-            "%s",
-            links->names[link], reply->str);
+        links_fail(links, HF_ENGINE_DOWN,
+                   "redis %s is out of memory (maxmemory), which keeps it from being audited: %s",
+                   links->names[link], reply->str);
     }
     freeReplyObject(reply);
 }

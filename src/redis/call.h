@@ -47,7 +47,7 @@ size_t call_row_arg_count(const struct command_spec *spec);
 void call_row(struct call *call, const struct command *command, const char *place, size_t more);
 
 /* Sends what was written. `done` comes from the loop, with an error reply only if it is none that
- * the client or AGAIN accounts for. A call may be sent again then: with call_begin() or as it is. */
+ * the client or AGAIN accounts for. A call may be written and sent again then. */
 void call_send(struct call *call, bool repeatable, int64_t timeout_ms, call_done *done,
                void *context);
 

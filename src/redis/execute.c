@@ -67,7 +67,7 @@ static void one_call(struct redis *redis, struct job *job)
 /* ---- pairs, a few at a time ------------------------------------------------------------------ */
 
 /* So many a call of the script hands out. */
-#define PAIRS_A_CALL 100
+#define PAIRS_A_CALL 50
 
 static void admit_more(struct redis *redis, struct job *job);
 

@@ -11,7 +11,8 @@
 
 #define BACKOFF_MIN_MS 10
 #define BACKOFF_MAX_MS 2000
-#define UP_A_WHILE_MS 2000 /* who is lost before counts as one who does not come up */
+#define UP_A_WHILE_MS 2000 /* who is lost before counts as one who fails again and again … */
+#define UP_FAILURES 3      /* … but who let us in is tried again sooner than who did not */
 #define DRAINED_MS 250     /* until one that takes no writes is looked at again */
 #define SILENT_MS 300      /* who owes an answer so long is not well */
 #define FLIGHTS_MIN 64
@@ -110,9 +111,8 @@ static void go_down(struct redis_node *node, const char *why)
     }
     if (node->state == NODE_UP) {
         node->client->figures.disconnects++;
-        if (uv_now(node->client->loop) - node->up_ms >= UP_A_WHILE_MS) {
-            node->failures = 0;
-        }
+        bool a_while = uv_now(node->client->loop) - node->up_ms >= UP_A_WHILE_MS;
+        node->failures = a_while || node->failures == 0 ? 0 : UP_FAILURES;
     }
     move(node, NODE_DOWN);
     schedule(node);

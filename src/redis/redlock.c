@@ -223,10 +223,10 @@ static void judge(struct ballot *ballot)
     }
 }
 
-/* {lock_id, fence, ms left}, of TRY and GET. */
+/* {lock_id, fence, ms left} of GET; TRY tells as the fourth whether it was taken just now. */
 static bool hear_lock(struct vote *vote, const redisReply *reply)
 {
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 ||
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
         reply->element[0]->type != REDIS_REPLY_STRING || reply->element[0]->len > sizeof vote->id ||
         !answer_number(reply, 1, &vote->fence) || !answer_number(reply, 2, &vote->left_ms)) {
         return false;
@@ -239,6 +239,7 @@ static bool hear_lock(struct vote *vote, const redisReply *reply)
 static void hear(struct vote *vote, enum redis_fate fate, const redisReply *reply)
 {
     struct ballot *ballot = vote->ballot;
+    int64_t taken;
 
     vote->say = SILENT;
     vote->maybe = fate == REDIS_UNKNOWN;
@@ -253,7 +254,7 @@ static void hear(struct vote *vote, enum redis_fate fate, const redisReply *repl
     } else if (hear_lock(vote, reply)) {
         vote->say = YES;
         if (ballot->step == TAKING) {
-            vote->fresh = vote->left_ms == ballot->ttl_ms;
+            vote->fresh = answer_number(reply, 3, &taken) && taken == 1;
         }
     } else {
         log_line(&ballot->redlock->redis->log, LOG_ERROR, "redlock: Redis says: %s",

@@ -5,14 +5,14 @@
  *
  * What it promises: while a quorum is up and remembers, at most one id holds a lock, as long as the
  * clocks of the servers run at about the same pace (one part in a hundred and 2 ms are allowed for)
- * and nobody's answer is later than the lock lasts; N - quorum servers may be down. Fences grow from
- * holder to holder, across servers: a fence is handed out only when a quorum has written it down, and
- * each quorum has a server in common with the one before.
+ * and nobody's answer is later than the lock lasts; N - quorum servers may be down. Fences grow
+ * from holder to holder, across servers: a fence is handed out only when a quorum has written it
+ * down, and each quorum has a server in common with the one before.
  *
  * What it does not: a holder that was paused does not know that its lock is over, and a server that
- * forgot (restarted without its data, or failed over to a replica that had not yet heard) votes again
- * within the time of a lock it gave away. So what a lock guards should look at the fence. Servers
- * should write with appendfsync always, or stay away for the longest TTL after a crash. */
+ * forgot (restarted without its data, or failed over to a replica that had not yet heard) votes
+ * again within the time of a lock it gave away. So what a lock guards should look at the fence.
+ * Servers should write with appendfsync always, or stay away for the longest TTL after a crash. */
 #ifndef REDIS_REDLOCK_H
 #define REDIS_REDLOCK_H
 

@@ -97,9 +97,10 @@ static void pause_a_while(struct ballot *ballot)
     alarm_set(&redlock->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
 }
 
-/* Everywhere, also where no answer came: it may have been taken there. A server that has not answered
- * yet is told once it has, so that the two cannot overtake each other. But a holder that asks again
- * while too few servers answer must not lose what it has; what is left behind then ends by its TTL. */
+/* Everywhere, also where no answer came: it may have been taken there. A server that has not
+ * answered yet is told once it has, so that the two cannot overtake each other. But a holder that
+ * asks again while too few servers answer must not lose what it has; what is left behind then ends
+ * by its TTL. */
 static void give_back(struct ballot *ballot)
 {
     ballot->step = GIVING_BACK;

@@ -5,17 +5,21 @@
 
 #include <string.h>
 
+/* Four bits at a time. */
 static uint16_t crc16(const char *data, size_t size)
 {
-    uint16_t crc = 0;
+    static const uint16_t table[16] = {
+        0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6, 0x70e7,
+        0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef,
+    };
+    unsigned crc = 0;
 
     for (size_t i = 0; i < size; i++) {
-        crc = (uint16_t)(crc ^ (uint16_t)((uint8_t)data[i] << 8));
-        for (int bit = 0; bit < 8; bit++) {
-            crc = (uint16_t)((crc << 1) ^ ((crc & 0x8000) != 0 ? 0x1021 : 0));
-        }
+        unsigned byte = (uint8_t)data[i];
+        crc = (crc << 4 & 0xffff) ^ table[(crc >> 12) ^ (byte >> 4)];
+        crc = (crc << 4 & 0xffff) ^ table[(crc >> 12) ^ (byte & 15)];
     }
-    return crc;
+    return (uint16_t)crc;
 }
 
 int redis_slot(struct hf_bytes key)

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #define WAIT_LEASE_MS 10000
-#define RENEW_MS 3000 /* how often somebody far back says that it still waits */
-#define HEAD_MS 250   /* how often those at the head look for themselves */
-#define HEAD 2        /* so many are at the head */
+#define HEAD_MS 250 /* how often the first in line looks for itself */
+#define STEP_MS 50  /* so much longer does each behind it take */
+#define RENEW_MS 3000 /* but no longer than this: it has to say that it still waits */
 #define JITTER_MS 5   /* so that those who wait for the same moment do not all come in it */
 #define LATE_MS 10    /* how often it is asked once it should be over */
 #define WAITERS_MAX 65536
@@ -95,7 +95,7 @@ static void look_later(struct waiter *waiter, int64_t position, int64_t due_in_m
 {
     uint64_t now_ms = uv_now(waiter->waits->redis->loop);
     int64_t left_ms = waiter->end_ms > now_ms ? (int64_t)(waiter->end_ms - now_ms) : 0;
-    int64_t in_ms = position <= HEAD ? HEAD_MS : RENEW_MS;
+    int64_t in_ms = position < RENEW_MS / STEP_MS ? HEAD_MS + (position - 1) * STEP_MS : RENEW_MS;
 
     if (due_in_ms >= 0 && due_in_ms < in_ms) {
         in_ms = due_in_ms + (int64_t)(waiter->token % JITTER_MS);

@@ -3,9 +3,9 @@
  * SEM.ACQUIRE: a call that may wait in line for its slot.
  *
  * The line is Redis'. Who waits is told by a message on this engine's channel, and looks for itself
- * besides: when a slot falls due, a few times a second at the head of the line (other programs on
- * the same keys do not tell us), and now and then to say that it still waits. A waiter that does not
- * is taken out of the line after WAIT_LEASE_MS, so nobody stands behind the dead. */
+ * besides: when a slot falls due, a few times a second near the head of the line (other programs on
+ * the same keys do not tell us), and now and then to say that it still waits. A waiter that does
+ * not is taken out of the line after WAIT_LEASE_MS, so nobody stands behind the dead. */
 #ifndef REDIS_WAIT_H
 #define REDIS_WAIT_H
 

@@ -19,8 +19,8 @@ from model import MALFORMED, Model
 from model_arguments import Malformed, Refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ADMIT_MAX = 10_000  # users of one ROOM.ADMIT, in calls of at most 100
-ADMIT_CHUNK = 100
+ADMIT_MAX = 10_000  # users of one ROOM.ADMIT, in calls of at most 50
+ADMIT_CHUNK = 50
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LEASE_S = b"2592000"  # the time of tests makes leaps; who waits here does not die of them
 CHANNEL = b"conformance"

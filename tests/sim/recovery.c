@@ -164,7 +164,7 @@ static void compare(struct world *world)
         world_wrong(world, "the state is not that after the first %zu commands",
                     world->history.count);
     }
-    engine_audit(world->engine, report, world, &findings);
+    engine_audit(world->engine, report, world, &findings, NULL);
     if (findings != 0) {
         world_wrong(world, "the audit finds something");
     }

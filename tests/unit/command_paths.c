@@ -201,8 +201,8 @@ static void scripts_carry_the_names_of_the_field(void **state)
     }
 }
 
-/* Section 10: for reserve the keys come in the order zone, user, reservation. They have the event in
- * them everywhere: a zone's or a booking's id may come again in another event (decision 20). */
+/* Section 10: for reserve the keys come in the order zone, user, reservation. They have the event
+ * in them everywhere: a zone's or a booking's id may come again in another event (decision 20). */
 static void reserve_has_its_keys_in_the_order_of_the_field(void **state)
 {
     const struct key_spec *const *keys = command_table[SEATS_RESERVE].keys;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the engine on Redis counts, for metrics. Its thread goes on counting meanwhile. */
+#include "engine/redis_state.h"
+#include "redis/redlock.h"
+#include "redis/worker.h"
+
+static void add_connections(struct redis_figures *sum, const struct redis_client *client)
+{
+    const struct redis_figures *figures = redis_client_figures(client);
+
+    sum->connects += figures->connects;
+    sum->disconnects += figures->disconnects;
+    sum->redirects += figures->redirects;
+    sum->script_loads += figures->script_loads;
+    sum->resent += figures->resent;
+    sum->unknown += figures->unknown;
+    sum->refused += figures->refused;
+    sum->in_flight += figures->in_flight;
+}
+
+static void tell_connections(const struct redis *redis, engine_figure *each, void *context)
+{
+    struct redis_figures sum = {0};
+    const struct redis_client *client;
+
+    if (redis->client != NULL) {
+        add_connections(&sum, redis->client);
+    }
+    for (size_t i = 0;
+         redis->redlock != NULL && (client = redlock_client(redis->redlock, i)) != NULL; i++) {
+        add_connections(&sum, client);
+    }
+    each(context, "redis_connects_total", "Connections made to Redis.", true, sum.connects);
+    each(context, "redis_disconnects_total", "Connections to Redis that broke.", true,
+         sum.disconnects);
+    each(context, "redis_redirects_total", "Requests that another node had to answer.", true,
+         sum.redirects);
+    each(context, "redis_script_loads_total", "Scripts loaded because they were missing.", true,
+         sum.script_loads);
+    each(context, "redis_resent_total", "Requests that were sent once more.", true, sum.resent);
+    each(context, "redis_unknown_total", "Requests whose outcome is unknown.", true, sum.unknown);
+    each(context, "redis_refused_total", "Requests that could not be carried out.", true,
+         sum.refused);
+    each(context, "redis_in_flight", "Requests under way.", false, sum.in_flight);
+}
+
+static void tell_worker(const struct worker_figures *figures, engine_figure *each, void *context)
+{
+    each(context, "worker_visits_total", "Scopes the release worker looked at.", true,
+         figures->visits);
+    each(context, "worker_returned_seats_total", "Expired bookings it gave back.", true,
+         figures->returned_seats);
+    each(context, "worker_returned_quota_total", "Expired quota holds it gave back.", true,
+         figures->returned_quota);
+    each(context, "worker_returned_stock_total", "Expired orders it gave back.", true,
+         figures->returned_stock);
+    each(context, "worker_returned_queue_total", "Lapsed queue entries it removed.", true,
+         figures->returned_queue);
+    each(context, "worker_sweeps_total", "Its walks over all keys.", true, figures->sweeps);
+    each(context, "worker_late_milliseconds", "How late it gave something back at worst, lately.",
+         false, figures->late_ms_max);
+    each(context, "worker_errors_total", "Its calls that failed.", true, figures->errors);
+}
+
+void redis_engine_figures(struct engine *engine, engine_figure *each, void *context)
+{
+    const struct redis *redis = &redis_self(engine)->redis;
+
+    tell_connections(redis, each, context);
+    if (redis->worker != NULL) {
+        tell_worker(worker_figures(redis->worker), each, context);
+    }
+}
