@@ -133,6 +133,7 @@ class Bench(Rounds):
                         [node.pid for node in cluster.members], IN_FLIGHT, events)
 
     def times(self):
+        print("  times of the scripts", file=sys.stderr)
         return [run_once(self.program, self.build / "lua", 1 if self.quick else 3)
                 for _ in range(1 if self.quick else 2)]
 
@@ -172,8 +173,8 @@ def print_comparisons(bench, group):
         ratios = [one.rate / other.rate for one, other in zip(ours, theirs)]
         spent = "" if name.startswith(SERVER) else (
             f"{median(theirs, 'server_us'):.1f} / {median(ours, 'server_us'):.1f}")
-        print(f"| {name} | {rate(ours)} | {peer} | {rate(theirs)} | {spread(ratios)} | {spent} "
-              f"| {verdict(statistics.median(ratios), aim)} |")
+        print(f"| {name} | {rate(ours, 1)} | {peer} | {rate(theirs, 1)} | {spread(ratios)} "
+              f"| {spent} | {verdict(statistics.median(ratios), aim)} |")
     print()
 
 
@@ -197,7 +198,7 @@ def print_masters(bench):
     for count in MASTERS:
         runs = bench.runs[f"cluster of {count}"]
         ratios = [run.rate / alone.rate for run, alone in zip(runs, one)]
-        print(f"| {count} | {rate(runs)} | {spread(ratios)} | {median(runs, 'server_us'):.1f} "
+        print(f"| {count} | {rate(runs, 1)} | {spread(ratios)} | {median(runs, 'server_us'):.1f} "
               f"| {median(runs, 'server_share'):.2f} | {median(runs, 'caller_us'):.2f} "
               f"| {median(runs, 'engine_us'):.2f} |")
     print()
@@ -239,7 +240,6 @@ def main():
         for name in ("scripts", "engine", "masters"):
             if name in wanted:
                 getattr(bench, name)()
-        print("  times of the scripts …" if "times" in wanted else "", file=sys.stderr)
         times = bench.times() if "times" in wanted else None
     finally:
         bench.close()

@@ -51,11 +51,10 @@ def median(runs, what="rate"):
     return statistics.median(getattr(run, what) for run in runs)
 
 
-def rate(runs):
+def rate(runs, digits=0):
     rates = [run.rate / 1000 for run in runs]
-    shown = (statistics.median(rates), min(rates), max(rates))
-    digits = 0 if shown[0] >= 10 else 1
-    return "{:,.{d}f} k/s ({:,.{d}f}-{:,.{d}f})".format(*shown, d=digits)
+    return (f"{statistics.median(rates):,.{digits}f} k/s "
+            f"({min(rates):,.{digits}f}-{max(rates):,.{digits}f})")
 
 
 def busy_side(runs):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long each script keeps Redis busy, as its SLOWLOG says, also when a call meets as much to do
-as one call ever does: 100 holds that fell due, 100 to admit, slots for all who stand in line.
+as one call ever does: 100 holds that fell due, 100 to admit, slots for 100 who stand in line.
 
 What is to fall due gets its time set to long ago in the sorted sets of the deadlines: the scripts
 see what they would see after nobody called for a while. On a cluster of one node, where products
@@ -18,7 +18,7 @@ from redis_cluster import RedisCluster
 
 LOGGED_US = 5          # inside a script most commands take less, and are to leave the log alone
 LONG_US = 1000
-HEAP = 100             # what one call gives back at most
+HEAP = 100             # more than one call gives back or hands out
 LONG_AGO = 1000        # a time after the epoch, in ms or s
 WAITERS = 20           # ACQUIREs that wait, on a connection each
 WAIT_MS = 200
@@ -325,9 +325,9 @@ class Times:
         for event, _, _, longest in node.execute_command("LATENCY", "LATEST"):
             name = event.decode()
             self.events[name] = max(longest, self.events.get(name, 0))
-        for _, _, duration, words, *_ in node.execute_command("SLOWLOG", "GET", -1, NEVER_DECODE=[]):
+        for _, _, us, words, *_ in node.execute_command("SLOWLOG", "GET", -1):
             if words[0].upper() == b"EVALSHA":
-                self.found[self.names[words[1].decode()]].append(duration)
+                self.found[self.names[words[1].decode()]].append(us)
         self.calls = self.evalsha_calls(node) - self.before
         node.slowlog_reset()
         node.execute_command("LATENCY", "RESET")

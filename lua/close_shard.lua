@@ -8,7 +8,10 @@
 -- ARGV    order, "S" to settle it or "G" to give it back; epoch, mode: what the caller knows of the
 --         product
 --
--- Reply:  {1, available here, state it was in: "T" taken, "S" settled, "G" given back}
+-- Reply:  {1, available here, state it was in: "T" taken, "S" settled}
+--         {1, available here, "G", until when}: given back before, which is remembered until then
+--         {0, "EXPIRED", until when}: unknown, even if the other place remembers until then, or
+--         less long, that it was given back
 --         {0, "STALE", epoch}: the place has heard of a later epoch
 -- Refuses with NOT_FOUND (it may be known at another place), INVALID_STATE: {0, code, message}
 -- Errors: AGAIN (call again)
@@ -23,9 +26,16 @@ local _, more = reclaim(now, RECLAIM_MAX)
 if more then
     return again()
 end
+local given_until, hides_until = remembered(ARGV[1])
+if hides_until > 0 then
+    return {0, 'EXPIRED', hides_until}
+end
 local state = ARGV[2] == SETTLED and SETTLED or GIVEN
 local reply, was = close_order(now, available_here(), ARGV[1], state)
 if reply[1] == 1 then
     reply[3] = was
+    if was == GIVEN then
+        reply[4] = given_until
+    end
 end
 return reply

@@ -7,10 +7,12 @@
 -- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
 -- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
 -- ARGV    order, user, quantity, ttl in seconds; epoch, mode: what the caller knows of the product;
---         "1" if new orders go here, "0" if not
+--         "1" if new orders go here, "0" if not; until when the other place remembers that the
+--         order was given back, ms, 0 if it does not
 --
 -- Reply:  {1, available here}
---         {0, "SHORT", available here, orders known here}: not enough, or new orders do not go here
+--         {0, "SHORT", available here, orders known here, until when this place remembers that the
+--         order was given back or 0}: not enough, or new orders do not go here
 --         {0, "STALE", epoch}: the place has heard of a later epoch
 -- Refuses with INVALID_STATE (the order exists with other arguments): {0, code, message}
 -- Errors: AGAIN (call again)
@@ -29,10 +31,13 @@ local _, more = reclaim(now, RECLAIM_MAX)
 if more then
     return again()
 end
+local hides_until = tonumber(ARGV[8]) or 0
+wanted.hides_until = hides_until > now and hides_until or nil
 local available = available_here()
 local reply = take(now, ARGV[7] == '1' and available or 0, ARGV[1], wanted)
 if not reply then
-    return {0, 'SHORT', available, redis.call('HLEN', KEYS[3])}
+    local given_until = remembered(ARGV[1])
+    return {0, 'SHORT', available, redis.call('HLEN', KEYS[3]), given_until}
 end
 if reply[1] == 1 then
     reply[2] = available_here() -- the order may have been known at a place that takes none

@@ -8,9 +8,9 @@
 -- ARGV[2] ttl in seconds
 -- ARGV[3] optional, "floor:N": the fence is to be at least N, also that of a lock held already. For
 --         Redlock, whose fences have to grow across servers.
--- Reply   {lock_id, fence}, with a floor {lock_id, fence, milliseconds left, taken}, where taken is 1
---         if it was taken just now and 0 if the id held it before; nil while somebody else holds
---         it. Fences of a resource only grow.
+-- Reply   {lock_id, fence}, with a floor {lock_id, fence, milliseconds left, taken}; taken: 1 if it
+--         was taken just now, 0 if the id held it before. Nil while somebody else holds it. Fences
+--         of a resource only grow.
 -- uses: clock common expiry lock
 
 local lock_id, ttl_ms = ARGV[1], to_ms(ARGV[2])

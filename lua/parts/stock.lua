@@ -2,6 +2,11 @@
 -- One place of a product: KEYS[1] what is available, KEYS[2] its totals, KEYS[3] its orders by id,
 -- KEYS[4] when they fall due. An order is "state quantity ttl_ms user"; one that is closed is kept
 -- for the retry window and then falls due as well.
+--
+-- In shards, an order may be taken anew while another place still remembers that it was given back
+-- before. The number of the new one is "ttl_ms/until": what falls due there by `until` is not to
+-- count any more, whatever becomes of this one. So if it expires before, it is kept as "G" with
+-- that number until then: a sign that the order is unknown.
 local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
 local RETRY_WINDOW_MS = 300000
 
@@ -10,8 +15,9 @@ local function refuse(code, message)
 end
 
 local function parse_order(record)
-    local state, quantity, ttl_ms, user = record:match('^(%a) (%d+) (%d+) (.*)$')
-    return {state = state, quantity = tonumber(quantity), ttl_ms = tonumber(ttl_ms), user = user}
+    local state, quantity, ttl_ms, hides, user = record:match('^(%a) (%d+) (%d+)/?(%d*) (.*)$')
+    return {state = state, quantity = tonumber(quantity), ttl_ms = tonumber(ttl_ms),
+        hides_until = tonumber(hides), user = user}
 end
 
 local function find_order(order)
@@ -21,7 +27,11 @@ end
 
 -- Writes an order that is in this state until then.
 local function put_order(order, record, state, at_ms)
-    local text = {state, digits(record.quantity), digits(record.ttl_ms), record.user}
+    local ttl = digits(record.ttl_ms)
+    if record.hides_until then
+        ttl = ttl .. '/' .. digits(record.hides_until)
+    end
+    local text = {state, digits(record.quantity), ttl, record.user}
     redis.call('HSET', KEYS[3], order, table.concat(text, ' '))
     redis.call('ZADD', KEYS[4], at_ms, order)
 end
@@ -42,17 +52,23 @@ local function reclaim(now, most)
     end
     local more = #due > most
     due[most + 1] = nil
-    local count, back, oldest = 0, 0, nil
+    local count, back, oldest, signs = 0, 0, nil, {}
     for i, record in ipairs(redis.call('HMGET', KEYS[3], unpack(due))) do
         local order = record and parse_order(record)
         if order and order.state == TAKEN then
             oldest = oldest or redis.call('ZSCORE', KEYS[4], due[i])
             count = count + 1
             back = back + order.quantity
+            if (order.hides_until or 0) > now then
+                signs[due[i]] = order
+            end
         end
     end
     redis.call('HDEL', KEYS[3], unpack(due))
     redis.call('ZREM', KEYS[4], unpack(due))
+    for id, order in pairs(signs) do
+        put_order(id, order, GIVEN, order.hides_until)
+    end
     if back > 0 then
         redis.call('HINCRBY', KEYS[2], 'taken', -back)
         gain(back)
@@ -118,6 +134,7 @@ local function close_order(now, available, order, state)
         else
             available = gain(known.quantity)
         end
+        known.hides_until = nil -- it is remembered for longer than what it hides
         put_order(order, known, state, now + RETRY_WINDOW_MS)
     end
     return {1, available}, known.state

@@ -365,8 +365,8 @@ enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context
             keep_problem(remote_audit(handle->remote, report, context, &count, &problem), &problem);
     } else {
         pthread_mutex_lock(&handle->mutex);
-        code = keep_problem(engine_audit(handle->engine, report, context, &count, &problem),
-                            &problem);
+        code =
+            keep_problem(engine_audit(handle->engine, report, context, &count, &problem), &problem);
         pthread_mutex_unlock(&handle->mutex);
     }
     if (findings != NULL) {

@@ -9,22 +9,34 @@
 
 /* ---- arguments by name ----------------------------------------------------------------------- */
 
-/* Is it the argument's name in scripts? A required one goes by its name, an optional one by its
- * keyword. */
-static bool is_called(const struct arg_spec *arg, struct hf_bytes word)
+/* The size of the argument's name in scripts if the text begins with it, else 0. A required one
+ * goes by its name, an optional one by its keyword, in small letters. */
+static size_t name_at(const struct arg_spec *arg, const char *text)
 {
-    return arg->keyword != NULL ? text_is_word(word, arg->keyword)
-                                : text_equal(word, hf_text(arg->name));
+    const char *name = arg->keyword != NULL ? arg->keyword : arg->name;
+    size_t size = 0;
+
+    while (name[size] != '\0' && text[size] == tolower((unsigned char)name[size])) {
+        size++;
+    }
+    return name[size] == '\0' ? size : 0;
 }
 
-static const struct arg_spec *find_arg(const struct command_spec *spec, struct hf_bytes word)
+/* The argument whose name stands at `text`, the longest of them; *size is that name's. */
+static const struct arg_spec *arg_at(const struct command_spec *spec, const char *text,
+                                     size_t *size)
 {
+    const struct arg_spec *found = NULL;
+
+    *size = 0;
     for (size_t i = 0; i < spec->arg_count; i++) {
-        if (is_called(&spec->args[i], word)) {
-            return &spec->args[i];
+        size_t found_size = name_at(&spec->args[i], text);
+        if (found_size > *size) {
+            found = &spec->args[i];
+            *size = found_size;
         }
     }
-    return NULL;
+    return found;
 }
 
 static const void *member(const struct command *command, const struct arg_spec *arg)
@@ -112,35 +124,20 @@ static const struct {
 
 void script_arg_write(struct buffer *out, struct hf_bytes word, const struct command *command)
 {
-    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+    size_t size;
+
+    for (size_t i = 0; word.data[0] == '@' && i < sizeof made / sizeof made[0]; i++) {
         if (text_equal(word, hf_text(made[i].word))) {
             made[i].write(out, command);
             return;
         }
     }
-    const struct arg_spec *arg = find_arg(command->spec, word);
-    CHECK(arg != NULL);
+    const struct arg_spec *arg = arg_at(command->spec, word.data, &size);
+    CHECK(arg != NULL && size == word.size);
     arg_write(out, command, arg);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
-
-/* The argument whose name stands at `text`, the longest of them; *size is that name's. */
-static const struct arg_spec *arg_at(const struct command_spec *spec, const char *text,
-                                     size_t *size)
-{
-    const struct arg_spec *found = NULL;
-
-    for (size_t length = 1; islower((unsigned char)text[length - 1]) || text[length - 1] == '_';
-         length++) {
-        const struct arg_spec *arg = find_arg(spec, (struct hf_bytes){text, length});
-        if (arg != NULL) {
-            found = arg;
-            *size = length;
-        }
-    }
-    return found;
-}
 
 void key_write(struct buffer *out, const struct key_spec *key, const struct command *command,
                const struct key_style *style)
@@ -149,11 +146,12 @@ void key_write(struct buffer *out, const struct key_spec *key, const struct comm
 
     buffer_text(out, style->name_space);
     for (const char *at = style->cluster ? key->cluster : key->standalone; *at != '\0';) {
-        if (*at != '$') {
-            buffer_byte(out, (uint8_t)*at++);
-            continue;
+        size_t size = strcspn(at, "$");
+        buffer_bytes(out, at, size);
+        at += size;
+        if (*at == '\0') {
+            break;
         }
-        size_t size = 0;
         const struct arg_spec *arg = arg_at(command->spec, at + 1, &size);
         CHECK(arg != NULL);
         arg_write(out, command, arg);

@@ -91,9 +91,13 @@ static void schedule(struct redis_node *node)
     unsigned doublings = node->failures < 8 ? node->failures : 8; /* beyond the most anyway */
     uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
 
+    /* Whoever asks in the meantime must be able to see it come back. */
+    uint64_t patience_ms = (uint64_t)node->client->url.timeout_ms / 2;
+    uint64_t most_ms = patience_ms < BACKOFF_MAX_MS ? patience_ms : BACKOFF_MAX_MS;
+
     node->failures++;
     alarm_set(&node->client->alarms, &node->alarm,
-              client_jitter(node->client, delay_ms < BACKOFF_MAX_MS ? delay_ms : BACKOFF_MAX_MS));
+              client_jitter(node->client, delay_ms < most_ms ? delay_ms : most_ms));
 }
 
 /* Those that were under way look for another way; the node is down when they do. */

@@ -240,7 +240,7 @@ enum { AT_MODE = 9, AT_POLICY = 13, AT_PLACES = 14, AT_OPEN = 15, OPEN_WORDS = 3
 
 bool figures_read(struct figures *figures, const redisReply *reply)
 {
-    int64_t known;
+    int64_t known = 0;
     int64_t *numbers[AT_OPEN] = {&known,
                                  &figures->available,
                                  &figures->taken,

@@ -222,7 +222,7 @@ void trade_begin(struct trade *trade)
     } else if (id == STOCK_TAKE) {
         trade_take(trade);
     } else if (id == STOCK_SETTLE || id == STOCK_GIVE) {
-        trade->given = false;
+        trade->given_until = trade->hidden_until = 0;
         trade_close(trade);
     } else {
         trade_ask(trade, WANT_FIGURES, PLACE_MAIN, 0);

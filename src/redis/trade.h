@@ -25,9 +25,12 @@ struct trade {
     size_t place;  /* where the call under way goes */
     int64_t epoch; /* what was known when it was sent */
     bool looked;   /* TAKE: the other place was looked at in that epoch */
-    bool given;    /* GIVE: a place says that it was given back before */
-    bool booked;   /* LOAD, ADJUST: the difference is applied */
-    bool spread;   /* … and was spread */
+    /* TAKE: until when that place remembers that the order was given back before. GIVE: the same of
+     * the place asked first; and, if the order expired there, what the other place remembers until
+     * then does not count. 0: it is not so. */
+    int64_t given_until, hidden_until;
+    bool booked; /* LOAD, ADJUST: the difference is applied */
+    bool spread; /* … and was spread */
 };
 
 /* Carries out a command for a product that is, or may be, in shards; NULL: there is no memory. If

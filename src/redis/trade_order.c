@@ -29,10 +29,11 @@ static void take_at(struct trade *trade, size_t place, bool makes, call_done *do
 {
     struct call *call = &trade->job->call;
 
-    place_call(call, trade->product, "take_shard", place, NULL, 7);
+    place_call(call, trade->product, "take_shard", place, NULL, 8);
     call_row_args(call, &trade->job->command);
     place_belief(call, trade->product);
     call_text(call, hf_text(makes ? "1" : "0"));
+    call_number(call, trade->given_until);
     trade->place = place;
     trade->epoch = trade->product->epoch;
     trade_send(trade, done);
@@ -85,7 +86,7 @@ static void looked(struct call *call, enum redis_fate fate, const redisReply *re
 {
     struct trade *trade = call->context;
     struct product *product = trade->product;
-    int64_t records;
+    int64_t records, given_until;
 
     if (!trade_answered(trade, fate, reply, problem)) {
         return;
@@ -107,6 +108,7 @@ static void looked(struct call *call, enum redis_fate fate, const redisReply *re
         product->seen[trade->place].empty_epoch = product->epoch;
     }
     trade->looked = true;
+    trade->given_until = answer_number(reply, 4, &given_until) ? given_until : 0;
     trade_take(trade);
 }
 
@@ -116,6 +118,9 @@ void trade_take(struct trade *trade)
     size_t home = home_of(trade), other = product_other(product, home);
     bool known = trade->looked && trade->epoch == product->epoch;
 
+    if (!known) {
+        trade->given_until = 0;
+    }
     if (known || is_empty(trade, other)) {
         take_at(trade, product_active(product, home), true, took);
     } else {
@@ -158,14 +163,35 @@ static bool is_closed(struct trade *trade, const redisReply *reply)
     return true;
 }
 
-/* Given back before, at one place, is only the answer if no other place knows of it since. */
-static bool was_given(const redisReply *reply)
+/* Was it given back before? Until when is it remembered; 0: it was not. */
+static int64_t was_given(const redisReply *reply)
 {
-    return reply->elements == 3 && reply->element[2]->str != NULL &&
-           reply->element[2]->str[0] == 'G';
+    int64_t until;
+
+    return reply->elements == 4 && answer_number(reply, 3, &until) ? until : 0;
 }
 
-/* At the place that was asked first. */
+/* Has it expired there, after it was given back at the other place? */
+static int64_t was_hidden(const redisReply *reply)
+{
+    int64_t until;
+
+    return reply_says(reply, "EXPIRED") && answer_number(reply, 2, &until) ? until : 0;
+}
+
+/* As a place has answered, or as if it knew nothing at all. */
+static void answer_closed(struct trade *trade, const redisReply *reply)
+{
+    if (was_given(reply) != 0 || was_hidden(reply) != 0) {
+        trade_refuse(trade, HF_NOT_FOUND, "no such order: never taken, given back or expired", 0, 0,
+                     0);
+    } else {
+        trade_answer(trade, reply);
+    }
+}
+
+/* At the place that was asked first. That it was given back there, or has expired there, is only
+ * the answer if the other place knows nothing newer. */
 static void closed_first(struct call *call, enum redis_fate fate, const redisReply *reply,
                          const struct problem *problem)
 {
@@ -179,16 +205,16 @@ static void closed_first(struct call *call, enum redis_fate fate, const redisRep
         trade_try_again(trade);
         return;
     }
-    size_t other = product_other(product, home_of(trade));
     bool done = is_closed(trade, reply);
-    bool given = done && was_given(reply);
-    if ((done && !given) || (given && is_empty(trade, other))) {
+    bool asks_more = !is_empty(trade, product_other(product, home_of(trade)));
+    trade->given_until = done ? was_given(reply) : 0;
+    trade->hidden_until = was_hidden(reply);
+    if (done && (trade->given_until == 0 || !asks_more)) {
         trade_succeed(trade);
-    } else if ((done || reply_says(reply, "NOT_FOUND")) && !is_empty(trade, other)) {
-        trade->given = given;
+    } else if (asks_more && (done || trade->hidden_until != 0 || reply_says(reply, "NOT_FOUND"))) {
         close_more(trade);
     } else {
-        trade_answer(trade, reply);
+        answer_closed(trade, reply);
     }
 }
 
@@ -205,10 +231,13 @@ static void closed_second(struct call *call, enum redis_fate fate, const redisRe
         trade_try_again(trade);
         return;
     }
-    if (is_closed(trade, reply) || (trade->given && reply_says(reply, "NOT_FOUND"))) {
+    int64_t given_until = was_given(reply), hidden_until = was_hidden(reply);
+    bool unknown = hidden_until != 0 || reply_says(reply, "NOT_FOUND");
+    if (is_closed(trade, reply) ? given_until == 0 || given_until > trade->hidden_until
+                                : unknown && trade->given_until > hidden_until) {
         trade_succeed(trade);
     } else {
-        trade_answer(trade, reply);
+        answer_closed(trade, reply);
     }
 }
 

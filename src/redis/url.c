@@ -255,7 +255,7 @@ static const struct scheme *read_scheme(const char *text, struct problem *proble
 
 enum hf_error redis_url_parse(const char *url, struct redis_url *parsed, struct problem *problem)
 {
-    struct problem unheard;
+    struct problem unheard = {.code = HF_OK};
     struct parser parser = {.url = parsed, .problem = problem != NULL ? problem : &unheard};
 
     parser.scheme = read_scheme(url, parser.problem);

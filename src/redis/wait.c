@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #define WAIT_LEASE_MS 10000
-#define HEAD_MS 250 /* how often the first in line looks for itself */
-#define STEP_MS 50  /* so much longer does each behind it take */
+#define HEAD_MS 250   /* how often the first in line looks for itself */
+#define STEP_MS 50    /* so much longer does each behind it take */
 #define RENEW_MS 3000 /* but no longer than this: it has to say that it still waits */
 #define JITTER_MS 5   /* so that those who wait for the same moment do not all come in it */
 #define LATE_MS 10    /* how often it is asked once it should be over */

@@ -39,8 +39,8 @@ static void run_audit(struct work *work)
 {
     struct audit_work *audit = (struct audit_work *)work;
 
-    audit->problem.code = engine_audit(audit->engine, add_finding, &audit->findings, &audit->count,
-                                       &audit->problem);
+    audit->problem.code =
+        engine_audit(audit->engine, add_finding, &audit->findings, &audit->count, &audit->problem);
     if (audit->problem.code == HF_OK && audit->findings.failed) {
         problem_set(&audit->problem, HF_BUSY, "out of memory for what the audit found");
     }

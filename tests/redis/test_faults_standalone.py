@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One real Redis that stands still, is full, forgets its scripts or is started anew, and the way to
-it, which is cut, stalls or is closed. One Redis that keeps its data loses nothing: every booking that
-was acknowledged is there in the end, and every one counts once."""
+it, which is cut, stalls or is closed. One Redis that keeps its data loses nothing: every booking
+that was acknowledged is there in the end, and every one counts once."""
 
 import contextlib
 import random
@@ -114,14 +114,25 @@ def test_the_program_says_unknown_too_and_can_ask_again(redis):
 # ---- connections that are cut
 
 
+def cut_answer(proxy, count, call, *words):
+    """The answer to a call whose reply is cut after so many bytes. Once more if something else was
+    cut: the server's subscription may still have been on its way."""
+    for _ in range(5):
+        proxy.cut_reply_after(count)
+        answer = timed(call, *words)
+        if isinstance(answer, Error):
+            return answer
+        proxy.wait_cut()
+    raise AssertionError(f"never cut: {words}")
+
+
 def test_a_reply_that_is_cut_at_any_byte_is_unknown_and_asked_again_is_the_first(
         redis, proxy, server):
     open_zone(server, "gala")
     places = [0, 1, 3, 4, 8, 15, 20, 30, 40, 50]
     for held, count in enumerate(places, 1):
         with serve_far(redis, proxy) as far_server:
-            proxy.cut_reply_after(count)
-            answer = timed(reserve, far_server, "gala", f"b{count}")
+            answer = cut_answer(proxy, count, reserve, far_server, "gala", f"b{count}")
             assert is_unknown(answer), f"cut after {count}: {answer}"
             assert "ask again with the same id" in answer.message
             answer, _ = until_known(lambda: reserve(far_server, "gala", f"b{count}"), "a retry")
@@ -159,8 +170,7 @@ def test_commands_with_an_id_asked_again_after_a_cut_answer_as_if_nothing_had_be
             call(before, scope)
         calm = call(command, "calm")
         with serve_far(redis, proxy) as far_server:
-            proxy.cut_reply_after(1)
-            answer = timed(call, command, "cut", far_server)
+            answer = cut_answer(proxy, 1, call, command, "cut", far_server)
             assert is_unknown(answer), f"{command}: {answer}"
             again, _ = until_known(lambda: call(command, "cut", far_server), command)
         assert without_chance(again) == without_chance(calm), command
@@ -295,7 +305,8 @@ def test_a_full_redis_refuses_what_takes_room_and_goes_on_with_the_rest(redis, s
 
     for words in ("SEATS.OPEN gala floor 100", "SEATS.RESERVE gala floor a ann 2 9",
                   "SEATS.RESERVE gala floor b ann 3 9", "QUOTA.LIMIT acme 100",
-                  "QUOTA.RESERVE acme 5 HOLD h", "STOCK.LOAD shoes 10", "STOCK.TAKE shoes o ann 4",
+                  "QUOTA.RESERVE acme 5 HOLD h", "QUOTA.RESERVE acme 3 HOLD j",
+                  "STOCK.LOAD shoes 10", "STOCK.TAKE shoes o ann 4", "STOCK.TAKE shoes q ann 2",
                   "SEM.ACQUIRE gpu me 1", "LOCK.TRY seat 60 ID me"):
         assert not isinstance(call(words), Error), words
     reads = ("SEATS.ZONE gala floor", "SEATS.GET gala a", "SEATS.USER gala ann", "QUOTA.GET acme",
@@ -313,11 +324,12 @@ def test_a_full_redis_refuses_what_takes_room_and_goes_on_with_the_rest(redis, s
     ended = run(Build().program, "audit", redis.url)
     assert ended.code == 69 and "out of memory (maxmemory)" in ended.err, ended
     for words in ("SEATS.RELEASE gala a", "QUOTA.CANCEL acme h", "STOCK.GIVE shoes o",
-                  "SEM.RELEASE gpu me", "LOCK.UNLOCK seat me"):
+                  "SEM.RELEASE gpu me", "LOCK.UNLOCK seat me", "SEATS.CONFIRM gala b",
+                  "STOCK.SETTLE shoes q", "QUOTA.COMMIT acme j"):
         answer = call(words)
         assert answer == 1 or (isinstance(answer, list) and answer[0] == 1), f"{words}: {answer}"
     redis.client().config_set("maxmemory", 0)
-    assert call("SEATS.RESERVE gala floor c ann 1 9") == [1, 96, 4]
+    assert call("SEATS.RESERVE gala floor c ann 1 9") == [1, 96, 1]
     assert audit(redis.url) == []
 
 
