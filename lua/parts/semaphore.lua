@@ -27,6 +27,8 @@ local HANDING_ON = '{handing on}'
 -- How many the calls before this one of the same WAKE have granted.
 local WOKEN = '{woken}'
 
+-- Looking at what fell due in one millisecond is the work of so many steps, whatever is found.
+local ROUND_STEPS = 5
 -- A grant is the work of so many of the steps that one call may do.
 local GRANT_STEPS = 2
 
@@ -343,6 +345,7 @@ local function expire(sem)
             more = true
         else
             dropped = true
+            sem.steps = math.max(1, sem.steps - ROUND_STEPS)
             handing_on = drop_due(sem, score) and due or handing_on
         end
     end

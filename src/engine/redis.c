@@ -39,9 +39,9 @@ static void init_engine(struct redis_engine *engine, const struct engine_options
 
 static void free_errands(struct list *errands)
 {
-    while (!list_empty(errands)) {
-        struct errand *errand = errand_of(errands->next);
-        list_remove(&errand->job.node);
+    for (struct list *node = errands->next, *next; node != errands; node = next) {
+        struct errand *errand = errand_of(node);
+        next = node->next;
         call_free(&errand->job.call);
         buffer_free(&errand->job.bytes);
         reply_free(&errand->job.reply);

@@ -320,7 +320,7 @@ static void judge_place(struct audit *audit, const struct ledger *ledger, int64_
         audit_finding(audit, "place", place, "product", product,
                       "%lld loaded + %lld received, but %lld available + %lld taken + %lld sold + "
                       "%lld sent",
-                      (long long)(of[LOADED] + of[ADJUSTED]), (long long)of[RECEIVED],
+                      (long long)of[LOADED] + (long long)of[ADJUSTED], (long long)of[RECEIVED],
                       (long long)available, (long long)of[TAKEN], (long long)of[SOLD],
                       (long long)of[SENT]);
     }

@@ -390,8 +390,10 @@ static void end_if_closed(struct redlock *redlock)
     }
     void (*closed)(void *context) = redlock->closed;
     void *context = redlock->closed_context;
-    while (!list_empty(&redlock->ballots)) { /* those that paused, or could not give back */
-        struct ballot *ballot = LIST_ENTRY(redlock->ballots.next, struct ballot, node);
+    /* Those that paused, or could not give back. */
+    for (struct list *node = redlock->ballots.next, *next; node != &redlock->ballots; node = next) {
+        struct ballot *ballot = LIST_ENTRY(node, struct ballot, node);
+        next = node->next;
         CHECK(ballot->under_way == 0);
         ballot->job = NULL;
         end_if_over(ballot);

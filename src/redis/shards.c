@@ -99,8 +99,9 @@ void product_release(struct product *product)
 
 void products_free(struct stocks *stocks)
 {
-    while (!list_empty(&stocks->recent)) {
-        drop(LIST_ENTRY(stocks->recent.next, struct product, recent));
+    for (struct list *node = stocks->recent.next, *next; node != &stocks->recent; node = next) {
+        next = node->next;
+        drop(LIST_ENTRY(node, struct product, recent));
     }
 }
 

@@ -257,8 +257,9 @@ void trades_stop(struct stocks *stocks)
 
 void trades_free(struct stocks *stocks)
 {
-    while (!list_empty(&stocks->trades)) {
-        struct trade *trade = LIST_ENTRY(stocks->trades.next, struct trade, node);
+    for (struct list *node = stocks->trades.next, *next; node != &stocks->trades; node = next) {
+        struct trade *trade = LIST_ENTRY(node, struct trade, node);
+        next = node->next;
         trade->waiting = false;
         trade_end(trade);
     }

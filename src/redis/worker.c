@@ -421,7 +421,7 @@ void worker_note_at(struct worker *worker, const struct command *command, const 
 {
     int64_t in_ms;
     enum family family = scopes_deadline(command, &in_ms);
-    char name[SCOPE_NAME_MAX];
+    char name[SCOPE_NAME_MAX + 1];
 
     if (family == FAMILY_COUNT || worker->stopped) {
         return;
@@ -432,9 +432,7 @@ void worker_note_at(struct worker *worker, const struct command *command, const 
         place = place != NULL ? place : "main";
         size_t size = strlen(place);
         CHECK(scope.size <= HF_ID_MAX && size <= SCOPE_PLACE_MAX);
-        memcpy(name, scope.data, scope.size);
-        name[scope.size] = '_';
-        memcpy(name + scope.size + 1, place, size);
+        snprintf(name, sizeof name, "%.*s_%s", (int)scope.size, scope.data, place);
         scope = (struct hf_bytes){name, scope.size + 1 + size};
     }
     int64_t next_ms = wheel_next(&worker->scopes.wheel);

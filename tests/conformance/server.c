@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     }
     options.clock = tell_time;
     options.clock_context = time;
-    int code = server_run(&options);
+    enum server_exit code = server_run(&options);
     options_free(&options);
-    return code;
+    return (int)code;
 }
