@@ -24,6 +24,9 @@ local TTL_DEFAULT_MS = DAY_MS
 
 -- The time at which slots fell free that are still to be handed on: a call had done enough.
 local HANDING_ON = '{handing on}'
+-- The first moment that the calls before this one looked at: they had done enough, and what is due
+-- is not all done yet.
+local BEHIND = '{behind}'
 -- How many the calls before this one of the same WAKE have granted.
 local WOKEN = '{woken}'
 
@@ -234,10 +237,11 @@ local function take_slots(sem, ids)
     end
     sem.in_use = sem.in_use - redis.call('ZREM', sem.main, unpack(ids))
     redis.call('ZREM', sem.ttl, unpack(ids))
+    local notes = sem.behind and redis.call('HMGET', sem.own, unpack(ids)) or {}
     redis.call('HDEL', sem.own, unpack(ids))
-    for _, id in ipairs(ids) do
-        local slot = sem.granted[id]
-        if slot and slot.token ~= '' then
+    for i, id in ipairs(ids) do
+        local slot = sem.granted[id] or read_note(notes[i])
+        if slot and slot.holds and slot.token ~= '' and slot.granted >= (sem.behind or 0) then
             redis.call('HSET', sem.own, answer_field(id, slot.token),
                 digits(slot.in_use) .. ' ' .. digits(slot.fence))
             sem.left_answers = true
@@ -330,7 +334,7 @@ end
 local function expire(sem)
     local handing_on = sem.waiting > 0 and tonumber(redis.call('HGET', sem.own, HANDING_ON)) or nil
     local was_handing_on, now, dropped = handing_on, sem.now, false
-    local more = false
+    local more, first_due = false, nil
     while not more do
         local score = math.min(slots_due(sem), waiters_due(sem))
         local due = score < math.huge and from_score(score) or math.huge
@@ -344,7 +348,11 @@ local function expire(sem)
         elseif sem.steps == 0 then
             more = true
         else
-            dropped = true
+            if not dropped then
+                dropped, first_due = true, due
+                sem.behind = tonumber(redis.call('HGET', sem.own, BEHIND) or nil)
+                sem.left_answers = sem.behind ~= nil
+            end
             sem.steps = math.max(1, sem.steps - ROUND_STEPS)
             handing_on = drop_due(sem, score) and due or handing_on
         end
@@ -354,10 +362,15 @@ local function expire(sem)
     elseif was_handing_on then
         redis.call('HDEL', sem.own, HANDING_ON)
     end
+    if more and first_due then
+        redis.call('HSETNX', sem.own, BEHIND, digits(first_due))
+    elseif sem.behind then
+        redis.call('HDEL', sem.own, BEHIND)
+    end
     if dropped then
         drop_if_idle(sem)
     end
-    sem.steps = RECLAIM_MAX
+    sem.behind, sem.steps = nil, RECLAIM_MAX
     return not more
 end
 
