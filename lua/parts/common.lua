@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What one call gives back at most of what fell due, so that none takes long.
-local RECLAIM_MAX = 50
+local RECLAIM_MAX = 32
 
 -- The largest integer: Lua's numbers are exact up to here.
 local INTEGER_MAX = 9007199254740991

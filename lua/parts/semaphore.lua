@@ -31,7 +31,7 @@ local BEHIND = '{behind}'
 local WOKEN = '{woken}'
 
 -- Looking at what fell due in one millisecond is the work of so many steps, whatever is found.
-local ROUND_STEPS = 5
+local ROUND_STEPS = 8
 -- A grant is the work of so many of the steps that one call may do.
 local GRANT_STEPS = 2
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define VISITS_MAX 16      /* calls under way at a time */
-#define VISIT_LIMIT 50     /* what a call gives back at most */
+#define VISIT_LIMIT 32     /* what a call gives back at most */
 #define CALL_MS 1000       /* how long a call may take: others wait behind it */
 #define RETRY_MIN_MS 1000  /* after a failure, doubled with each further one up to … */
 #define RETRY_MAX_MS 60000 /* … this */
