@@ -109,6 +109,27 @@ static char upper(char c)
     return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
+bool text_unescape(struct hf_bytes text, char *out, size_t out_size)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        int c = (uint8_t)text.data[i];
+        if (c == '%') {
+            int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
+            int low = high >= 0 ? text_hex_digit(text.data[i + 2]) : -1;
+            c = low >= 0 ? high * 16 + low : 0;
+            i += 2;
+        }
+        if (c == 0 || size == out_size - 1) {
+            return false;
+        }
+        out[size++] = (char)c;
+    }
+    out[size] = '\0';
+    return true;
+}
+
 void text_code(char out[TEXT_CODE], uint64_t number)
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

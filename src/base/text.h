@@ -20,6 +20,10 @@ int text_hex_digit(char c);
 #define TEXT_CODE 10
 void text_code(char out[TEXT_CODE], uint64_t number);
 
+/* Undoes %XX, into `out` with a NUL. False if one is malformed, or stands for NUL, or it all does
+ * not fit. */
+bool text_unescape(struct hf_bytes text, char *out, size_t out_size);
+
 /* Is it this word, whatever the case of either? */
 bool text_is_word(struct hf_bytes text, const char *word);
 

@@ -26,39 +26,18 @@ static enum hf_error malformed(struct problem *problem, const char *why)
         why);
 }
 
-/* Undoes %XX. False if one is malformed, or stands for NUL, or it all does not fit. */
-static bool unescape(struct hf_bytes text, char out[REMOTE_SECRET_SIZE])
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < text.size; i++) {
-        int c = (uint8_t)text.data[i];
-        if (c == '%') {
-            int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
-            int low = high >= 0 ? text_hex_digit(text.data[i + 2]) : -1;
-            c = low >= 0 ? high * 16 + low : 0;
-            i += 2;
-        }
-        if (c == 0 || size == REMOTE_SECRET_SIZE - 1) {
-            return false;
-        }
-        out[size++] = (char)c;
-    }
-    out[size] = '\0';
-    return true;
-}
-
 /* user:password or token. */
 static bool read_secret(struct hf_bytes text, struct remote_url *url)
 {
     const char *colon = memchr(text.data, ':', text.size);
 
     if (colon == NULL) {
-        return unescape(text, url->secret) && url->secret[0] != '\0';
+        return text_unescape(text, url->secret, sizeof url->secret) && url->secret[0] != '\0';
     }
     struct hf_bytes user = {text.data, (size_t)(colon - text.data)};
     struct hf_bytes password = {colon + 1, text.size - user.size - 1};
-    return unescape(user, url->user) && unescape(password, url->secret) && url->user[0] != '\0' &&
+    return text_unescape(user, url->user, sizeof url->user) &&
+           text_unescape(password, url->secret, sizeof url->secret) && url->user[0] != '\0' &&
            url->secret[0] != '\0';
 }
 
@@ -75,8 +54,8 @@ static bool read_option(struct hf_bytes option, struct remote_url *url)
         return text_to_duration(value, 1000, &url->timeout_ms) &&
                url->timeout_ms >= HF_TTL_MIN_MS && url->timeout_ms <= HF_TTL_MAX_MS;
     }
-    return text_equal(name, hf_text("ca")) && url->tls && unescape(value, url->ca) &&
-           url->ca[0] != '\0';
+    return text_equal(name, hf_text("ca")) && url->tls &&
+           text_unescape(value, url->ca, sizeof url->ca) && url->ca[0] != '\0';
 }
 
 /* What follows the question mark: name=value&name=value. */

@@ -70,10 +70,10 @@ struct redis_client_options {
     void *context;
 };
 
-/* What happened so far, for metrics. */
+/* What happened so far, for metrics; may be read by any thread. */
 struct redis_figures {
-    uint64_t connects, disconnects, redirects, script_loads, resent, unknown, refused;
-    uint64_t in_flight;
+    _Atomic uint64_t connects, disconnects, redirects, script_loads, resent, unknown, refused;
+    _Atomic uint64_t in_flight;
 };
 
 /* NULL when there is no memory. */

@@ -55,28 +55,6 @@ static struct hf_bytes cut(struct hf_bytes *rest, char separator)
     return part;
 }
 
-/* Undoes %XX. False if one is malformed, or stands for NUL, or it all does not fit. */
-static bool unescape(struct hf_bytes text, char *out, size_t out_size)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < text.size; i++) {
-        int c = (uint8_t)text.data[i];
-        if (c == '%') {
-            int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
-            int low = high >= 0 ? text_hex_digit(text.data[i + 2]) : -1;
-            c = low >= 0 ? high * 16 + low : 0;
-            i += 2;
-        }
-        if (c == 0 || size == out_size - 1) {
-            return false;
-        }
-        out[size++] = (char)c;
-    }
-    out[size] = '\0';
-    return true;
-}
-
 static bool read_secret(const struct parser *parser, struct hf_bytes text)
 {
     struct redis_url *url = parser->url;
@@ -86,10 +64,10 @@ static bool read_secret(const struct parser *parser, struct hf_bytes text)
         return wrong(parser, "a password stands behind a colon, in front of the @");
     }
     struct hf_bytes user = cut(&text, ':');
-    if (!unescape(user, url->username, sizeof url->username)) {
+    if (!text_unescape(user, url->username, sizeof url->username)) {
         return wrong(parser, "the user cannot be read, or is longer than 128 bytes");
     }
-    if (!unescape(text, url->password, sizeof url->password)) {
+    if (!text_unescape(text, url->password, sizeof url->password)) {
         return wrong(parser, "the password cannot be read, or is longer than 512 bytes");
     }
     return url->password[0] != '\0' || wrong(parser, "the password is empty");
@@ -130,7 +108,7 @@ static bool read_path(const struct parser *parser, struct hf_bytes text)
 
     if (url->kind == REDIS_SENTINEL) {
         struct hf_bytes name = cut(&text, '/');
-        if (!unescape(name, url->master, sizeof url->master) || url->master[0] == '\0') {
+        if (!text_unescape(name, url->master, sizeof url->master) || url->master[0] == '\0') {
             return wrong(parser, "the name of the master is missing or too long");
         }
     }
@@ -178,7 +156,7 @@ static bool read_namespace(struct redis_url *url, struct hf_bytes value)
 {
     char name[sizeof url->name_space - 1];
 
-    if (!unescape(value, name, sizeof name) || !text_is_id(hf_text(name))) {
+    if (!text_unescape(value, name, sizeof name) || !text_is_id(hf_text(name))) {
         return false;
     }
     size_t size = strlen(name);

@@ -178,9 +178,39 @@ static void texts_are_equal_byte_by_byte(void **state)
     assert_true(text_equal(hf_text(NULL), hf_text("")));
 }
 
+static void percent_signs_are_undone(void **state)
+{
+    char out[6];
+
+    (void)state;
+    assert_true(text_unescape((struct hf_bytes)HF_TEXT("a%2Fb%25"), out, sizeof out));
+    assert_string_equal(out, "a/b%");
+    assert_true(text_unescape((struct hf_bytes)HF_TEXT("%41%42cde"), out, sizeof out));
+    assert_string_equal(out, "ABcde");
+    assert_true(text_unescape((struct hf_bytes)HF_TEXT(""), out, sizeof out));
+    assert_string_equal(out, "");
+    assert_false(text_unescape((struct hf_bytes)HF_TEXT("abcdef"), out, sizeof out));
+    assert_false(text_unescape((struct hf_bytes)HF_TEXT("a%2"), out, sizeof out));
+    assert_false(text_unescape((struct hf_bytes)HF_TEXT("%zz"), out, sizeof out));
+    assert_false(text_unescape((struct hf_bytes)HF_TEXT("%00"), out, sizeof out));
+}
+
+static void codes_have_ten_digits_of_32(void **state)
+{
+    char out[TEXT_CODE + 1] = "";
+
+    (void)state;
+    text_code(out, 0);
+    assert_string_equal(out, "0000000000");
+    text_code(out, 31 | 30 << 5);
+    assert_string_equal(out, "ZY00000000");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(percent_signs_are_undone),
+        cmocka_unit_test(codes_have_ten_digits_of_32),
         cmocka_unit_test(digits_with_an_optional_minus_are_a_number),
         cmocka_unit_test(anything_else_is_no_number),
         cmocka_unit_test(a_number_ends_where_its_text_ends),
