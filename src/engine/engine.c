@@ -115,6 +115,11 @@ const char *engine_failure(struct engine *engine)
     return engine->type->failure(engine);
 }
 
+bool engine_is_away(struct engine *engine)
+{
+    return engine->type->is_away != NULL && engine->type->is_away(engine);
+}
+
 void engine_collect_events(struct engine *engine, bool collect)
 {
     engine->type->collect_events(engine, collect);

@@ -80,6 +80,9 @@ const char *engine_name(const struct engine *engine);
 /* Why nothing can be kept any more; NULL while all is well. */
 const char *engine_failure(struct engine *engine);
 
+/* Is what keeps the state elsewhere, and nobody there to be asked at this moment? */
+bool engine_is_away(struct engine *engine);
+
 /* Keeps what happens from now on, within bounds, or no longer; and takes the oldest of it. */
 void engine_collect_events(struct engine *engine, bool collect);
 bool engine_next_event(struct engine *engine, struct event *event);
@@ -113,6 +116,7 @@ struct engine_type {
     void (*flush_work)(struct engine *engine);
     void (*flush_end)(struct engine *engine);
     const char *(*failure)(struct engine *engine);
+    bool (*is_away)(struct engine *engine); /* NULL: it never is */
     void (*collect_events)(struct engine *engine, bool collect);
     bool (*next_event)(struct engine *engine, struct event *event);
     enum hf_error (*snapshot)(struct engine *engine, struct problem *problem);

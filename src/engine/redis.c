@@ -332,6 +332,7 @@ const struct engine_type engine_redis = {
     .flush_work = nothing,
     .flush_end = nothing,
     .failure = no_failure,
+    .is_away = redis_engine_is_away,
     .collect_events = no_events,
     .next_event = no_event,
     .snapshot = no_snapshot,

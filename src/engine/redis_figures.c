@@ -19,18 +19,33 @@ static void add_connections(struct redis_figures *sum, const struct redis_client
     sum->in_flight += figures->in_flight;
 }
 
-static void tell_connections(const struct redis *redis, engine_figure *each, void *context)
+/* Of all that there are connections to. */
+static void add_all(struct redis_figures *sum, const struct redis *redis)
 {
-    struct redis_figures sum = {0};
     const struct redis_client *client;
 
     if (redis->client != NULL) {
-        add_connections(&sum, redis->client);
+        add_connections(sum, redis->client);
     }
     for (size_t i = 0;
          redis->redlock != NULL && (client = redlock_client(redis->redlock, i)) != NULL; i++) {
-        add_connections(&sum, client);
+        add_connections(sum, client);
     }
+}
+
+bool redis_engine_is_away(struct engine *engine)
+{
+    struct redis_figures sum = {0};
+
+    add_all(&sum, &redis_self(engine)->redis);
+    return sum.connects == sum.disconnects;
+}
+
+static void tell_connections(const struct redis *redis, engine_figure *each, void *context)
+{
+    struct redis_figures sum = {0};
+
+    add_all(&sum, redis);
     each(context, "redis_connects_total", "Connections made to Redis.", true, sum.connects);
     each(context, "redis_disconnects_total", "Connections to Redis that broke.", true,
          sum.disconnects);

@@ -80,5 +80,6 @@ bool redis_thread_start(struct redis_engine *engine);
 /* ---- redis_figures.c ------------------------------------------------------------------------- */
 
 void redis_engine_figures(struct engine *engine, engine_figure *each, void *context);
+bool redis_engine_is_away(struct engine *engine);
 
 #endif

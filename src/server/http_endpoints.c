@@ -30,14 +30,18 @@ static void answer_readyz(struct session *session)
 {
     const struct server *server = session->server;
     size_t start = session->out.size;
+    bool away = server->engine != NULL && engine_is_away(server->engine);
 
     buffer_text(&session->out, server_state_name(server->state));
+    if (away) {
+        buffer_text(&session->out, ": the engine cannot be reached");
+    }
     if (server->state == SERVER_LOADING) {
         buffer_format(&session->out, ": %lld of %lld bytes", (long long)server->loaded,
                       (long long)server->load_total);
     }
     buffer_byte(&session->out, '\n');
-    respond(session, start, server->state == SERVER_READY ? 200 : 503, HTTP_TEXT);
+    respond(session, start, server->state == SERVER_READY && !away ? 200 : 503, HTTP_TEXT);
 }
 
 static void answer_metrics(struct session *session)
