@@ -140,12 +140,21 @@ typedef struct hf_handle hf_handle;
  *     embedded:DIR?fsync=everysec   the disk is synced once a second only; fsync=no: never
  *     holdfast://host:port          a server; port 4653 if it is left out
  *     holdfast+tls://host:port      the same over TLS; the server has to prove that it is `host`
+ *     redis://host:port/database    Redis itself, with no server of ours; port 6379, database 0
+ *     redis+sentinel://host,…/name  the master of that name, as the Sentinels tell
+ *     redis+cluster://host,…        a cluster
+ *     redlock://host,…              several servers that know nothing of each other: LOCK.* only
  * For a server, user:password@ or token@ may stand in front of the host (with %XX for a byte that
  * means something there), and options behind it: ?timeout=5s for connecting and for each answer, on
  * top of what the command itself waits; and with TLS ca=FILE, whom to trust in the place of the
  * system's store. Connections are opened as threads need them, 80 at most, of which calls that wait
  * in line take 64. After a fork() the child may go on with a handle of a server that has no leases
- * and that no other thread was using; it gets connections of its own.
+ * and that no other thread was using; it gets connections of its own. A handle of Redis has a
+ * thread and connections that all callers share, and does not go through a fork();
+ * [user]:password@ may stand in front of its hosts, and docs/redis.md has its options.
+ *
+ * TIMEOUT means that a wait ran out; of a command that does not wait, and where hf_last_message()
+ * says that the outcome is unknown, that it may have happened: ask again with the same id.
  *
  * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in
  * use, damaged or cannot be written; nothing was changed), ENGINE_DOWN (no server there),
@@ -172,6 +181,7 @@ struct hf_info {
     uint64_t waiting;      /* in line for slots and in waiting rooms */
     uint64_t expired;      /* holds, waiters, queue entries and passes that fell due so far */
 };
+/* INVALID_STATE for a handle of Redis: counting it would mean to read all of it. */
 HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
 
 /* Begins a snapshot of a handle that keeps a directory; it is written while calls go on, and then

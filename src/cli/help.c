@@ -42,6 +42,8 @@ static const char overview[] =
     "\n"
     "URLs: holdfast://[user:password@|token@]host[:port]   a server; holdfast+tls:// over TLS\n"
     "      embedded:, embedded:DIR                         in this process, kept in a directory\n"
+    "      redis://, redis+sentinel://, redis+cluster://   Redis, with no server of ours between\n"
+    "      redlock://host,host,host                        locks on Redis servers on their own\n"
     "The server is the one at $HOLDFAST_URL, or else at holdfast://127.0.0.1:4653.\n"
     "\n"
     "Commands:\n";
