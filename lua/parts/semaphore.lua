@@ -30,8 +30,9 @@ local BEHIND = '{behind}'
 -- How many the calls before this one of the same WAKE have granted.
 local WOKEN = '{woken}'
 
--- Looking at what fell due in one millisecond is the work of so many steps, whatever is found.
-local ROUND_STEPS = 8
+-- So many steps one call may do: more than elsewhere, because a call that is answered in between
+-- sees a semaphore whose past is not all done yet.
+local STEPS_MAX = 100
 -- A grant is the work of so many of the steps that one call may do.
 local GRANT_STEPS = 2
 
@@ -244,7 +245,6 @@ local function take_slots(sem, ids)
         if slot and slot.holds and slot.token ~= '' and slot.granted >= (sem.behind or 0) then
             redis.call('HSET', sem.own, answer_field(id, slot.token),
                 digits(slot.in_use) .. ' ' .. digits(slot.fence))
-            sem.left_answers = true
         end
     end
 end
@@ -273,11 +273,8 @@ local function drop_if_idle(sem)
     end
     sem.limit = 0
     redis.call('DEL', sem.max, sem.ttl, sem.alive)
-    if sem.left_answers then
-        redis.call('PEXPIRE', sem.own, GARBAGE_AFTER_MS)
-    else
-        redis.call('DEL', sem.own)
-    end
+    redis.call('HDEL', sem.own, HANDING_ON, BEHIND, WOKEN)
+    redis.call('PEXPIRE', sem.own, GARBAGE_AFTER_MS) -- if answers are left there, or old notes
 end
 
 -- ---- time -------------------------------------------------------------------------------------
@@ -351,9 +348,7 @@ local function expire(sem)
             if not dropped then
                 dropped, first_due = true, due
                 sem.behind = tonumber(redis.call('HGET', sem.own, BEHIND) or nil)
-                sem.left_answers = sem.behind ~= nil
             end
-            sem.steps = math.max(1, sem.steps - ROUND_STEPS)
             handing_on = drop_due(sem, score) and due or handing_on
         end
     end
@@ -370,7 +365,7 @@ local function expire(sem)
     if dropped then
         drop_if_idle(sem)
     end
-    sem.behind, sem.steps = nil, RECLAIM_MAX
+    sem.behind, sem.steps = nil, STEPS_MAX
     return not more
 end
 
@@ -381,7 +376,7 @@ local function open_semaphore(keys)
     sem.in_use = redis.call('ZCARD', sem.main)
     sem.waiting = redis.call('ZCARD', sem.line)
     sem.limit = 0
-    sem.steps = RECLAIM_MAX
+    sem.steps = STEPS_MAX
     sem.granted = {} -- the slots this call gave, by id
     -- Of clients that recorded none.
     sem.terms = {heartbeat = HEARTBEAT_DEFAULT_MS, ttl = TTL_DEFAULT_MS, token = '', channel = ''}
@@ -446,7 +441,7 @@ end
 -- Notes on ids that others removed pile up if the semaphore is never idle. Once they are more than
 -- the others, some are looked at each time somebody joins the line.
 local function sweep_notes(sem)
-    if redis.call('HLEN', sem.own) <= 2 * (sem.in_use + sem.waiting) + RECLAIM_MAX then
+    if redis.call('HLEN', sem.own) <= 2 * (sem.in_use + sem.waiting) + STEPS_MAX then
         return
     end
     local cursor = redis.call('HGET', sem.own, '{swept}') or '0'
