@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import run
+from harness import ROOT, run
 
 PROGRAM = r"""
 #include <holdfast.h>
@@ -72,7 +72,14 @@ def test_everything_is_in_its_place(prefix, header):
         "bin/holdfast", "include/holdfast.h", "lib/pkgconfig/holdfast.pc", "lib/libholdfast.a",
         "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}",
         "lib/systemd/system/holdfast.service", "share/man/man1/holdfast.1",
-        "share/bash-completion/completions/holdfast", "share/zsh/site-functions/_holdfast"}
+        "share/bash-completion/completions/holdfast", "share/zsh/site-functions/_holdfast",
+        *[f"share/holdfast/lua/{script.name}" for script in (ROOT / "lua").glob("*.lua")]}
+
+
+def test_an_installed_script_is_complete(prefix):
+    text = (prefix / "share/holdfast/lua/reserve_seats.lua").read_text()
+    assert text.startswith("-- SPDX") and "-- uses:" not in text
+    assert "local function now_ms()" in text and "redis.call('TIME')" in text
 
 
 def test_the_installed_program_runs(prefix, header):
