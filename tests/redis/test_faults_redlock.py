@@ -105,7 +105,7 @@ class Contest:
         for contender in self.running if kind is None else []:
             contender.result()
 
-    def wait_more(self, count=15):
+    def wait_more(self, count=6):
         wanted = len(self.fences) + count
         wait_until(lambda: len(self.fences) >= wanted or any(c.done() for c in self.running),
                    f"{count} more holders", PATIENCE_S)
@@ -116,7 +116,8 @@ class Contest:
             if self.stopped.is_set():
                 return
             who = f"c{number}-{turn}"
-            answer = server.call("LOCK.TRY", "seat", 20, "ID", who)
+            # What a server that went away leaves behind ends by its TTL: that must not be long.
+            answer = server.call("LOCK.TRY", "seat", 5, "ID", who)
             if answer is None or is_not_now(answer) or is_unknown(answer):
                 # A vote that was split leaves nothing; one that is unknown may have won.
                 until_known(lambda: server.call("LOCK.UNLOCK", "seat", who), "giving up")
