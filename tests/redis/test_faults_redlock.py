@@ -88,7 +88,7 @@ def test_an_unlock_that_too_few_hear_of_is_no_refusal(three, server):
 class Contest:
     """Contenders for one lock, which check that nobody else is where they are."""
 
-    def __init__(self, servers, contenders=4):
+    def __init__(self, servers, contenders=2):
         self.servers, self.contenders = servers, contenders
         self.inside = threading.Lock()
         self.fences = []
@@ -105,7 +105,7 @@ class Contest:
         for contender in self.running if kind is None else []:
             contender.result()
 
-    def wait_more(self, count=6):
+    def wait_more(self, count=3):
         wanted = len(self.fences) + count
         wait_until(lambda: len(self.fences) >= wanted or any(c.done() for c in self.running),
                    f"{count} more holders", PATIENCE_S)
