@@ -30,18 +30,26 @@
 #define QUOTA_TTL_DEFAULT_MS ((int64_t)900 * 1000)
 #define SEM_HEARTBEAT_DEFAULT_MS ((int64_t)180 * 1000)
 #define SEM_TTL_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
+/* Slots that one command hands out; where more are free, the rest follows in steps. */
+#define SEM_GRANTS_AT_ONCE 1000
 #define STOCK_TTL_DEFAULT_MS ((int64_t)900 * 1000)
 #define STOCK_SHARDS_MAX 1024
 #define ROOM_TTL_DEFAULT_MS ((int64_t)1800 * 1000)
 #define ROOM_PASS_DEFAULT_MS ((int64_t)600 * 1000)
-#define ROOM_ADMIT_MAX 10000
+#define ROOM_ADMIT_MAX 4000 /* what others can wait for */
 #define IDEM_PROCESSING_DEFAULT_MS ((int64_t)60 * 1000)
 #define IDEM_COMPLETED_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
 
-/* A closed hold (released, committed, settled…) is remembered this long, and at most this many of
- * each kind, so that a retry finds its answer. */
+/* A closed hold (released, committed, settled…) is remembered this long, so that a retry finds its
+ * answer. */
 #define RETRY_WINDOW_MS ((int64_t)300 * 1000)
-#define RETRY_REMEMBERED_MAX 65536
+
+/* Records of other scopes that a command expires on its way. */
+#define EXPIRED_AT_ONCE 256
+
+/* The latest time a clock may begin at, in the year 4199. The core counts to twice that, so that
+ * deadlines and a thousand years of running are within its bounds. */
+#define CLOCK_MAX_MS ((int64_t)1 << 46)
 
 /* Feed events kept until somebody drains them; more are dropped and counted. */
 #define EVENTS_MAX 65536

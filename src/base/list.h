@@ -33,6 +33,23 @@ static inline void list_add_last(struct list *head, struct list *node)
     head->prev = node;
 }
 
+static inline void list_add_first(struct list *head, struct list *node)
+{
+    list_add_last(head->next, node);
+}
+
+/* Moves all of a list in front of what stands in another. */
+static inline void list_move_first(struct list *head, struct list *from)
+{
+    if (from->next != from) {
+        from->prev->next = head->next;
+        head->next->prev = from->prev;
+        head->next = from->next;
+        from->next->prev = head;
+        list_init(from);
+    }
+}
+
 static inline void list_remove(struct list *node)
 {
     node->prev->next = node->next;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
 
+#include "base/log_writer.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -40,21 +41,43 @@ static size_t escape(char *out, struct hf_bytes text)
     return size;
 }
 
-static size_t json_line(char *out, enum log_level level, const char *text)
+/* "2031-05-17T20:00:00.123Z" */
+#define TIME_SIZE 48
+
+static void write_time(char out[TIME_SIZE])
 {
     struct timespec now;
     struct tm parts;
-    char time[40] = "";
-    size_t size;
+    size_t size = 0;
 
     clock_gettime(CLOCK_REALTIME, &now);
     if (gmtime_r(&now.tv_sec, &parts) != NULL) {
-        strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &parts);
+        size = strftime(out, TIME_SIZE - 8, "%Y-%m-%dT%H:%M:%S", &parts);
     }
-    size = (size_t)sprintf(out, "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"message\":\"", time,
-                           (int)(now.tv_nsec / 1000000), names[level]);
+    snprintf(out + size, TIME_SIZE - size, ".%03dZ", (int)(now.tv_nsec / 1000000));
+}
+
+static size_t json_line(char *out, enum log_level level, const char *text)
+{
+    char time[TIME_SIZE];
+    size_t size;
+
+    write_time(time);
+    size = (size_t)sprintf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":\"", time,
+                           names[level]);
     size += escape(out + size, hf_text(text));
     return size + (size_t)sprintf(out + size, "\"}\n");
+}
+
+static size_t text_line(char *out, enum log_level level, const char *text, bool timed)
+{
+    char time[TIME_SIZE] = "";
+
+    if (timed) {
+        write_time(time);
+    }
+    return (size_t)sprintf(out, "%s%sholdfast: %s%s\n", time, timed ? " " : "", prefixes[level],
+                           text);
 }
 
 void log_line(const struct log *log, enum log_level level, const char *format, ...)
@@ -70,8 +93,42 @@ void log_line(const struct log *log, enum log_level level, const char *format, .
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     size_t size = log->json ? json_line(line, level, text)
-                            : (size_t)sprintf(line, "holdfast: %s%s\n", prefixes[level], text);
-    /* In one call, so that lines of several processes or threads do not mix. */
-    while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR) {}
+                            : text_line(line, level, text, log->writer != NULL);
+    if (log->writer == NULL || !log_writer_put(log->writer, line, size)) {
+        /* In one call, so that lines of several processes or threads do not mix. */
+        while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR) {}
+    }
     errno = error;
+}
+
+/* ---- of a server ----------------------------------------------------------------------------- */
+
+static size_t lost_line(bool json, char out[LOG_LOST_SIZE], uint64_t count)
+{
+    char text[96];
+
+    snprintf(text, sizeof text,
+             "%llu lines were left out here: standard error was not read in time",
+             (unsigned long long)count);
+    return json ? json_line(out, LOG_WARNING, text) : text_line(out, LOG_WARNING, text, true);
+}
+
+void log_start(struct log *log)
+{
+    log->writer = log_writer_start(lost_line, log->json);
+}
+
+void log_finish(const struct log *log, int wait_ms)
+{
+    if (log->writer != NULL) {
+        log_writer_finish(log->writer, wait_ms);
+    }
+}
+
+void log_stop(struct log *log, int wait_ms)
+{
+    if (log->writer != NULL) {
+        log_writer_stop(log->writer, wait_ms);
+        log->writer = NULL;
+    }
 }

@@ -3,7 +3,12 @@
  * One line on standard error for each thing worth saying, written in one piece:
  *
  *     holdfast: warning: …
- *     {"time":"2031-05-17T20:00:00.123Z","level":"warning","message":"…"} */
+ *     2031-05-17T20:00:00.123Z holdfast: warning: …
+ *     {"time":"2031-05-17T20:00:00.123Z","level":"warning","message":"…"}
+ *
+ * The first is for programs that say little, on a terminal. A server has a thread write its log,
+ * because whoever reads it may be slow or not read at all: log_line() then never waits. What there
+ * is no room for is left out, and a line tells how much that was. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -11,13 +16,26 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
+struct log_writer;
+
 struct log {
-    enum log_level level; /* what is below is not written */
-    bool json;            /* for programs to read, rather than people */
+    enum log_level level;      /* what is below is not written */
+    bool json;                 /* for programs to read, rather than people */
+    struct log_writer *writer; /* NULL: each line is written by whoever says it, without a time */
 };
 
-/* Leaves errno alone. */
+/* Leaves errno alone. Called from any thread. */
 void log_line(const struct log *log, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* From now on lines have their time, and a thread writes them, also those of copies made of `log`
+ * after this. Without a thread to be had, it stays as it is. */
+void log_start(struct log *log);
+
+/* Writes what is left, for at most so long, before _exit(), while other threads go on. */
+void log_finish(const struct log *log, int wait_ms);
+
+/* Writes what is left, for at most so long, and stops. No copy may be used any more. */
+void log_stop(struct log *log, int wait_ms);
 
 #endif

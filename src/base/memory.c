@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 static void *from_malloc(struct memory *memory, void *block, size_t old_size, size_t new_size)
 {
@@ -18,21 +17,10 @@ static void *from_malloc(struct memory *memory, void *block, size_t old_size, si
     return realloc(block, new_size);
 }
 
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/* Large blocks are read all over the place: in huge pages that costs far fewer misses. */
 static void *from_calloc(struct memory *memory, size_t size)
 {
-    void *block = calloc(1, size);
     (void)memory;
-
-    if (block != NULL && size >= 2 * HUGE_PAGE) {
-        uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-        uintptr_t to = ((uintptr_t)block + size) & ~(HUGE_PAGE - 1);
-        madvise((void *)from, to - from,
-                MADV_HUGEPAGE); /* a hint: it does not matter if it fails */
-    }
-    return block;
+    return calloc(1, size);
 }
 
 void memory_init(struct memory *memory)

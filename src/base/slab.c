@@ -2,23 +2,32 @@
 #include "base/slab.h"
 
 #include "base/check.h"
+#include "base/huge_pages.h"
 
 #include <string.h>
 
-/* The first chunks are allocated one by one, so that a small slab is small; then many at a time, so
- * that a large one stands in huge pages. */
+/* The first chunks are allocated one by one, so that a small slab is small; then a huge page full
+ * at a time. */
 #define SINGLE_CHUNKS 8
-#define BLOCK_CHUNKS 64
 
 static size_t chunk_size(const struct slab *slab)
 {
     return sizeof(struct slab_chunk) + (size_t)SLAB_CHUNK * slab->record_size;
 }
 
-/* How many chunks the block has that begins with this one. */
-static uint32_t block_chunks(uint32_t first)
+/* How many chunks the block has that begins with this one, and its size. */
+static uint32_t block_chunks(const struct slab *slab, uint32_t first)
 {
-    return first < SINGLE_CHUNKS ? 1 : BLOCK_CHUNKS;
+    size_t count = HUGE_PAGE / chunk_size(slab);
+
+    return first < SINGLE_CHUNKS || count == 0 ? 1 : (uint32_t)count;
+}
+
+static size_t block_size(const struct slab *slab, uint32_t first)
+{
+    bool single = first < SINGLE_CHUNKS || chunk_size(slab) > HUGE_PAGE;
+
+    return single ? chunk_size(slab) : HUGE_PAGE;
 }
 
 void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
@@ -29,8 +38,8 @@ void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
 
 void slab_free(struct slab *slab)
 {
-    for (uint32_t i = 0; i < slab->chunk_count; i += block_chunks(i)) {
-        memory_free(slab->memory, slab->chunks[i], block_chunks(i) * chunk_size(slab));
+    for (uint32_t i = 0; i < slab->chunk_count; i += block_chunks(slab, i)) {
+        memory_free(slab->memory, slab->chunks[i], block_size(slab, i));
     }
     memory_free(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*slab->chunks));
     slab_init(slab, slab->memory, slab->record_size);
@@ -59,12 +68,12 @@ static bool grow_chunks(struct slab *slab, uint32_t needed)
 
 static bool add_block(struct slab *slab)
 {
-    uint32_t count = block_chunks(slab->chunk_count);
+    uint32_t count = block_chunks(slab, slab->chunk_count);
 
     if (!grow_chunks(slab, slab->chunk_count + count)) {
         return false;
     }
-    char *block = memory_zeroed(slab->memory, count * chunk_size(slab));
+    char *block = memory_zeroed(slab->memory, block_size(slab, slab->chunk_count));
     if (block == NULL) {
         return false;
     }

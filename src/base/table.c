@@ -1,15 +1,39 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Growing, adding and removing; looking up is in the header. At any time, with S segments and 2^r
+ * the power of two at or below S, those before S - 2^r and those from 2^r on are split, the others
+ * will be in this round. A segment that is about to be split has twice the entries of one that was
+ * just: SEGMENT_FILL each on average keeps the fullest at 84 %, more than seven standard deviations
+ * from full if hashes are spread evenly, which the caller sees to. */
 #include "base/table.h"
 
 #include "base/check.h"
+#include "base/huge_pages.h"
+
+#include <string.h>
 
 #define SLOTS_FIRST 16
-/* Old slots looked at for each addition: the old array is gone long before the new one is full. */
-#define MOVED_AT_ONCE 16
+#define SEGMENT_FILL (TABLE_SEGMENT * 42 / 100)
+/* The most segments that the upper bits of a hash can name. */
+#define SEGMENTS_MAX (UINT32_C(1) << (32 - TABLE_SEGMENT_BITS))
 
-static size_t slots_bytes(struct table_slots slots)
+/* Segments are allocated one by one first, so that a small table is small, then many at a time, so
+ * that a large one stands in huge pages. */
+#define SINGLE_SEGMENTS 16
+#define HUGE_SEGMENTS 128
+
+_Static_assert(HUGE_SEGMENTS *TABLE_SEGMENT * sizeof(struct table_slot) == HUGE_PAGE,
+               "so many segments are a huge page");
+
+struct table_block {
+    struct table_block *next;
+    struct table_slot *slots;
+    size_t size; /* of the slots */
+};
+
+static size_t slots_bytes(const struct table *table)
 {
-    return slots.at ? ((size_t)slots.mask + 1) * sizeof(struct table_slot) : 0;
+    return ((size_t)table->slot_mask + 1) * sizeof(struct table_slot);
 }
 
 void table_init(struct table *table, struct memory *memory)
@@ -17,71 +41,168 @@ void table_init(struct table *table, struct memory *memory)
     *table = (struct table){.memory = memory};
 }
 
-static void drop_old(struct table *table)
-{
-    memory_free(table->memory, table->old.at, slots_bytes(table->old));
-    table->old.at = NULL;
-    table->old_next = 0;
-}
-
 void table_free(struct table *table)
 {
-    drop_old(table);
-    memory_free(table->memory, table->slots.at, slots_bytes(table->slots));
+    if (table->segment_count > 0) {
+        memory_free(table->memory, table->segments[0], slots_bytes(table));
+    }
+    while (table->blocks != NULL) {
+        struct table_block *block = table->blocks;
+        table->blocks = block->next;
+        memory_free(table->memory, block->slots, block->size);
+        memory_free(table->memory, block, sizeof *block);
+    }
+    memory_free(table->memory, table->segments, table->segment_capacity * sizeof(*table->segments));
     table_init(table, table->memory);
 }
 
-static void place(struct table_slots slots, struct table_slot slot)
+/* Puts an entry into its place; false if that takes the last empty slot, which ends every lookup.
+ */
+static bool place(struct table_slot *slots, uint32_t mask, struct table_slot slot)
 {
-    uint32_t at = slot.hash & slots.mask;
+    uint32_t home = slot.hash & mask, at = home;
 
-    while (slots.at[at].index_1 != 0) {
-        at = (at + 1) & slots.mask;
-    }
-    slots.at[at] = slot;
-}
-
-/* Moves the entries of the next `count` old slots. */
-static void move_some(struct table *table, uint32_t count)
-{
-    if (table->old.at == NULL) {
-        return;
-    }
-    for (; count > 0; count--) {
-        struct table_slot *slot = &table->old.at[table->old_next];
-        if (slot->index_1 != 0 && slot->index_1 != TABLE_GONE) {
-            place(table->slots, *slot);
-            slot->index_1 = TABLE_GONE;
-        }
-        if (table->old_next++ == table->old.mask) {
-            drop_old(table);
-            return;
+    while (slots[at].index_1 != 0) {
+        at = (at + 1) & mask;
+        if (((at + 1) & mask) == home) {
+            return false;
         }
     }
+    slots[at] = slot;
+    return true;
 }
 
-static bool grow(struct table *table)
-{
-    uint64_t count = table->slots.at ? ((uint64_t)table->slots.mask + 1) * 2 : SLOTS_FIRST;
+/* ---- growing --------------------------------------------------------------------------------- */
 
-    if (count > RECORDS_MAX) {
-        return false;
-    }
+/* The first array of slots, or one of double its size. */
+static bool grow_single(struct table *table)
+{
+    uint32_t count = table->segment_count ? (table->slot_mask + 1) * 2 : SLOTS_FIRST;
     struct table_slot *fresh = memory_zeroed(table->memory, count * sizeof(*fresh));
+
     if (fresh == NULL) {
         return false;
     }
-    move_some(table, UINT32_MAX); /* only when far more is reserved than was added since */
-    table->old = table->slots;
-    table->old_next = 0;
-    table->slots = (struct table_slots){fresh, (uint32_t)(count - 1)};
+    if (table->segment_count > 0) {
+        struct table_slot *old = table->segments[0];
+        for (uint32_t i = 0; i <= table->slot_mask; i++) {
+            CHECK(old[i].index_1 == 0 || place(fresh, count - 1, old[i]));
+        }
+        memory_free(table->memory, old, slots_bytes(table));
+    }
+    table->segments[0] = fresh;
+    table->segment_count = 1;
+    table->slot_mask = count - 1;
+    return true;
+}
+
+/* Room for the address of one more segment. */
+static bool grow_addresses(struct table *table)
+{
+    if (table->segment_count < table->segment_capacity) {
+        return true;
+    }
+    uint32_t capacity = table->segment_capacity ? table->segment_capacity * 2 : 1;
+    size_t size = sizeof(*table->segments);
+    struct table_slot **segments = memory_resize(table->memory, table->segments,
+                                                 table->segment_capacity * size, capacity * size);
+    if (segments == NULL) {
+        return false;
+    }
+    table->segments = segments;
+    table->segment_capacity = capacity;
+    return true;
+}
+
+/* How many segments the next block has: an eighth of those there are, then a huge page full. */
+static uint32_t block_segments(const struct table *table)
+{
+    uint32_t count = table->segment_count;
+
+    return count < SINGLE_SEGMENTS ? 1 : count < HUGE_SEGMENTS ? count / 8 : HUGE_SEGMENTS;
+}
+
+static bool add_block(struct table *table)
+{
+    uint32_t count = block_segments(table);
+    size_t size = count * TABLE_SEGMENT * sizeof(struct table_slot);
+    struct table_block *block = memory_get(table->memory, sizeof *block);
+    struct table_slot *slots = block ? memory_zeroed(table->memory, size) : NULL;
+
+    if (slots == NULL) {
+        memory_free(table->memory, block, sizeof *block);
+        return false;
+    }
+    *block = (struct table_block){.next = table->blocks, .slots = slots, .size = size};
+    table->blocks = block;
+    table->spare = slots;
+    table->spare_count = count;
+    return true;
+}
+
+/* A zeroed segment; NULL when there is no memory. */
+static struct table_slot *new_segment(struct table *table)
+{
+    if (table->spare_count == 0 && !add_block(table)) {
+        return NULL;
+    }
+    struct table_slot *segment = table->spare;
+    table->spare += TABLE_SEGMENT;
+    table->spare_count--;
+    return segment;
+}
+
+/* Moves the entries that belong to the new segment out of the old one. Those that stay are placed
+ * anew: a run of them may have been broken. */
+static void divide(struct table_slot *old, struct table_slot *fresh, uint32_t bit)
+{
+    struct table_slot entries[TABLE_SEGMENT];
+
+    memcpy(entries, old, sizeof entries);
+    memset(old, 0, sizeof entries);
+    for (uint32_t i = 0; i < TABLE_SEGMENT; i++) {
+        if (entries[i].index_1 != 0) {
+            bool moves = entries[i].hash >> TABLE_SEGMENT_BITS & bit;
+            CHECK(place(moves ? fresh : old, TABLE_SEGMENT - 1, entries[i]));
+        }
+    }
+}
+
+/* Splits the segment whose turn it is. */
+static bool grow_by_segment(struct table *table)
+{
+    if (table->segment_count == SEGMENTS_MAX || !grow_addresses(table)) {
+        return false;
+    }
+    struct table_slot *fresh = new_segment(table);
+    if (fresh == NULL) {
+        return false;
+    }
+    if (table->segment_count == table->round_mask + 1) {
+        table->round_mask = table->round_mask * 2 + 1; /* all are split: the next round */
+    }
+    uint32_t bit = (table->round_mask + 1) / 2;
+    divide(table->segments[table->segment_count - bit], fresh, bit);
+    table->segments[table->segment_count++] = fresh;
     return true;
 }
 
 static inline bool has_room(const struct table *table, uint32_t count)
 {
-    uint64_t slots = table->slots.at ? (uint64_t)table->slots.mask + 1 : 0;
-    return ((uint64_t)table->count + count) * 4 <= slots * 3;
+    uint64_t needed = (uint64_t)table->count + count;
+
+    return table->segment_count > 1
+               ? needed <= (uint64_t)table->segment_count * SEGMENT_FILL
+               : table->segment_count > 0 && needed * 4 <= ((uint64_t)table->slot_mask + 1) * 3;
+}
+
+static bool grow(struct table *table)
+{
+    if (table->segment_count == 0 && !grow_addresses(table)) {
+        return false;
+    }
+    bool single = table->segment_count == 0 || table->slot_mask + 1 < TABLE_SEGMENT;
+    return single ? grow_single(table) : grow_by_segment(table);
 }
 
 bool table_reserve(struct table *table, uint32_t count)
@@ -94,58 +215,53 @@ bool table_reserve(struct table *table, uint32_t count)
     return true;
 }
 
+/* ---- entries --------------------------------------------------------------------------------- */
+
 bool table_add(struct table *table, uint32_t hash, uint32_t index)
 {
     CHECK(index < RECORDS_MAX);
-    if (!has_room(table, 1) && !grow(table)) {
+    if (!has_room(table, 1) && !table_reserve(table, 1)) {
         return false;
     }
-    if (table->old.at != NULL) {
-        move_some(table, MOVED_AT_ONCE);
+    if (!place(table_segment(table, hash), table->slot_mask,
+               (struct table_slot){hash, index + 1})) {
+        return false;
     }
-    place(table->slots, (struct table_slot){hash, index + 1});
     table->count++;
     return true;
 }
 
-/* Where this very entry stands, or NONE. */
-static uint32_t position(struct table_slots slots, uint32_t hash, uint32_t index)
+/* Where this very entry stands. */
+static uint32_t position(const struct table_slot *slots, uint32_t mask, uint32_t hash,
+                         uint32_t index)
 {
-    if (slots.at == NULL) {
-        return NONE;
+    uint32_t at = hash & mask;
+
+    while (slots[at].index_1 != index + 1 || slots[at].hash != hash) {
+        CHECK(slots[at].index_1 != 0);
+        at = (at + 1) & mask;
     }
-    for (uint32_t at = hash & slots.mask; slots.at[at].index_1 != 0; at = (at + 1) & slots.mask) {
-        if (slots.at[at].index_1 == index + 1 && slots.at[at].hash == hash) {
-            return at;
-        }
-    }
-    return NONE;
+    return at;
 }
 
 /* Closes the gap: pulls back every later entry of the run whose home is not past the hole. */
-static void close_gap(struct table_slots slots, uint32_t hole)
+static void close_gap(struct table_slot *slots, uint32_t mask, uint32_t hole)
 {
-    for (uint32_t at = (hole + 1) & slots.mask; slots.at[at].index_1 != 0;
-         at = (at + 1) & slots.mask) {
-        uint32_t home = slots.at[at].hash & slots.mask;
-        if (((at - home) & slots.mask) >= ((at - hole) & slots.mask)) {
-            slots.at[hole] = slots.at[at];
+    for (uint32_t at = (hole + 1) & mask; slots[at].index_1 != 0; at = (at + 1) & mask) {
+        uint32_t home = slots[at].hash & mask;
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            slots[hole] = slots[at];
             hole = at;
         }
     }
-    slots.at[hole].index_1 = 0;
+    slots[hole].index_1 = 0;
 }
 
 void table_remove(struct table *table, uint32_t hash, uint32_t index)
 {
-    uint32_t at = position(table->slots, hash, index);
+    CHECK(table->count > 0);
+    struct table_slot *slots = table_segment(table, hash);
 
-    if (at != NONE) {
-        close_gap(table->slots, at);
-    } else {
-        at = position(table->old, hash, index);
-        CHECK(at != NONE);
-        table->old.at[at].index_1 = TABLE_GONE;
-    }
+    close_gap(slots, table->slot_mask, position(slots, table->slot_mask, hash, index));
     table->count--;
 }

@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An open-addressing hash table from 32-bit hashes to record indexes. It keeps no keys: a lookup
- * shows the candidates with the same hash to the caller, who compares. 8 bytes a slot, linear
- * probing, at most three quarters full.
+ * A hash table from 32-bit hashes to record indexes. It keeps no keys: a lookup shows the
+ * candidates with the same hash to the caller, who compares. 8 bytes a slot, linear probing.
  *
- * It grows without a pause: the doubled array comes zeroed from the system page by page, and the
- * entries of the old one are moved a few at a time by the additions that follow. */
+ * The hashes have to be spread evenly over all 32 bits.
+ *
+ * It grows in bounded steps. A small table is one array of slots, which is doubled. From
+ * TABLE_SEGMENT slots on it is made of segments of that size, and grows by one of them at a time:
+ * the segments are split in turn, each into itself and a new one at the end (linear hashing). A
+ * hash's upper bits name its segment, the lower ones its home in there. So no addition ever moves
+ * more than a segment, or touches more fresh memory than that. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
 #include "base/limits.h"
 #include "base/memory.h"
 
+#define TABLE_SEGMENT_BITS 11
+#define TABLE_SEGMENT (UINT32_C(1) << TABLE_SEGMENT_BITS)
+
 struct table_slot {
     uint32_t hash;
-    uint32_t index_1; /* the index plus 1; 0: empty; TABLE_GONE: moved or removed, look further */
-};
-
-#define TABLE_GONE UINT32_MAX
-
-struct table_slots {
-    struct table_slot *at;
-    uint32_t mask; /* number of slots - 1; meaningless while `at` is NULL */
+    uint32_t index_1; /* the index plus 1; 0: empty */
 };
 
 struct table {
     struct memory *memory;
-    struct table_slots slots;
-    struct table_slots old; /* being moved into slots, or empty */
-    uint32_t old_next;      /* those before are moved */
+    struct table_slot **segments;
+    uint32_t segment_count; /* 0 in an empty table */
+    uint32_t segment_capacity;
+    uint32_t slot_mask;  /* slots of a segment - 1 */
+    uint32_t round_mask; /* segments at the end of this round of splits - 1 */
     uint32_t count;
+    uint32_t spare_count;       /* segments left of the newest block */
+    struct table_slot *spare;   /* the first of them */
+    struct table_block *blocks; /* that segments were taken from */
 };
 
 void table_init(struct table *table, struct memory *memory);
@@ -47,40 +52,41 @@ void table_remove(struct table *table, uint32_t hash, uint32_t index);
 /* Is this candidate the one? */
 typedef bool table_match(const void *context, uint32_t index);
 
-static inline __attribute__((always_inline)) uint32_t
-table_find_in(struct table_slots slots, uint32_t hash, table_match *match, const void *context)
+/* The segment that a hash belongs to: of those split in this round one more bit counts. */
+static inline struct table_slot *table_segment(const struct table *table, uint32_t hash)
 {
-    for (uint32_t at = hash & slots.mask;; at = (at + 1) & slots.mask) {
-        struct table_slot slot = slots.at[at];
-        if (slot.index_1 == 0) {
-            return NONE;
-        }
-        if (slot.hash == hash && slot.index_1 != TABLE_GONE && match(context, slot.index_1 - 1)) {
-            return slot.index_1 - 1;
-        }
+    uint32_t number = hash >> TABLE_SEGMENT_BITS & table->round_mask;
+
+    if (number >= table->segment_count) {
+        number &= table->round_mask >> 1;
     }
+    return table->segments[number];
 }
 
 /* The index with this hash that matches, or NONE. */
 static inline __attribute__((always_inline)) uint32_t
 table_find(const struct table *table, uint32_t hash, table_match *match, const void *context)
 {
-    uint32_t index = NONE;
-
-    if (table->slots.at != NULL) {
-        index = table_find_in(table->slots, hash, match, context);
+    if (table->segment_count == 0) {
+        return NONE;
     }
-    if (index == NONE && table->old.at != NULL) {
-        index = table_find_in(table->old, hash, match, context);
+    const struct table_slot *slots = table_segment(table, hash);
+    for (uint32_t at = hash & table->slot_mask;; at = (at + 1) & table->slot_mask) {
+        struct table_slot slot = slots[at];
+        if (slot.index_1 == 0) {
+            return NONE;
+        }
+        if (slot.hash == hash && match(context, slot.index_1 - 1)) {
+            return slot.index_1 - 1;
+        }
     }
-    return index;
 }
 
 /* Tells the processor that this hash will be looked up soon. */
 static inline void table_prefetch(const struct table *table, uint32_t hash)
 {
-    if (table->slots.at != NULL) {
-        __builtin_prefetch(&table->slots.at[hash & table->slots.mask]);
+    if (table->segment_count != 0) {
+        __builtin_prefetch(&table_segment(table, hash)[hash & table->slot_mask]);
     }
 }
 

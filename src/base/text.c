@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include <stdio.h>
+
 /* The length of the UTF-8 sequence at `at`, and its code point; 0 if it is malformed. */
 static size_t decode(const uint8_t *at, size_t left, uint32_t *point)
 {
@@ -206,4 +208,65 @@ bool text_to_duration(struct hf_bytes text, int64_t unit_ms, int64_t *duration_m
         *duration_ms = number < 0 ? -INT64_MAX : INT64_MAX;
     }
     return true;
+}
+
+/* ---- what was meant -------------------------------------------------------------------------- */
+
+#define GUESS_MAX 40 /* letters of a word that is worth guessing */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The distance between two words of at most GUESS_MAX letters, whatever their case. */
+static size_t distance(struct hf_bytes a, struct hf_bytes b)
+{
+    size_t rows[3][GUESS_MAX + 1]; /* of the letter before the last, of the last, of this one */
+
+    for (size_t j = 0; j <= b.size; j++) {
+        rows[0][j] = 0;
+        rows[1][j] = j;
+    }
+    for (size_t i = 1; i <= a.size; i++) {
+        size_t *two_ago = rows[(i + 2) % 3], *last = rows[i % 3], *row = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size; j++) {
+            char x = lower(a.data[i - 1]), y = lower(b.data[j - 1]);
+            row[j] = least(least(last[j], row[j - 1]) + 1, last[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == lower(b.data[j - 2]) && y == lower(a.data[i - 2])) {
+                row[j] = least(row[j], two_ago[j - 2] + 1);
+            }
+        }
+    }
+    return rows[(a.size + 1) % 3][b.size];
+}
+
+void text_guess_try(struct text_guess *guess, const char *word)
+{
+    struct hf_bytes candidate = hf_text(word);
+
+    if (guess->given.size == 0 || guess->given.size > GUESS_MAX || candidate.size > GUESS_MAX) {
+        return;
+    }
+    size_t far = distance(guess->given, candidate);
+    size_t most = 1 + least(guess->given.size, candidate.size) / 4; /* a third would fit too much */
+    if (far <= most && (guess->nearest == NULL || far < guess->distance)) {
+        guess->nearest = word;
+        guess->distance = far;
+    }
+}
+
+const char *text_hint(const struct text_guess *guess, const char *before, char out[TEXT_HINT_SIZE])
+{
+    out[0] = '\0';
+    if (guess->nearest != NULL) {
+        snprintf(out, TEXT_HINT_SIZE, " (did you mean %s%s?)", before, guess->nearest);
+    }
+    return out;
 }

@@ -29,6 +29,19 @@ bool text_is_word(struct hf_bytes text, const char *word);
 
 bool text_equal(struct hf_bytes a, struct hf_bytes b);
 
+/* Finds out what a mistyped word was meant to be: begin with {.given = word}, show it every word
+ * that could have been, and it knows the nearest, or none if all are too far away. */
+struct text_guess {
+    struct hf_bytes given;
+    const char *nearest; /* or NULL */
+    size_t distance;     /* letters to be added, removed, replaced or swapped with the next */
+};
+void text_guess_try(struct text_guess *guess, const char *word);
+
+/* " (did you mean WORD?)", with what goes before the word; empty if there is no nearest. */
+#define TEXT_HINT_SIZE 96
+const char *text_hint(const struct text_guess *guess, const char *before, char out[TEXT_HINT_SIZE]);
+
 /* An optional '-' and digits. What is beyond 2^63-1 either way becomes that. False if it is not of
  * that form. */
 bool text_to_integer(struct hf_bytes text, int64_t *number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The linked list keeps its order whatever is taken out of it. So do the chains through records
- * that the wheel is made of. */
+ * that agendas are made of. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/list.h"
-#include "base/wheel.h"
+#include "base/agenda.h"
 
 enum { ITEMS = 6 };
 

@@ -3,6 +3,7 @@
  * What is said on standard error: one line for each thing worth saying, and the last words of a
  * CHECK() that does not hold. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -213,6 +214,114 @@ static void a_check_that_does_not_hold_says_where_and_aborts(void **state)
     assert_non_null(strstr(said, "base_log.c:"));
 }
 
+/* ---- a thread of its own --------------------------------------------------------------------- */
+
+/* As much as a pipe and the ring take, and more. */
+#define MANY 8000
+
+static void *say_many(void *context)
+{
+    for (int i = 0; i < MANY; i++) {
+        log_line(context, LOG_INFO, "line %d, long enough to fill what there is sooner", i);
+    }
+    return NULL;
+}
+
+struct reading {
+    int fd;
+    unsigned whole, broken, told;
+};
+
+/* Counts lines until the other end is closed. */
+static void *read_all(void *context)
+{
+    struct reading *reading = context;
+    FILE *file = fdopen(reading->fd, "r");
+    char line[512];
+
+    while (fgets(line, sizeof line, file) != NULL) {
+        bool timed = line[4] == '-' && line[10] == 'T' && line[23] == 'Z';
+        reading->whole += timed && strstr(line, " holdfast: line ") != NULL;
+        reading->told += timed && strstr(line, " lines were left out here") != NULL;
+        reading->broken += !timed || line[strlen(line) - 1] != '\n';
+    }
+    fclose(file);
+    return NULL;
+}
+
+static void nobody_waits_for_a_log_that_is_not_read(void **state)
+{
+    struct log log = {.level = LOG_INFO};
+    pthread_t others[3], reader;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    saved = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    log_start(&log);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&others[i], NULL, say_many, &log), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(others[i], NULL); /* though nobody has read a line yet */
+    }
+    struct reading reading = {.fd = ends[0]};
+    assert_int_equal(pthread_create(&reader, NULL, read_all, &reading), 0);
+    log_stop(&log, 60000);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    pthread_join(reader, NULL);
+    assert_int_equal(reading.broken, 0);
+    assert_true(reading.whole > 1000 && reading.whole < 3 * MANY);
+    assert_true(reading.told >= 1);
+}
+
+static void the_end_does_not_wait_for_ever(void **state)
+{
+    struct log log = {.level = LOG_INFO};
+    int ends[2];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    child = fork(); /* the thread that is stuck ends with its process */
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        log_start(&log);
+        say_many(&log);
+        log_stop(&log, 50);
+        _exit(7);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_child_writes_its_own_lines(void **state)
+{
+    struct log log = {.level = LOG_INFO};
+
+    (void)state;
+    begin_catching();
+    log_start(&log);
+    pid_t child = fork();
+    if (child == 0) {
+        log_line(&log, LOG_INFO, "of the child");
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    log_line(&log, LOG_INFO, "of the parent");
+    log_stop(&log, 60000);
+    const char *lines = caught_text();
+    assert_non_null(strstr(lines, "holdfast: of the child\n"));
+    assert_non_null(strstr(lines, "holdfast: of the parent\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +335,9 @@ int main(void)
         cmocka_unit_test(a_line_is_written_in_one_piece),
         cmocka_unit_test(a_check_that_holds_says_nothing),
         cmocka_unit_test(a_check_that_does_not_hold_says_where_and_aborts),
+        cmocka_unit_test(nobody_waits_for_a_log_that_is_not_read),
+        cmocka_unit_test(the_end_does_not_wait_for_ever),
+        cmocka_unit_test(a_child_writes_its_own_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

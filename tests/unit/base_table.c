@@ -193,22 +193,95 @@ static void reserved_room_needs_no_memory_later(void **state)
     table_free(&table);
 }
 
+/* A hash can name so many segments, and a segment has so many slots of which one stays empty. */
 static void more_than_a_table_can_hold_is_refused(void **state)
 {
     struct memory *memory = *state;
     struct table table;
 
     table_init(&table, memory);
-    assert_true(table_add(&table, 9, 9));
-    memory->zeroed = NULL; /* not even asked */
-    struct table_slots slots = table.slots;
-    table.slots.mask = RECORDS_MAX - 1;
-    table.count = RECORDS_MAX / 4 * 3;
+    uint32_t added = 0;
+    while (table_add(&table, 9, added)) {
+        added++;
+    }
+    assert_int_equal(added, TABLE_SEGMENT - 1);
+    assert_int_equal(table.count, added);
+    assert_int_equal(candidates(&table, 9), added);
+    assert_int_equal(candidates(&table, 10), 0);
+    uint32_t segments = table.segment_count;
+    table.segment_count = UINT32_C(1) << (32 - TABLE_SEGMENT_BITS);
+    table.count = RECORDS_MAX;
     assert_false(table_reserve(&table, 1));
-    assert_false(table_add(&table, 1, 1));
-    table.slots = slots;
-    table.count = 1;
-    assert_true(contains(&table, 9, 9));
+    table.segment_count = segments;
+    table.count = added;
+    table_free(&table);
+}
+
+static uint32_t spread(uint32_t i)
+{
+    return i * 2654435761U ^ i << 13;
+}
+
+/* Each addition takes at most one segment of fresh memory, and moves at most one. */
+static void large_table_grows_by_a_segment_at_a_time(void **state)
+{
+    enum { ENTRIES = 300000 };
+    struct table table;
+    uint32_t last = 0;
+
+    table_init(&table, *state);
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        assert_true(table_add(&table, spread(i), i));
+        assert_true(table.segment_count <= last + 2);
+        last = table.segment_count;
+        if (i % 997 == 0) {
+            assert_true(contains(&table, spread(i / 2), i / 2));
+            assert_true(contains(&table, spread(i / 3), i / 3));
+        }
+    }
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        assert_true(contains(&table, spread(i), i));
+    }
+    for (uint32_t i = 0; i < ENTRIES; i += 2) {
+        table_remove(&table, spread(i), i);
+    }
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        assert_int_equal(contains(&table, spread(i), i), i % 2);
+    }
+    table_free(&table);
+}
+
+static bool refusing;
+
+static void *at_times(struct memory *memory, size_t size)
+{
+    (void)memory;
+    return refusing ? NULL : calloc(1, size);
+}
+
+static void without_memory_a_large_table_stays_as_it_is(void **state)
+{
+    struct memory *memory = *state;
+    struct table table;
+    uint32_t count = 0;
+
+    memory->zeroed = at_times;
+    table_init(&table, memory);
+    for (int round = 0; round < 40; round++) {
+        refusing = false;
+        for (int i = 0; i < 2500; i++, count++) {
+            assert_true(table_add(&table, spread(count), count));
+        }
+        refusing = true;
+        while (table_add(&table, spread(count), count)) {
+            count++;
+        }
+        assert_int_equal(table.count, count);
+    }
+    refusing = false;
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(contains(&table, spread(i), i));
+    }
     table_free(&table);
 }
 
@@ -257,6 +330,8 @@ int main(void)
         TEST(hashes_and_indexes_at_their_bounds_are_like_any_other),
         TEST(reserved_room_needs_no_memory_later),
         TEST(more_than_a_table_can_hold_is_refused),
+        TEST(large_table_grows_by_a_segment_at_a_time),
+        TEST(without_memory_a_large_table_stays_as_it_is),
         TEST(random_operations_agree_with_an_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread, and a few blocks between it and its memory. A child of fork() has no such thread, and
+ * maybe a mutex that nobody will ever unlock: so it is only ever tried. */
+#include "base/huge_pages.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define AHEAD 4
+
+struct huge_pages {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wanted;
+    void *ready[AHEAD];
+    unsigned count;
+    bool stopped;
+
+    /* Only whoever uses the memory looks at these. */
+    size_t after;
+    bool started;
+    void *(*direct)(struct memory *memory, size_t size);
+};
+
+/* A zeroed block in a huge page; NULL when there is no memory. */
+static void *huge_page_new(void)
+{
+    void *block = NULL;
+
+    if (posix_memalign(&block, HUGE_PAGE, HUGE_PAGE) != 0) {
+        return NULL;
+    }
+    madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* a hint: it does not matter if it fails */
+    return memset(block, 0, HUGE_PAGE);
+}
+
+static void *find_pages(void *context)
+{
+    struct huge_pages *pages = context;
+
+    pthread_mutex_lock(&pages->mutex);
+    while (!pages->stopped) {
+        if (pages->count == AHEAD) {
+            pthread_cond_wait(&pages->wanted, &pages->mutex);
+            continue;
+        }
+        pthread_mutex_unlock(&pages->mutex);
+        void *block = huge_page_new();
+        pthread_mutex_lock(&pages->mutex);
+        if (block == NULL) {
+            pages->stopped = true; /* there is no memory: others are told when they need it */
+        } else {
+            pages->ready[pages->count++] = block;
+        }
+    }
+    pthread_mutex_unlock(&pages->mutex);
+    return NULL;
+}
+
+static void start(struct huge_pages *pages)
+{
+    pages->started = pthread_create(&pages->thread, NULL, find_pages, pages) == 0;
+    pages->after = pages->started ? 0 : SIZE_MAX; /* not tried again */
+}
+
+static void *take(struct huge_pages *pages)
+{
+    void *block = NULL;
+
+    if (pthread_mutex_trylock(&pages->mutex) == 0) {
+        if (pages->count > 0) {
+            block = pages->ready[--pages->count];
+            pthread_cond_signal(&pages->wanted);
+        }
+        pthread_mutex_unlock(&pages->mutex);
+    }
+    return block;
+}
+
+static void *zeroed_ahead(struct memory *memory, size_t size)
+{
+    struct huge_pages *pages = memory->ahead;
+    void *block = NULL;
+
+    if (!pages->started && memory->used > pages->after) {
+        start(pages);
+    }
+    if (size == HUGE_PAGE && pages->started) {
+        block = take(pages);
+    }
+    return block != NULL ? block : pages->direct(memory, size);
+}
+
+void huge_pages_ahead(struct memory *memory, size_t after)
+{
+    struct huge_pages *pages = calloc(1, sizeof *pages);
+
+    if (pages == NULL) {
+        return;
+    }
+    pthread_mutex_init(&pages->mutex, NULL);
+    pthread_cond_init(&pages->wanted, NULL);
+    pages->after = after;
+    pages->direct = memory->zeroed;
+    memory->ahead = pages;
+    memory->zeroed = zeroed_ahead;
+}
+
+void huge_pages_end(struct memory *memory)
+{
+    struct huge_pages *pages = memory->ahead;
+
+    if (pages == NULL) {
+        return;
+    }
+    if (pages->started) {
+        pthread_mutex_lock(&pages->mutex);
+        pages->stopped = true;
+        pthread_cond_signal(&pages->wanted);
+        pthread_mutex_unlock(&pages->mutex);
+        pthread_join(pages->thread, NULL);
+    }
+    while (pages->count > 0) {
+        free(pages->ready[--pages->count]);
+    }
+    pthread_cond_destroy(&pages->wanted);
+    pthread_mutex_destroy(&pages->mutex);
+    memory->zeroed = pages->direct;
+    memory->ahead = NULL;
+    free(pages);
+}

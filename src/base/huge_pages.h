@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Huge pages found ahead of time. Large tables and slabs are read all over the place: in huge pages
+ * that costs far fewer misses. But the first touch of one is where the system finds and clears it,
+ * which takes up to ten milliseconds on some machines; a thread does that for a few pages in
+ * advance, so that whoever grows does not wait for it. Without the thread, or when it is behind,
+ * ordinary pages serve, which are found one by one. */
+#ifndef BASE_HUGE_PAGES_H
+#define BASE_HUGE_PAGES_H
+
+#include "base/memory.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+struct huge_pages;
+
+/* The memory's blocks of HUGE_PAGE bytes come from a thread from now on; not if there is none to be
+ * had. The thread begins its work when `after` bytes are in use. */
+void huge_pages_ahead(struct memory *memory, size_t after);
+
+/* Ends the thread; blocks that were handed out stay. */
+void huge_pages_end(struct memory *memory);
+
+#endif
