@@ -243,6 +243,7 @@ static void sem_client_fields(struct codec *codec, struct sem_client *client)
     if (codec->mode == CODEC_READ && !codec->failed) {
         struct semaphore *semaphore = core_at(codec->core, SEMAPHORES, client->record.scope);
         semaphore->in_use += client->record.state == CLIENT_HOLDING;
+        codec->core->slots_in_use += client->record.state == CLIENT_HOLDING;
         if (client->ticket != 0) {
             codec->failed |= !core_reserve_wakeup(codec->core);
             codec->core->waiting_calls++;

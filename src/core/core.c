@@ -7,31 +7,84 @@
 #include "core/state.h"
 
 const struct kind_spec kinds[KIND_COUNT] = {
-    [EVENTS] = {"event", sizeof(struct seat_event), NO_KIND, 0, false, NULL, NULL},
-    [ZONES] = {"zone", sizeof(struct zone), EVENTS, 0, false, NULL, NULL},
-    [SEAT_USERS] = {"user", sizeof(struct seat_user), EVENTS, 0, false, NULL, NULL},
-    [SHOWS] = {"show", sizeof(struct show), EVENTS, 0, false, NULL, NULL},
-    [BOOKINGS] = {"booking", sizeof(struct booking), EVENTS, BOOKING_LAPSED, true, booking_due,
-                  booking_let_go},
-    [TENANTS] = {"tenant", sizeof(struct tenant), NO_KIND, 0, false, NULL, NULL},
-    [QUOTA_HOLDS] = {"quota hold", sizeof(struct quota_hold), TENANTS, HOLD_CANCELLED, true,
-                     quota_hold_due, quota_hold_let_go},
-    [SEMAPHORES] = {"semaphore", sizeof(struct semaphore), NO_KIND, 0, false, NULL,
-                    semaphore_let_go},
-    [SEM_CLIENTS] = {"semaphore client", sizeof(struct sem_client), SEMAPHORES, CLIENT_HOLDING,
-                     false, sem_client_due, NULL},
-    [LOCKS] = {"lock", sizeof(struct lock), NO_KIND, 0, true, lock_due, lock_let_go},
-    [PRODUCTS] = {"product", sizeof(struct product), NO_KIND, 0, false, NULL, NULL},
-    [ORDERS] = {"order", sizeof(struct order), PRODUCTS, ORDER_GIVEN, true, order_due,
-                order_let_go},
-    [ROOMS] = {"room", sizeof(struct room), NO_KIND, 0, false, NULL, room_let_go},
-    [ROOM_ENTRIES] = {"queue entry", sizeof(struct room_entry), ROOMS, 0, false, room_entry_due,
-                      NULL},
-    [ROOM_PASSES] = {"pass", sizeof(struct room_pass), ROOMS, 0, false, room_pass_due,
-                     room_pass_let_go},
-    [IDEM_KEYS] = {"idempotency key", sizeof(struct idem), NO_KIND, IDEM_COMPLETED, false, idem_due,
-                   idem_let_go},
+    [EVENTS] = {.name = "event", .record_size = sizeof(struct seat_event), .parent = NO_KIND},
+    [ZONES] = {.name = "zone", .record_size = sizeof(struct zone), .parent = EVENTS},
+    [SEAT_USERS] = {.name = "user", .record_size = sizeof(struct seat_user), .parent = EVENTS},
+    [SHOWS] = {.name = "show", .record_size = sizeof(struct show), .parent = EVENTS},
+    [BOOKINGS] = {.name = "booking",
+                  .record_size = sizeof(struct booking),
+                  .parent = EVENTS,
+                  .agenda_offset = offsetof(struct seat_event, deadlines),
+                  .last_state = BOOKING_LAPSED,
+                  .holds = true,
+                  .due = booking_due,
+                  .let_go = booking_let_go},
+    [TENANTS] = {.name = "tenant", .record_size = sizeof(struct tenant), .parent = NO_KIND},
+    [QUOTA_HOLDS] = {.name = "quota hold",
+                     .record_size = sizeof(struct quota_hold),
+                     .parent = TENANTS,
+                     .agenda_offset = offsetof(struct tenant, deadlines),
+                     .last_state = HOLD_CANCELLED,
+                     .holds = true,
+                     .due = quota_hold_due,
+                     .let_go = quota_hold_let_go},
+    [SEMAPHORES] = {.name = "semaphore",
+                    .record_size = sizeof(struct semaphore),
+                    .parent = NO_KIND,
+                    .let_go = semaphore_let_go},
+    [SEM_CLIENTS] = {.name = "semaphore client",
+                     .record_size = sizeof(struct sem_client),
+                     .parent = SEMAPHORES,
+                     .last_state = CLIENT_HOLDING,
+                     .due = sem_client_due},
+    [LOCKS] = {.name = "lock",
+               .record_size = sizeof(struct lock),
+               .parent = NO_KIND,
+               .holds = true,
+               .due = lock_due,
+               .let_go = lock_let_go},
+    [PRODUCTS] = {.name = "product", .record_size = sizeof(struct product), .parent = NO_KIND},
+    [ORDERS] = {.name = "order",
+                .record_size = sizeof(struct order),
+                .parent = PRODUCTS,
+                .agenda_offset = offsetof(struct product, deadlines),
+                .last_state = ORDER_GIVEN,
+                .holds = true,
+                .due = order_due,
+                .let_go = order_let_go},
+    [ROOMS] = {.name = "room",
+               .record_size = sizeof(struct room),
+               .parent = NO_KIND,
+               .let_go = room_let_go},
+    [ROOM_ENTRIES] = {.name = "queue entry",
+                      .record_size = sizeof(struct room_entry),
+                      .parent = ROOMS,
+                      .agenda_offset = offsetof(struct room, entry_deadlines),
+                      .due = room_entry_due},
+    [ROOM_PASSES] = {.name = "pass",
+                     .record_size = sizeof(struct room_pass),
+                     .parent = ROOMS,
+                     .agenda_offset = offsetof(struct room, pass_deadlines),
+                     .due = room_pass_due,
+                     .let_go = room_pass_let_go},
+    [IDEM_KEYS] = {.name = "idempotency key",
+                   .record_size = sizeof(struct idem),
+                   .parent = NO_KIND,
+                   .last_state = IDEM_COMPLETED,
+                   .due = idem_due,
+                   .let_go = idem_let_go},
 };
+
+/* Has a kind a timer: for its own deadline, or for the first of its holds'? */
+static bool is_timed(enum kind kind)
+{
+    bool timed = kinds[kind].due != NULL;
+
+    for (enum kind child = 0; child < KIND_COUNT; child++) {
+        timed |= kinds[child].agenda_offset != 0 && kinds[child].parent == kind;
+    }
+    return timed;
+}
 
 struct core *core_create(struct memory *memory, const uint64_t seed[2])
 {
@@ -47,7 +100,11 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
                           .touched = NONE};
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         store_init(&core->stores[kind], memory, core->hash_key, kinds[kind].record_size,
-                   kinds[kind].due != NULL);
+                   is_timed(kind));
+        if (kinds[kind].agenda_offset != 0) {
+            store_by_scope(&core->stores[kind], &core->stores[kinds[kind].parent],
+                           kinds[kind].agenda_offset);
+        }
     }
     slab_init(&core->sales, memory, sizeof(struct sale));
     return core;
@@ -73,6 +130,23 @@ void core_destroy(struct core *core)
     memory_free(core->memory, core, sizeof *core);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+void core_limit_memory(struct core *core, size_t max)
+{
+    core->memory_max = max;
+}
+
+static bool is_full(const struct core *core)
+{
+    return core->memory_max != 0 && core->memory->used >= core->memory_max;
+}
+
+uint32_t core_add(struct core *core, enum kind kind, const struct key *key)
+{
+    return is_full(core) ? NONE : store_add(&core->stores[kind], key);
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id)
@@ -83,89 +157,36 @@ uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct h
     return index != NONE ? index : core_add(core, kind, &key);
 }
 
-static void note_due(struct core *core, int64_t time_ms)
-{
-    if (time_ms < core->next_due_ms) {
-        core->next_due_ms = time_ms;
-    }
-}
-
-void core_arm(struct core *core, enum kind kind, uint32_t index, int64_t deadline_ms)
-{
-    store_arm(&core->stores[kind], index, deadline_ms);
-    note_due(core, deadline_ms);
-}
-
 void core_close(struct core *core, enum kind kind, uint32_t index)
 {
-    struct store *store = &core->stores[kind];
     int64_t until_ms = core->now_ms + RETRY_WINDOW_MS;
 
-    store_close(store, index, until_ms);
-    note_due(core, until_ms);
-    if (store->closed_count > RETRY_REMEMBERED_MAX) {
-        core_forget(core, kind, store->closed);
-    }
+    store_close(&core->stores[kind], index, until_ms);
+    core_note_due(core, until_ms);
 }
 
 void core_forget(struct core *core, enum kind kind, uint32_t index)
 {
+    struct store *store = &core->stores[kind];
+    const struct record *record = store_at(store, index);
+
+    if (!(record->marks & RECORD_CLOSED)) {
+        store_disarm(store, index); /* while the scope that has its agenda is there for sure */
+    }
     if (kinds[kind].let_go != NULL) {
         kinds[kind].let_go(core, index);
     }
-    store_remove(&core->stores[kind], index);
-}
-
-/* ---- time ------------------------------------------------------------------------------------ */
-
-/* All that is due at this very time. */
-static void expire_at(struct core *core, int64_t time_ms)
-{
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        struct store *store = &core->stores[kind];
-        uint32_t index;
-        while ((index = wheel_pop(&store->wheel, time_ms)) != NONE) {
-            kinds[kind].due(core, index);
-        }
-        while (store->closed != NONE &&
-               record_deadline_ms(store_at(store, store->closed)) <= time_ms) {
-            core_forget(core, kind, store->closed);
-        }
-    }
-    if (core->touched != NONE) {
-        sem_settle(core);
-    }
-}
-
-static int64_t earliest(const struct core *core)
-{
-    int64_t next = INT64_MAX;
-
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        int64_t due = store_next(&core->stores[kind]);
-        next = due < next ? due : next;
-    }
-    return next;
-}
-
-void core_advance(struct core *core, int64_t now_ms)
-{
-    CHECK(now_ms < TIME_MAX_MS);
-    while (core->next_due_ms <= now_ms) {
-        if (core->next_due_ms > core->now_ms) {
-            core->now_ms = core->next_due_ms;
-        }
-        expire_at(core, core->now_ms);
-        core->next_due_ms = earliest(core);
-    }
-    if (now_ms > core->now_ms) {
-        core->now_ms = now_ms;
-    }
+    store_remove(store, index);
 }
 
 int64_t core_now(const struct core *core)
 {
-    return core->now_ms;
+    return core->latest_ms;
+}
+
+int64_t core_changed_ms(const struct core *core)
+{
+    return core->changed_ms;
 }
 
 int64_t core_next_due(const struct core *core)
@@ -173,44 +194,90 @@ int64_t core_next_due(const struct core *core)
     return core->next_due_ms;
 }
 
+/* ---- from one run to the next ---------------------------------------------------------------- */
+
+#define FENCE_JUMP ((int64_t)1 << 30) /* more grants than a second or two can lose */
+#define FENCES_PER_MS 1000
+
+int64_t core_start_fence(const struct core *core, int64_t now_ms)
+{
+    int64_t room = (HF_INTEGER_MAX - core->fence) >> 10;
+    int64_t jumped = core->fence + (room < FENCE_JUMP ? room : FENCE_JUMP);
+    int64_t half = HF_INTEGER_MAX / 2;
+    int64_t by_time = now_ms < half / FENCES_PER_MS ? now_ms * FENCES_PER_MS : half;
+
+    return jumped > by_time ? jumped : by_time;
+}
+
+void core_begin_run(struct core *core, const struct clock_run *run, int64_t fence, int64_t now_ms)
+{
+    core_advance(core, now_ms);
+    core->run = *run;
+    if (fence > core->fence) {
+        core->fence = fence;
+    }
+}
+
+const struct clock_run *core_run(const struct core *core)
+{
+    return &core->run;
+}
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 typedef CORE_COMMAND(core_function);
 
-static core_function *const functions[COMMAND_COUNT] = {
-    [SEATS_OPEN] = seats_open,       [SEATS_RESERVE] = seats_reserve,
-    [SEATS_CONFIRM] = seats_confirm, [SEATS_RELEASE] = seats_release,
-    [SEATS_EXTEND] = seats_extend,   [SEATS_GET] = seats_get,
-    [SEATS_ZONE] = seats_zone,       [SEATS_USER] = seats_user,
-    [QUOTA_LIMIT] = quota_limit,     [QUOTA_RESERVE] = quota_reserve,
-    [QUOTA_REFUND] = quota_refund,   [QUOTA_COMMIT] = quota_commit,
-    [QUOTA_CANCEL] = quota_cancel,   [QUOTA_SYNC] = quota_sync,
-    [QUOTA_GET] = quota_get,         [SEM_ACQUIRE] = sem_acquire,
-    [SEM_QUEUE] = sem_queue,         [SEM_WAKE] = sem_wake,
-    [SEM_CONFIRM] = sem_confirm,     [SEM_RELEASE] = sem_release,
-    [SEM_PING] = sem_ping,           [SEM_CARD] = sem_card,
-    [SEM_STATS] = sem_stats,         [LOCK_TRY] = lock_try,
-    [LOCK_UNLOCK] = lock_unlock,     [LOCK_EXTEND] = lock_extend,
-    [LOCK_GET] = lock_get,           [STOCK_LOAD] = stock_load,
-    [STOCK_TAKE] = stock_take,       [STOCK_SETTLE] = stock_settle,
-    [STOCK_GIVE] = stock_give,       [STOCK_GET] = stock_get,
-    [STOCK_ADJUST] = stock_adjust,   [ROOM_JOIN] = room_join,
-    [ROOM_POSITION] = room_position, [ROOM_LEAVE] = room_leave,
-    [ROOM_ADMIT] = room_admit,       [ROOM_CHECK] = room_check,
-    [IDEM_BEGIN] = idem_begin,       [IDEM_COMPLETE] = idem_complete,
-    [IDEM_ABORT] = idem_abort,
+/* What carries a command out, and the kind of its scope: NO_KIND for those that look one record up.
+ */
+static const struct {
+    core_function *run;
+    enum kind scope;
+} commands[COMMAND_COUNT] = {
+    [SEATS_OPEN] = {seats_open, EVENTS},       [SEATS_RESERVE] = {seats_reserve, EVENTS},
+    [SEATS_CONFIRM] = {seats_confirm, EVENTS}, [SEATS_RELEASE] = {seats_release, EVENTS},
+    [SEATS_EXTEND] = {seats_extend, EVENTS},   [SEATS_GET] = {seats_get, EVENTS},
+    [SEATS_ZONE] = {seats_zone, EVENTS},       [SEATS_USER] = {seats_user, EVENTS},
+    [QUOTA_LIMIT] = {quota_limit, TENANTS},    [QUOTA_RESERVE] = {quota_reserve, TENANTS},
+    [QUOTA_REFUND] = {quota_refund, TENANTS},  [QUOTA_COMMIT] = {quota_commit, TENANTS},
+    [QUOTA_CANCEL] = {quota_cancel, TENANTS},  [QUOTA_SYNC] = {quota_sync, TENANTS},
+    [QUOTA_GET] = {quota_get, TENANTS},        [SEM_ACQUIRE] = {sem_acquire, SEMAPHORES},
+    [SEM_QUEUE] = {sem_queue, SEMAPHORES},     [SEM_WAKE] = {sem_wake, SEMAPHORES},
+    [SEM_CONFIRM] = {sem_confirm, SEMAPHORES}, [SEM_RELEASE] = {sem_release, SEMAPHORES},
+    [SEM_PING] = {sem_ping, SEMAPHORES},       [SEM_CARD] = {sem_card, SEMAPHORES},
+    [SEM_STATS] = {sem_stats, SEMAPHORES},     [LOCK_TRY] = {lock_try, SEMAPHORES},
+    [LOCK_UNLOCK] = {lock_unlock, NO_KIND},    [LOCK_EXTEND] = {lock_extend, NO_KIND},
+    [LOCK_GET] = {lock_get, NO_KIND},          [STOCK_LOAD] = {stock_load, PRODUCTS},
+    [STOCK_TAKE] = {stock_take, PRODUCTS},     [STOCK_SETTLE] = {stock_settle, PRODUCTS},
+    [STOCK_GIVE] = {stock_give, PRODUCTS},     [STOCK_GET] = {stock_get, PRODUCTS},
+    [STOCK_ADJUST] = {stock_adjust, PRODUCTS}, [ROOM_JOIN] = {room_join, ROOMS},
+    [ROOM_POSITION] = {room_position, ROOMS},  [ROOM_LEAVE] = {room_leave, ROOMS},
+    [ROOM_ADMIT] = {room_admit, ROOMS},        [ROOM_CHECK] = {room_check, ROOMS},
+    [IDEM_BEGIN] = {idem_begin, NO_KIND},      [IDEM_COMPLETE] = {idem_complete, NO_KIND},
+    [IDEM_ABORT] = {idem_abort, NO_KIND},
 };
+
+bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget)
+{
+    struct hf_bytes scope;
+
+    core_reach(core, now_ms);
+    memcpy(&scope, (const char *)&command->args + command->spec->args[0].offset, sizeof scope);
+    return core_ready_in(core, commands[command_id(command->spec)].scope, scope, budget);
+}
 
 void core_apply(struct core *core, const struct command *command, int64_t now_ms,
                 struct reply *reply)
 {
     if (now_ms >= core->next_due_ms) {
-        core_advance(core, now_ms);
-    } else if (now_ms > core->now_ms) {
-        core->now_ms = now_ms;
+        core_step(core, now_ms, EXPIRED_AT_ONCE);
+    } else {
+        core_reach(core, now_ms);
     }
     reply_clear(reply);
-    functions[command_id(command->spec)](core, &command->args, command->entropy, reply);
+    commands[command_id(command->spec)].run(core, &command->args, command->entropy, reply);
+    if (reply->code != HF_OK) {
+        reply_name_missing(reply, command);
+    }
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -233,9 +300,16 @@ void reply_hex(struct reply *reply, const uint8_t token[TOKEN_BYTES])
     reply_text(reply, text, sizeof text);
 }
 
-void reply_busy(struct reply *reply)
+void reply_busy(const struct core *core, struct reply *reply)
 {
-    reply_refuse(reply, HF_BUSY, "out of memory; nothing was changed, try again later");
+    if (is_full(core)) {
+        reply_refuse_with(reply, HF_BUSY,
+                          "# of # bytes of memory are in use: nothing new is taken until some is "
+                          "given back; raise max-memory",
+                          (int64_t)core->memory->used, (int64_t)core->memory_max, 0);
+    } else {
+        reply_refuse(reply, HF_BUSY, "out of memory; nothing was changed, try again later");
+    }
 }
 
 /* ---- wakeups --------------------------------------------------------------------------------- */
@@ -331,13 +405,15 @@ void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
                event->scope);
 }
 
-bool core_waiting_call(const struct core *core, char name[HF_ID_SIZE], char id[HF_ID_SIZE])
+bool core_waiting_call(const struct core *core, uint32_t *cursor, char name[HF_ID_SIZE],
+                       char id[HF_ID_SIZE])
 {
     const struct slab *clients = &core->stores[SEM_CLIENTS].slab;
 
-    for (uint32_t i = slab_next(clients, 0); core->waiting_calls > 0 && i != NONE;
+    for (uint32_t i = slab_next(clients, *cursor); core->waiting_calls > 0 && i != NONE;
          i = slab_next(clients, i + 1)) {
         const struct sem_client *client = slab_at(clients, i);
+        *cursor = i + 1;
         if (client->ticket != 0) {
             write_name(core_at(core, SEMAPHORES, client->record.scope), name);
             write_name(&client->record, id);
@@ -370,16 +446,9 @@ void core_info(const struct core *core, struct hf_info *info)
     *info = (struct hf_info){.memory_bytes = core->memory->used, .expired = core->expired};
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         if (kinds[kind].holds) {
-            info->holds += core->stores[kind].wheel.count;
+            info->holds += core->stores[kind].armed;
         }
     }
-    uint64_t queued = core->stores[ROOM_ENTRIES].slab.count, slots = 0;
-    const struct slab *semaphores = &core->stores[SEMAPHORES].slab;
-    for (uint32_t i = slab_next(semaphores, 0); i != NONE; i = slab_next(semaphores, i + 1)) {
-        const struct semaphore *semaphore = slab_at(semaphores, i);
-        slots += semaphore->in_use;
-        queued += semaphore->line.count;
-    }
-    info->holds += slots - core->lapsed;
-    info->waiting = queued;
+    info->holds += core->slots_in_use - core->lapsed;
+    info->waiting = core->stores[ROOM_ENTRIES].slab.count + core->in_line;
 }

@@ -6,6 +6,7 @@
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
+#include "base/clock.h"
 #include "command/event.h"
 #include "command/reply.h"
 
@@ -16,14 +17,34 @@ struct core;
 struct core *core_create(struct memory *memory, const uint64_t seed[2]);
 void core_destroy(struct core *core);
 
-/* Expires what is due, then carries out the command. A `now_ms` before the latest one seen counts
- * as that one. The reply says HF_BUSY, and nothing has changed, when memory ran out; it says
- * `waits` when the answer will come as a wakeup. */
+/* With more memory than this in use, new scopes and holds are refused; what is there goes on, and
+ * whatever gives back is let through. 0: no limit, as in a new core. */
+void core_limit_memory(struct core *core, size_t max);
+
+/* Expires some of what is due, and all of it in the command's scope, then carries the command out.
+ * A `now_ms` before the latest one seen counts as that one. The reply says HF_BUSY, and nothing has
+ * changed, when memory ran out; it says `waits` when the answer will come as a wakeup. */
 void core_apply(struct core *core, const struct command *command, int64_t now_ms,
                 struct reply *reply);
 
-/* Expires what is due, in the order of the deadlines. */
+/* Would core_apply() have to expire no more than a few holds first? Expires up to `budget` of what
+ * is due in the command's scope; false if there is more. So whoever shares a processor with others
+ * can let them go on between two steps. */
+bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget);
+
+/* Expires what is due, in the order of the deadlines, but about `budget` records at most. True if
+ * nothing is left. */
+bool core_step(struct core *core, int64_t now_ms, int64_t budget);
+
+/* The same without a bound. */
 void core_advance(struct core *core, int64_t now_ms);
+
+/* Takes note of the time, and leaves what is due to those who look. */
+void core_reach(struct core *core, int64_t now_ms);
+
+/* When time alone changed something last, by a deadline that was met: what a later answer shows can
+ * depend on it. */
+int64_t core_changed_ms(const struct core *core);
 
 /* Nothing falls due before this time; INT64_MAX if nothing ever does. */
 int64_t core_next_due(const struct core *core);
@@ -45,9 +66,10 @@ void core_clear_wakeups(struct core *core);
 /* The same as a reply. */
 void wakeup_reply(const struct wakeup *wakeup, struct reply *reply);
 
-/* Semaphore and id of a command that waits; false if there is none. After a restart nobody is there
- * to be answered: the engine lets them go. */
-bool core_waiting_call(const struct core *core, char name[HF_ID_SIZE], char id[HF_ID_SIZE]);
+/* Semaphore and id of a command that waits; false if there is no other. After a restart nobody is
+ * there to be answered: the engine lets them go. *cursor begins as 0. */
+bool core_waiting_call(const struct core *core, uint32_t *cursor, char name[HF_ID_SIZE],
+                       char id[HF_ID_SIZE]);
 
 /* Keeps events from now on, up to EVENTS_MAX until they are fetched; more are dropped and counted.
  */
@@ -55,6 +77,17 @@ void core_collect_events(struct core *core, bool collect);
 /* Takes the oldest event; false if there is none. */
 bool core_next_event(struct core *core, struct event *event);
 uint64_t core_events_dropped(const struct core *core);
+
+/* ---- from one run to the next ---------------------------------------------------------------- */
+
+/* A run of whoever keeps this state begins at `now_ms`, or goes on with another offset. Every fence
+ * from now on is greater than `fence`. */
+void core_begin_run(struct core *core, const struct clock_run *run, int64_t fence, int64_t now_ms);
+const struct clock_run *core_run(const struct core *core);
+
+/* The fence to begin a run with: past all that this state can have handed out since it was kept
+ * somewhere, by a run whose end was lost, or on another copy of it. */
+int64_t core_start_fence(const struct core *core, int64_t now_ms);
 
 /* ---- the state as a whole -------------------------------------------------------------------- */
 

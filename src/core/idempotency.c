@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Idempotency: a key is being processed, then has a response for whoever asks again. */
+#include "base/check.h"
 #include "base/text.h"
 #include "core/state.h"
 
@@ -14,12 +15,25 @@ static struct hf_bytes response_of(const struct idem *idem)
     return (struct hf_bytes){idem->response, idem->response_size};
 }
 
-static void answer_known(const struct idem *idem, struct hf_bytes fingerprint, struct reply *reply)
+/* What must be true of a key after every change: only one that is completed has a response, and
+ * each has an end. */
+static void idem_check(const struct core *core, const struct idem *idem)
+{
+    CHECK(idem->record.state == IDEM_COMPLETED || idem->response_size == 0);
+    CHECK(idem->timer.deadline_ms > core->now_ms);
+}
+
+static void answer_known(const struct core *core, const struct idem *idem,
+                         struct hf_bytes fingerprint, struct reply *reply)
 {
     struct name name = name_view(fingerprint);
 
     if (!name_same(&idem->fingerprint, &name)) {
-        reply_refuse(reply, HF_KEY_REUSED, NULL);
+        char text[HF_ID_MAX];
+        reply_refuse_texts(reply, HF_KEY_REUSED,
+                           "the key was used with fingerprint @, not @: another request needs "
+                           "another key",
+                           name_text(&idem->fingerprint, text), fingerprint);
         return;
     }
     if (idem->record.state == IDEM_PROCESSING) {
@@ -29,7 +43,7 @@ static void answer_known(const struct idem *idem, struct hf_bytes fingerprint, s
         return;
     }
     if (!reply_reserve(reply, 2, idem->response_size + HF_WORD_SIZE)) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     reply->lead = 2;
@@ -42,32 +56,34 @@ CORE_COMMAND(idem_begin)
     const struct hf_idem_begin_args *a = &args->idem_begin;
     struct key key = core_key(core, IDEM_KEYS, 0, a->key);
     struct name fingerprint = name_view(a->fingerprint);
-    uint32_t index = core_find_key(core, IDEM_KEYS, &key);
+    uint32_t index = core_find_hold(core, IDEM_KEYS, &key);
     (void)entropy;
 
     if (index != NONE) {
-        answer_known(idem_at(core, index), a->fingerprint, reply);
+        answer_known(core, idem_at(core, index), a->fingerprint, reply);
         return;
     }
     if (!name_own(core->memory, &fingerprint)) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     index = core_add(core, IDEM_KEYS, &key);
     if (index == NONE) {
         name_free(core->memory, &fingerprint);
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     idem_at(core, index)->fingerprint = fingerprint;
     core_arm(core, IDEM_KEYS, index, core->now_ms + a->ttl_ms);
+    idem_check(core, idem_at(core, index));
     reply_word(reply, "NEW");
 }
 
 CORE_COMMAND(idem_complete)
 {
     const struct hf_idem_complete_args *a = &args->idem_complete;
-    uint32_t index = core_find(core, IDEM_KEYS, 0, a->key);
+    struct key key = core_key(core, IDEM_KEYS, 0, a->key);
+    uint32_t index = core_find_hold(core, IDEM_KEYS, &key);
     (void)entropy;
 
     if (index == NONE || idem_at(core, index)->record.state == IDEM_COMPLETED) {
@@ -79,7 +95,7 @@ CORE_COMMAND(idem_complete)
     if (a->response.size > 0) {
         idem->response = memory_get(core->memory, a->response.size);
         if (idem->response == NULL) {
-            reply_busy(reply);
+            reply_busy(core, reply);
             return;
         }
         memcpy(idem->response, a->response.data, a->response.size);
@@ -87,12 +103,14 @@ CORE_COMMAND(idem_complete)
     idem->response_size = a->response.size;
     idem->record.state = IDEM_COMPLETED;
     core_arm(core, IDEM_KEYS, index, core->now_ms + a->ttl_ms);
+    idem_check(core, idem_at(core, index));
     reply_number(reply, 1);
 }
 
 CORE_COMMAND(idem_abort)
 {
-    uint32_t index = core_find(core, IDEM_KEYS, 0, args->idem_abort.key);
+    struct key key = core_key(core, IDEM_KEYS, 0, args->idem_abort.key);
+    uint32_t index = core_find_hold(core, IDEM_KEYS, &key);
     bool processing = index != NONE && idem_at(core, index)->record.state == IDEM_PROCESSING;
     (void)entropy;
 

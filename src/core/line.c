@@ -1,130 +1,178 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Places and the numbers of parts wrap around; differences between them do not matter beyond half
+ * their range, which line_reserve() sees to. */
 #include "core/line.h"
 
 #include "base/check.h"
 
 #include <string.h>
 
-#define CAPACITY_FIRST 8
+/* Part numbers have so many values, and a line spans at most half of them. */
+#define PART_NUMBERS (UINT32_C(1) << (32 - LINE_PART_BITS))
+#define PARTS_MAX (PART_NUMBERS / 2)
 
-static void count_add(struct line *line, uint32_t place, uint32_t difference)
+static uint32_t part_of(uint32_t place)
 {
-    for (uint32_t i = place + 1; i <= line->capacity; i += i & (0 - i)) {
-        line->tree[i - 1] += difference; /* unsigned: adding UINT32_MAX takes one away */
-    }
+    return place >> LINE_PART_BITS;
 }
 
-/* Those present move together to the front of `slots`, in order. */
-static void close_up(struct line *line, uint32_t *slots, line_moved *moved, void *context)
+static uint32_t ring(const struct line *line, uint32_t part)
 {
-    uint32_t count = 0;
-
-    for (uint32_t place = line->first; place < line->next; place++) {
-        uint32_t index = line->slots[place];
-        if (index != NONE) {
-            slots[count] = index;
-            moved(context, index, count++);
-        }
-    }
-    CHECK(count == line->count);
-    line->first = 0;
-    line->next = count;
+    return part & (line->capacity - 1);
 }
 
-static void rebuild_tree(struct line *line)
+/* How many parts lie between the first and one behind it. */
+static uint32_t parts_before(const struct line *line, uint32_t part)
 {
-    memset(line->tree, 0, line->capacity * sizeof(*line->tree));
-    for (uint32_t i = 1; i <= line->capacity; i++) {
-        uint32_t parent = i + (i & (0 - i));
-        line->tree[i - 1] += i <= line->next ? 1 : 0;
-        if (parent <= line->capacity) {
-            line->tree[parent - 1] += line->tree[i - 1];
-        }
-    }
+    return (part - line->first) & (PART_NUMBERS - 1);
 }
 
-bool line_reserve(struct line *line, struct memory *memory, line_moved *moved, void *context)
+static uint32_t blocks(uint32_t capacity)
 {
-    if (line->next < line->capacity) {
-        return true;
-    }
-    if (line->capacity > 0 && line->count <= line->capacity / 2) {
-        close_up(line, line->slots, moved, context);
-        rebuild_tree(line);
-        return true;
-    }
-    uint32_t capacity = line->capacity ? line->capacity * 2 : CAPACITY_FIRST;
-    if (capacity > RECORDS_MAX) {
+    return (capacity + LINE_BLOCK - 1) / LINE_BLOCK;
+}
+
+static void count_add(struct line *line, uint32_t at, int difference)
+{
+    line->counts[at] = (uint8_t)(line->counts[at] + difference);
+    line->sums[at / LINE_BLOCK] += (uint32_t)difference;
+    line->count += (uint32_t)difference;
+}
+
+static void free_ring(struct line *line, struct memory *memory)
+{
+    memory_free(memory, line->parts, line->capacity * sizeof(*line->parts));
+    memory_free(memory, line->counts, line->capacity);
+    memory_free(memory, line->sums, blocks(line->capacity) * sizeof(*line->sums));
+}
+
+static bool grow_ring(struct line *line, struct memory *memory)
+{
+    struct line more = {.capacity = line->capacity ? line->capacity * 2 : 1,
+                        .first = line->first,
+                        .next = line->next};
+
+    more.parts = memory_zeroed(memory, more.capacity * sizeof(*more.parts));
+    more.counts = memory_zeroed(memory, more.capacity);
+    more.sums = memory_zeroed(memory, blocks(more.capacity) * sizeof(*more.sums));
+    if (more.parts == NULL || more.counts == NULL || more.sums == NULL) {
+        free_ring(&more, memory);
         return false;
     }
-    size_t size = capacity * sizeof(uint32_t);
-    uint32_t *slots = memory_get(memory, size);
-    uint32_t *tree = slots ? memory_get(memory, size) : NULL;
-    if (tree == NULL) {
-        memory_free(memory, slots, size);
-        return false;
+    for (uint32_t i = 0; i < line->capacity; i++) {
+        uint32_t part = line->first + i, from = ring(line, part), to = ring(&more, part);
+        more.parts[to] = line->parts[from];
+        count_add(&more, to, line->counts[from]);
     }
-    struct line old = *line;
-    close_up(line, slots, moved, context);
-    line->slots = slots;
-    line->tree = tree;
-    line->capacity = capacity;
-    rebuild_tree(line);
-    memory_free(memory, old.slots, old.capacity * sizeof(*old.slots));
-    memory_free(memory, old.tree, old.capacity * sizeof(*old.tree));
+    free_ring(line, memory);
+    *line = more;
     return true;
+}
+
+bool line_reserve(struct line *line, struct memory *memory)
+{
+    uint32_t part = part_of(line->next), span = parts_before(line, part);
+
+    if (span >= PARTS_MAX || (span >= line->capacity && !grow_ring(line, memory))) {
+        return false;
+    }
+    struct line_part **at = &line->parts[ring(line, part)];
+    if (*at == NULL) {
+        *at = memory_zeroed(memory, sizeof(**at));
+    }
+    return *at != NULL;
 }
 
 uint32_t line_join(struct line *line, uint32_t index)
 {
-    CHECK(line->next < line->capacity);
-    uint32_t place = line->next++;
-    line->slots[place] = index;
-    line->count++;
-    count_add(line, place, 1);
+    uint32_t place = line->next++, at = ring(line, part_of(place));
+    struct line_part *part = line->parts[at];
+
+    CHECK(part != NULL && line->counts[at] < LINE_PART);
+    part->records[place % LINE_PART] = index;
+    part->present |= UINT64_C(1) << place % LINE_PART;
+    count_add(line, at, 1);
     return place;
 }
 
-void line_leave(struct line *line, uint32_t place)
+void line_leave(struct line *line, struct memory *memory, uint32_t place)
 {
-    CHECK(place < line->next && line->slots[place] != NONE);
-    line->slots[place] = NONE;
-    line->count--;
-    count_add(line, place, UINT32_MAX);
-}
+    uint32_t at = ring(line, part_of(place));
+    struct line_part *part = line->parts[at];
 
-uint32_t line_first(struct line *line)
-{
-    while (line->first < line->next && line->slots[line->first] == NONE) {
-        line->first++;
+    CHECK(part != NULL && part->present >> place % LINE_PART & 1);
+    part->present &= ~(UINT64_C(1) << place % LINE_PART);
+    count_add(line, at, -1);
+    if (line->counts[at] > 0 || part_of(place) == part_of(line->next)) {
+        return; /* the last part is used on */
     }
-    return line->first < line->next ? line->slots[line->first] : NONE;
+    memory_free(memory, part, sizeof *part);
+    line->parts[at] = NULL;
+    while (line->first != part_of(line->next) && line->counts[ring(line, line->first)] == 0) {
+        line->first = (line->first + 1) & (PART_NUMBERS - 1);
+    }
 }
 
-uint32_t line_position(const struct line *line, uint32_t place)
+/* How many stand in so many parts from the first on. */
+static uint32_t count_parts(const struct line *line, uint32_t parts)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = place + 1; i > 0; i -= i & (0 - i)) {
-        count += line->tree[i - 1];
+    for (uint32_t i = 0; i < parts;) {
+        uint32_t at = ring(line, line->first + i);
+        bool whole = at % LINE_BLOCK == 0 && parts - i >= LINE_BLOCK;
+        count += whole ? line->sums[at / LINE_BLOCK] : line->counts[at];
+        i += whole ? LINE_BLOCK : 1;
     }
     return count;
 }
 
+uint32_t line_position(const struct line *line, uint32_t place)
+{
+    if (place + 1 == line->next) {
+        return line->count;
+    }
+    const struct line_part *part = line->parts[ring(line, part_of(place))];
+    uint32_t count = count_parts(line, parts_before(line, part_of(place)));
+    uint64_t upto = UINT64_MAX >> (LINE_PART - 1 - place % LINE_PART);
+    return count + (uint32_t)__builtin_popcountll(part->present & upto);
+}
+
+uint32_t line_start(const struct line *line)
+{
+    return line->first << LINE_PART_BITS;
+}
+
 uint32_t line_walk(const struct line *line, uint32_t *place)
 {
-    while (*place < line->next) {
-        uint32_t index = line->slots[(*place)++];
-        if (index != NONE) {
-            return index;
+    while (line->count > 0 && *place != line->next) {
+        const struct line_part *part = line->parts[ring(line, part_of(*place))];
+        uint64_t rest = part == NULL ? 0 : part->present >> *place % LINE_PART;
+        if (rest != 0) {
+            *place += (uint32_t)__builtin_ctzll(rest) + 1;
+            return part->records[(*place - 1) % LINE_PART];
         }
+        if (part_of(*place) == part_of(line->next)) {
+            break;
+        }
+        *place = (part_of(*place) + 1) << LINE_PART_BITS;
     }
     return NONE;
 }
 
+uint32_t line_first(const struct line *line)
+{
+    uint32_t place = line_start(line);
+
+    return line_walk(line, &place);
+}
+
 void line_free(struct line *line, struct memory *memory)
 {
-    memory_free(memory, line->slots, line->capacity * sizeof(*line->slots));
-    memory_free(memory, line->tree, line->capacity * sizeof(*line->tree));
+    for (uint32_t i = 0; i < line->capacity; i++) {
+        memory_free(memory, line->parts[i], sizeof(**line->parts));
+    }
+    free_ring(line, memory);
     *line = (struct line){0};
 }

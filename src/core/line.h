@@ -1,42 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line of records, first come first served, that can say in O(log n) how many stand before
- * somebody, and lets anybody leave from the middle. Places are slots of an array with holes where
- * people left; a Fenwick tree counts those present. When the array is full it is closed up, or
- * doubled if it is not half empty. */
+ * A line of records, first come first served, that can say how many stand before a record, and lets
+ * any of them leave from the middle. Places are numbers that go up with every record that joins and
+ * never change. They are kept in parts of LINE_PART places each, with a count of those present; a
+ * part that nobody stands in any more is freed. So neither growing nor leaving ever moves the
+ * others, and a position is a sum over the parts before, most of them by the block. */
 #ifndef CORE_LINE_H
 #define CORE_LINE_H
 
 #include "base/limits.h"
 #include "base/memory.h"
 
+#define LINE_PART_BITS 6
+#define LINE_PART (UINT32_C(1) << LINE_PART_BITS)
+#define LINE_BLOCK 64 /* parts that are summed up together */
+
+struct line_part {
+    uint64_t present; /* a bit a place */
+    uint32_t records[LINE_PART];
+};
+
 struct line {
-    uint32_t *slots; /* record index, or NONE for a hole */
-    uint32_t *tree;  /* Fenwick tree over the slots, from 1 */
-    uint32_t capacity;
-    uint32_t first; /* nobody stands before this slot */
-    uint32_t next;  /* the slot the next one gets */
+    struct line_part **parts; /* a ring by the part's number; NULL where nobody is left */
+    uint8_t *counts;          /* the same: how many are present */
+    uint32_t *sums;           /* of each LINE_BLOCK counts */
+    uint32_t capacity;        /* of the ring, a power of two or 0 */
+    uint32_t first;           /* number of the first part that anybody stands in */
+    uint32_t next;            /* the place of the next one to join */
     uint32_t count;
 };
 
-/* Tells a record its new place. */
-typedef void line_moved(void *context, uint32_t index, uint32_t place);
-
 /* Room for one more; false when there is no memory. */
-bool line_reserve(struct line *line, struct memory *memory, line_moved *moved, void *context);
+bool line_reserve(struct line *line, struct memory *memory);
 
 /* Puts a record at the end, after line_reserve(), and returns its place. */
 uint32_t line_join(struct line *line, uint32_t index);
-void line_leave(struct line *line, uint32_t place);
+void line_leave(struct line *line, struct memory *memory, uint32_t place);
 
 /* The first in line, or NONE. */
-uint32_t line_first(struct line *line);
+uint32_t line_first(const struct line *line);
 
 /* How many stand at or before this place: 1 for the first. */
 uint32_t line_position(const struct line *line, uint32_t place);
 
-/* The first record at or after a place, which is moved on behind it; NONE at the end. Start at 0.
- */
+/* Walks over the line: the first record at or after a place, which is moved on behind it; NONE at
+ * the end. Start at line_start(). */
+uint32_t line_start(const struct line *line);
 uint32_t line_walk(const struct line *line, uint32_t *place);
 
 void line_free(struct line *line, struct memory *memory);

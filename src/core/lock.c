@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lock: one holder, who alone has the key to unlock, and a fence that grows with every grant. */
+#include "base/check.h"
 #include "base/uuid.h"
 #include "core/state.h"
 
@@ -9,10 +10,19 @@ static struct lock *lock_at(const struct core *core, uint32_t index)
     return core_at(core, LOCKS, index);
 }
 
-/* The lock on a resource if this id holds it, or NONE. */
-static uint32_t find_held(const struct core *core, struct hf_bytes resource, struct hf_bytes id)
+/* What must be true of a lock after every change: it has an end, and a fence no other has after it.
+ */
+static void lock_check(const struct core *core, const struct lock *lock)
 {
-    uint32_t index = core_find(core, LOCKS, 0, resource);
+    CHECK(lock->fence <= core->fence);
+    CHECK(lock->timer.deadline_ms > core->now_ms);
+}
+
+/* The lock on a resource if this id holds it, or NONE. */
+static uint32_t find_held(struct core *core, struct hf_bytes resource, struct hf_bytes id)
+{
+    struct key key = core_key(core, LOCKS, 0, resource);
+    uint32_t index = core_find_hold(core, LOCKS, &key);
     struct name name = name_view(id);
 
     return index != NONE && name_same(&lock_at(core, index)->id, &name) ? index : NONE;
@@ -41,7 +51,8 @@ CORE_COMMAND(lock_try)
     const struct hf_lock_try_args *a = &args->lock_try;
     struct key key = core_key(core, LOCKS, 0, a->resource);
     struct name id = new_id(a->id, entropy);
-    uint32_t index = core_find_key(core, LOCKS, &key);
+    core_enter_semaphores(core);
+    uint32_t index = core_find_hold(core, LOCKS, &key);
 
     if (index != NONE) {
         const struct lock *lock = lock_at(core, index);
@@ -54,19 +65,20 @@ CORE_COMMAND(lock_try)
         return;
     }
     if (!name_own(core->memory, &id)) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     index = core_add(core, LOCKS, &key);
     if (index == NONE) {
         name_free(core->memory, &id);
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     struct lock *lock = lock_at(core, index);
     lock->id = id;
     lock->fence = ++core->fence;
     core_arm(core, LOCKS, index, core->now_ms + a->ttl_ms);
+    lock_check(core, lock);
     answer(reply, lock);
 }
 
@@ -90,13 +102,15 @@ CORE_COMMAND(lock_extend)
 
     if (index != NONE) {
         core_arm(core, LOCKS, index, core->now_ms + a->ttl_ms);
+        lock_check(core, lock_at(core, index));
     }
     reply_number(reply, index != NONE);
 }
 
 CORE_COMMAND(lock_get)
 {
-    uint32_t index = core_find(core, LOCKS, 0, args->lock_get.resource);
+    struct key key = core_key(core, LOCKS, 0, args->lock_get.resource);
+    uint32_t index = core_find_hold(core, LOCKS, &key);
     (void)entropy;
 
     if (index == NONE) {

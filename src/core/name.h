@@ -49,6 +49,13 @@ static inline bool name_same(const struct name *a, const struct name *b)
 /* Writes the text, without a NUL, and returns its length. */
 size_t name_write(const struct name *name, char out[HF_ID_MAX]);
 
+/* The same, as a text that stands in `out`. */
+static inline struct hf_bytes name_text(const struct name *name, char out[HF_ID_MAX])
+{
+    size_t size = name_write(name, out);
+    return (struct hf_bytes){out, size};
+}
+
 /* Both halves of the full product, folded: every input bit reaches every output bit. */
 static inline uint64_t name_fold(uint64_t a, uint64_t b)
 {

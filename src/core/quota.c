@@ -2,6 +2,7 @@
  *
  * Quota: used = committed + held. A hold counts as used at once and returns at its TTL unless it is
  * committed. */
+#include "base/check.h"
 #include "core/state.h"
 
 static struct tenant *tenant_at(const struct core *core, uint32_t index)
@@ -17,6 +18,14 @@ static struct quota_hold *hold_at(const struct core *core, uint32_t index)
 static int64_t used(const struct tenant *tenant)
 {
     return tenant->committed + tenant->held;
+}
+
+/* What must be true of a tenant after every change. A limit may be set below what is used. */
+static void tenant_check(const struct tenant *tenant)
+{
+    CHECK(tenant->committed >= 0 && tenant->held >= 0 && tenant->limit >= 0);
+    CHECK(tenant->held <= HF_INTEGER_MAX - tenant->committed);
+    CHECK(tenant->held == 0 || tenant->holds > 0);
 }
 
 static void answer(struct reply *reply, const struct tenant *tenant)
@@ -35,17 +44,39 @@ static void drop_tenant(struct core *core, uint32_t index)
     }
 }
 
+static uint32_t obtain_tenant(struct core *core, struct hf_bytes id)
+{
+    uint32_t index = core_enter(core, TENANTS, id);
+
+    return index != NONE ? index : core_obtain(core, TENANTS, 0, id);
+}
+
+/* The hold under an id. With the last of its holds the tenant may go, too. */
+static uint32_t find_hold(struct core *core, uint32_t *tenant, struct hf_bytes id)
+{
+    if (*tenant == NONE || id.size == 0) {
+        return NONE;
+    }
+    struct key key = core_key(core, QUOTA_HOLDS, *tenant, id);
+    uint32_t index = core_find_hold(core, QUOTA_HOLDS, &key);
+    if (!slab_has(&core->stores[TENANTS].slab, *tenant)) {
+        *tenant = NONE;
+    }
+    return index;
+}
+
 CORE_COMMAND(quota_limit)
 {
     const struct hf_quota_limit_args *a = &args->quota_limit;
-    uint32_t index = core_obtain(core, TENANTS, 0, a->tenant);
+    uint32_t index = obtain_tenant(core, a->tenant);
     (void)entropy;
 
     if (index == NONE) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     tenant_at(core, index)->limit = a->limit;
+    tenant_check(tenant_at(core, index));
     answer(reply, tenant_at(core, index));
     drop_tenant(core, index);
 }
@@ -53,11 +84,11 @@ CORE_COMMAND(quota_limit)
 CORE_COMMAND(quota_sync)
 {
     const struct hf_quota_sync_args *a = &args->quota_sync;
-    uint32_t index = core_obtain(core, TENANTS, 0, a->tenant);
+    uint32_t index = obtain_tenant(core, a->tenant);
     (void)entropy;
 
     if (index == NONE) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     struct tenant *tenant = tenant_at(core, index);
@@ -67,13 +98,14 @@ CORE_COMMAND(quota_sync)
         return;
     }
     tenant->committed = a->actual;
+    tenant_check(tenant);
     answer(reply, tenant);
     drop_tenant(core, index);
 }
 
 CORE_COMMAND(quota_get)
 {
-    uint32_t index = core_find(core, TENANTS, 0, args->quota_get.tenant);
+    uint32_t index = core_enter(core, TENANTS, args->quota_get.tenant);
     (void)entropy;
 
     const struct tenant none = {.limit = 0};
@@ -92,12 +124,16 @@ static bool answer_known(const struct core *core, const struct tenant *tenant, u
         return false;
     }
     const struct quota_hold *hold = hold_at(core, known);
-    if (hold->amount == a->amount && hold->ttl_ms == a->ttl_ms) {
-        answer(reply, tenant);
-    } else {
+    if (hold->amount != a->amount) {
         reply_refuse_with(reply, HF_INVALID_STATE,
-                          "the hold exists with amount # and TTL # ms already", hold->amount,
-                          hold->ttl_ms, 0);
+                          "the hold exists with amount #, not #" ANOTHER_ID, hold->amount,
+                          a->amount, 0);
+    } else if (hold->ttl_ms != a->ttl_ms) {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "the hold exists with TTL # ms, not # ms" ANOTHER_ID, hold->ttl_ms,
+                          a->ttl_ms, 0);
+    } else {
+        answer(reply, tenant);
     }
     return true;
 }
@@ -105,14 +141,12 @@ static bool answer_known(const struct core *core, const struct tenant *tenant, u
 CORE_COMMAND(quota_reserve)
 {
     const struct hf_quota_reserve_args *a = &args->quota_reserve;
-    uint32_t index = core_find(core, TENANTS, 0, a->tenant);
+    uint32_t index = core_enter(core, TENANTS, a->tenant);
+    uint32_t known = find_hold(core, &index, a->hold);
     const struct tenant none = {.limit = 0};
     const struct tenant *seen = index == NONE ? &none : tenant_at(core, index);
-    bool holds = a->hold.size > 0;
     (void)entropy;
 
-    struct key key = core_key(core, QUOTA_HOLDS, index, a->hold);
-    uint32_t known = holds && index != NONE ? core_find_key(core, QUOTA_HOLDS, &key) : NONE;
     if (answer_known(core, seen, known, a, reply)) {
         return;
     }
@@ -124,14 +158,17 @@ CORE_COMMAND(quota_reserve)
         return;
     }
     struct tenant *tenant = tenant_at(core, index); /* it has a limit, so it exists */
-    if (!holds) {
+    if (a->hold.size == 0) {
         tenant->committed += a->amount;
+        tenant_check(tenant);
+        CHECK(used(tenant) <= tenant->limit);
         answer(reply, tenant);
         return;
     }
+    struct key key = core_key(core, QUOTA_HOLDS, index, a->hold);
     uint32_t added = core_add(core, QUOTA_HOLDS, &key);
     if (added == NONE) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     tenant->holds++;
@@ -141,6 +178,8 @@ CORE_COMMAND(quota_reserve)
     hold_at(core, added)->amount = a->amount;
     hold_at(core, added)->ttl_ms = a->ttl_ms;
     tenant->held += a->amount;
+    tenant_check(tenant);
+    CHECK(used(tenant) <= tenant->limit);
     core_arm(core, QUOTA_HOLDS, added, core->now_ms + a->ttl_ms);
     answer(reply, tenant);
 }
@@ -148,7 +187,7 @@ CORE_COMMAND(quota_reserve)
 CORE_COMMAND(quota_refund)
 {
     const struct hf_quota_refund_args *a = &args->quota_refund;
-    uint32_t index = core_find(core, TENANTS, 0, a->tenant);
+    uint32_t index = core_enter(core, TENANTS, a->tenant);
     (void)entropy;
 
     if (index == NONE) {
@@ -157,6 +196,7 @@ CORE_COMMAND(quota_refund)
     }
     struct tenant *tenant = tenant_at(core, index);
     tenant->committed -= a->amount < tenant->committed ? a->amount : tenant->committed;
+    tenant_check(tenant);
     reply_number(reply, used(tenant));
     drop_tenant(core, index);
 }
@@ -167,8 +207,8 @@ CORE_COMMAND(quota_refund)
 static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_bytes hold_id,
                      enum hold_state state, struct reply *reply)
 {
-    uint32_t index = core_find(core, TENANTS, 0, tenant_id);
-    uint32_t known = index == NONE ? NONE : core_find(core, QUOTA_HOLDS, index, hold_id);
+    uint32_t index = core_enter(core, TENANTS, tenant_id);
+    uint32_t known = find_hold(core, &index, hold_id);
     struct quota_hold *hold = known == NONE ? NULL : hold_at(core, known);
 
     if (hold == NULL || (hold->record.state == HOLD_CANCELLED && state == HOLD_COMMITTED)) {
@@ -185,6 +225,7 @@ static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_byt
         hold->record.state = (uint8_t)state;
         tenant->held -= hold->amount;
         tenant->committed += state == HOLD_COMMITTED ? hold->amount : 0;
+        tenant_check(tenant);
         core_close(core, QUOTA_HOLDS, known);
     }
     answer(reply, tenant);
@@ -208,6 +249,7 @@ void quota_hold_due(struct core *core, uint32_t index)
 
     core_emit(core, EVENT_QUOTA_HOLD_EXPIRED, TENANTS, &hold->record, hold->amount);
     tenant_at(core, hold->record.scope)->held -= hold->amount;
+    tenant_check(tenant_at(core, hold->record.scope));
     core_forget(core, QUOTA_HOLDS, index);
 }
 

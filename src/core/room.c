@@ -2,6 +2,7 @@
  *
  * Waiting room: a line per event, and passes for those let in. Leaving the line and getting the
  * pass is one step. A room exists while somebody is in line or has a pass. */
+#include "base/check.h"
 #include "base/siphash.h"
 #include "core/state.h"
 
@@ -20,14 +21,16 @@ static struct room_pass *pass_at(const struct core *core, uint32_t index)
     return core_at(core, ROOM_PASSES, index);
 }
 
-void room_entry_moved(void *core, uint32_t index, uint32_t place)
-{
-    entry_at(core, index)->place = place;
-}
-
 void room_let_go(struct core *core, uint32_t index)
 {
     line_free(&room_at(core, index)->line, core->memory);
+}
+
+/* What must be true of a room after every change: all in line and all passes have an end. */
+static void room_count_check(const struct room *room)
+{
+    CHECK(room->entry_deadlines.count == room->line.count);
+    CHECK(room->pass_deadlines.count == room->passes);
 }
 
 static void drop_room(struct core *core, uint32_t index)
@@ -40,10 +43,10 @@ static void drop_room(struct core *core, uint32_t index)
 }
 
 /* The user's entry in an event's line; NONE if there is none. */
-static uint32_t find_entry(const struct core *core, struct hf_bytes event, struct hf_bytes user,
+static uint32_t find_entry(struct core *core, struct hf_bytes event, struct hf_bytes user,
                            uint32_t *room)
 {
-    *room = core_find(core, ROOMS, 0, event);
+    *room = core_enter(core, ROOMS, event);
     return *room == NONE ? NONE : core_find(core, ROOM_ENTRIES, *room, user);
 }
 
@@ -74,23 +77,24 @@ CORE_COMMAND(room_join)
     }
     room_index = core_obtain(core, ROOMS, 0, a->event);
     if (room_index == NONE) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     struct room *room = room_at(core, room_index);
     struct key key = core_key(core, ROOM_ENTRIES, room_index, a->user);
-    if (line_reserve(&room->line, core->memory, room_entry_moved, core)) {
+    if (line_reserve(&room->line, core->memory)) {
         index = core_add(core, ROOM_ENTRIES, &key);
     }
     if (index == NONE) {
         drop_room(core, room_index);
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     struct room_entry *entry = entry_at(core, index);
     memcpy(entry->token, entropy, sizeof entry->token);
     entry->place = line_join(&room->line, index);
     core_arm(core, ROOM_ENTRIES, index, core->now_ms + a->ttl_ms);
+    room_count_check(room);
     answer_position(reply, room, entry);
     reply_hex(reply, entry->token);
 }
@@ -113,8 +117,9 @@ static void remove_entry(struct core *core, uint32_t index)
 {
     uint32_t room = entry_at(core, index)->record.scope;
 
-    line_leave(&room_at(core, room)->line, entry_at(core, index)->place);
+    line_leave(&room_at(core, room)->line, core->memory, entry_at(core, index)->place);
     core_forget(core, ROOM_ENTRIES, index);
+    room_count_check(room_at(core, room));
     drop_room(core, room);
 }
 
@@ -150,7 +155,7 @@ static void admit_first(struct core *core, uint32_t room_index, int64_t deadline
     struct room *room = room_at(core, room_index);
     uint32_t entry = line_first(&room->line);
 
-    line_leave(&room->line, entry_at(core, entry)->place);
+    line_leave(&room->line, core->memory, entry_at(core, entry)->place);
     struct key user = store_key(&core->stores[ROOM_PASSES], room_index,
                                 store_take_name(&core->stores[ROOM_ENTRIES], entry));
     uint32_t pass = core_find_key(core, ROOM_PASSES, &user);
@@ -164,19 +169,20 @@ static void admit_first(struct core *core, uint32_t room_index, int64_t deadline
     }
     memcpy(pass_at(core, pass)->token, token, TOKEN_BYTES);
     core_arm(core, ROOM_PASSES, pass, deadline_ms);
+    room_count_check(room);
 }
 
 CORE_COMMAND(room_admit)
 {
     const struct hf_room_admit_args *a = &args->room_admit;
-    uint32_t room = core_find(core, ROOMS, 0, a->event);
+    uint32_t room = core_enter(core, ROOMS, a->event);
     uint32_t count = room == NONE ? 0 : room_at(core, room)->line.count;
 
     count = count < ROOM_ADMIT_MAX ? count : ROOM_ADMIT_MAX;
     count = a->count < count ? (uint32_t)a->count : count;
     if (!reply_reserve(reply, count * 2, count * (size_t)(HF_ID_MAX + TOKEN_BYTES * 2)) ||
         !store_reserve(&core->stores[ROOM_PASSES], count)) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -205,7 +211,7 @@ static bool is_token(const uint8_t token[TOKEN_BYTES], struct hf_bytes hex)
 CORE_COMMAND(room_check)
 {
     const struct hf_room_check_args *a = &args->room_check;
-    uint32_t room = core_find(core, ROOMS, 0, a->event);
+    uint32_t room = core_enter(core, ROOMS, a->event);
     uint32_t pass = room == NONE ? NONE : core_find(core, ROOM_PASSES, room, a->user);
     (void)entropy;
 

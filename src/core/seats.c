@@ -11,6 +11,20 @@ static int64_t available(const struct zone *zone)
     return zone->capacity - zone->reserved - zone->confirmed;
 }
 
+/* What must be true of a zone after every change: it never gives away more than there is. */
+static void zone_check(const struct zone *zone)
+{
+    CHECK(zone->reserved >= 0 && zone->confirmed >= 0);
+    CHECK(zone->reserved + zone->confirmed <= zone->capacity);
+}
+
+/* What must be true of a user after every change. */
+static void user_check(const struct seat_user *user)
+{
+    CHECK(user->held >= 0 && user->lifetime >= 0);
+    CHECK(user->lifetime <= user->confirmed);
+}
+
 /* What counts against max_per_user. */
 static int64_t user_count(const struct seat_user *user)
 {
@@ -32,16 +46,16 @@ static struct booking *booking_at(const struct core *core, uint32_t index)
     return core_at(core, BOOKINGS, index);
 }
 
-static uint32_t find_zone(const struct core *core, uint32_t event, struct hf_bytes zone)
+static uint32_t find_zone(struct core *core, uint32_t event, struct hf_bytes zone)
 {
-    return event == NONE ? NONE : core_find(core, ZONES, event, zone);
+    return event == NONE ? NONE : core_find_recent(core, ZONES, event, zone);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
 static uint32_t obtain_zone(struct core *core, struct hf_bytes event_id, struct hf_bytes zone_id)
 {
-    uint32_t known = core_find(core, EVENTS, 0, event_id);
+    uint32_t known = core_enter(core, EVENTS, event_id);
     uint32_t event = known != NONE ? known : core_obtain(core, EVENTS, 0, event_id);
     uint32_t zone = event != NONE ? core_obtain(core, ZONES, event, zone_id) : NONE;
 
@@ -58,7 +72,7 @@ CORE_COMMAND(seats_open)
     (void)entropy;
 
     if (index == NONE) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     struct zone *zone = zone_at(core, index);
@@ -69,6 +83,7 @@ CORE_COMMAND(seats_open)
         return;
     }
     zone->capacity = a->capacity;
+    zone_check(zone);
     reply_number(reply, available(zone));
     reply_number(reply, zone->capacity);
 }
@@ -76,7 +91,7 @@ CORE_COMMAND(seats_open)
 CORE_COMMAND(seats_zone)
 {
     const struct hf_seats_zone_args *a = &args->seats_zone;
-    uint32_t index = find_zone(core, core_find(core, EVENTS, 0, a->event), a->zone);
+    uint32_t index = find_zone(core, core_enter(core, EVENTS, a->event), a->zone);
     (void)entropy;
 
     if (index == NONE) {
@@ -93,7 +108,7 @@ CORE_COMMAND(seats_zone)
 CORE_COMMAND(seats_user)
 {
     const struct hf_seats_user_args *a = &args->seats_user;
-    uint32_t event = core_find(core, EVENTS, 0, a->event);
+    uint32_t event = core_enter(core, EVENTS, a->event);
     uint32_t index = event == NONE ? NONE : core_find(core, SEAT_USERS, event, a->user);
     (void)entropy;
 
@@ -104,21 +119,51 @@ CORE_COMMAND(seats_user)
 
 /* ---- reserve --------------------------------------------------------------------------------- */
 
-/* Same id, same arguments? What the booking did not record is not compared. */
-static bool same_booking(const struct core *core, const struct booking *booking,
-                         const struct hf_seats_reserve_args *a, uint32_t zone)
+/* Refuses unless the id is the one that the booking was made with. */
+static bool same_id(const struct name *stored, struct hf_bytes given, const char *why,
+                    struct reply *reply)
 {
+    struct name name = name_view(given);
+    char text[HF_ID_MAX];
+
+    if (!name_same(stored, &name)) {
+        reply_refuse_texts(reply, HF_BOOKING_EXISTS, why, name_text(stored, text), given);
+        return false;
+    }
+    return true;
+}
+
+static bool same_figure(int64_t stored, int64_t given, const char *why, struct reply *reply)
+{
+    if (stored != given) {
+        reply_refuse_with(reply, HF_BOOKING_EXISTS, why, stored, given, 0);
+    }
+    return stored == given;
+}
+
+/* Same id, same arguments? What the booking did not record is not compared. The first argument that
+ * differs is named by the refusal. */
+static bool same_booking(const struct core *core, const struct booking *booking,
+                         const struct hf_seats_reserve_args *a, struct reply *reply)
+{
+    struct name zone = record_name(&zone_at(core, booking->zone)->record);
     struct name user = record_name(&user_at(core, booking->user)->record);
     struct name show = {.words = {0, 0}};
-    struct name given_user = name_view(a->user), given_show = name_view(a->show);
 
     if (booking->show != NONE) {
         show = record_name(core_at(core, SHOWS, booking->show));
     }
-    return booking->zone == zone && booking->quantity == a->quantity &&
-           booking->unit_price == a->unit_price && booking->ttl_ms == a->ttl_ms &&
-           !(booking->record.flags & BOOKING_LIFETIME) == !a->lifetime &&
-           name_same(&user, &given_user) && name_same(&show, &given_show);
+    return same_id(&zone, a->zone, "the booking exists with zone @, not @" ANOTHER_ID, reply) &&
+           same_id(&user, a->user, "the booking exists with user @, not @" ANOTHER_ID, reply) &&
+           same_figure(booking->quantity, a->quantity,
+                       "the booking exists with quantity #, not #" ANOTHER_ID, reply) &&
+           same_id(&show, a->show, "the booking exists with SHOW @, not @" ANOTHER_ID, reply) &&
+           same_figure(booking->unit_price, a->unit_price,
+                       "the booking exists with PRICE #, not #" ANOTHER_ID, reply) &&
+           same_figure(booking->ttl_ms, a->ttl_ms,
+                       "the booking exists with TTL # ms, not # ms" ANOTHER_ID, reply) &&
+           same_figure(!!(booking->record.flags & BOOKING_LIFETIME), a->lifetime,
+                       "the booking exists with LIFETIME #, not #" ANOTHER_ID, reply);
 }
 
 static void drop_user(struct core *core, uint32_t index)
@@ -209,7 +254,7 @@ static bool user_may(const struct core *core, const struct hf_seats_reserve_args
 CORE_COMMAND(seats_reserve)
 {
     const struct hf_seats_reserve_args *a = &args->seats_reserve;
-    uint32_t event = core_find(core, EVENTS, 0, a->event);
+    uint32_t event = core_enter(core, EVENTS, a->event);
     struct asking asking = {.booking = core_key(core, BOOKINGS, event, a->booking),
                             .user = core_key(core, SEAT_USERS, event, a->user)};
     (void)entropy;
@@ -222,13 +267,11 @@ CORE_COMMAND(seats_reserve)
         return;
     }
     struct zone *zone = zone_at(core, zone_index);
-    uint32_t known = core_find_key(core, BOOKINGS, &asking.booking);
+    uint32_t known = core_find_hold(core, BOOKINGS, &asking.booking);
     if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
         struct booking *booking = booking_at(core, known);
-        if (same_booking(core, booking, a, zone_index)) {
+        if (same_booking(core, booking, a, reply)) {
             answer_reserved(reply, zone, user_at(core, booking->user), booking);
-        } else {
-            reply_refuse(reply, HF_BOOKING_EXISTS, NULL);
         }
         return;
     }
@@ -244,7 +287,7 @@ CORE_COMMAND(seats_reserve)
     uint32_t index;
     struct booking *booking = add_booking(core, &asking, a->show, &index);
     if (booking == NULL) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     if (known != NONE) {
@@ -259,6 +302,9 @@ CORE_COMMAND(seats_reserve)
     zone->reserved += a->quantity;
     struct seat_user *user = user_at(core, booking->user);
     user->held += a->quantity;
+    zone_check(zone);
+    user_check(user);
+    CHECK(user_count(user) <= a->max_per_user);
     core_arm(core, BOOKINGS, index, core->now_ms + a->ttl_ms);
     answer_reserved(reply, zone, user, booking);
 }
@@ -271,10 +317,11 @@ static struct booking *find_booking(struct core *core, struct hf_bytes event_id,
                                     struct hf_bytes booking_id, bool released, uint32_t *index,
                                     struct reply *reply)
 {
-    uint32_t event = core_find(core, EVENTS, 0, event_id);
+    uint32_t event = core_enter(core, EVENTS, event_id);
     struct booking *booking = NULL;
 
-    *index = event == NONE ? NONE : core_find(core, BOOKINGS, event, booking_id);
+    struct key key = core_key(core, BOOKINGS, event, booking_id);
+    *index = event == NONE ? NONE : core_find_hold(core, BOOKINGS, &key);
     if (*index != NONE) {
         booking = booking_at(core, *index);
     }
@@ -293,7 +340,8 @@ static bool is_owner(const struct core *core, const struct booking *booking, str
     struct name name = name_view(given);
 
     if (given.size > 0 && !name_same(&user, &name)) {
-        reply_refuse(reply, HF_NOT_OWNER, "the booking belongs to another user");
+        reply_refuse_texts(reply, HF_NOT_OWNER, "the booking does not belong to user @", given,
+                           given);
         return false;
     }
     return true;
@@ -348,13 +396,16 @@ CORE_COMMAND(seats_confirm)
         if (name_same(&sale->payment, &payment)) {
             answer_confirmed(core, booking, reply);
         } else {
-            reply_refuse(reply, HF_INVALID_STATE, "confirmed already, with another payment");
+            char text[HF_ID_MAX];
+            reply_refuse_texts(reply, HF_INVALID_STATE,
+                               "the booking is confirmed already, with payment @, not @",
+                               name_text(&sale->payment, text), a->payment);
         }
         return;
     }
     struct sale *sale = add_sale(core, booking, a->payment);
     if (sale == NULL) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     memcpy(&sale->code, entropy, sizeof sale->code);
@@ -370,6 +421,8 @@ CORE_COMMAND(seats_confirm)
     user->held -= booking->quantity;
     user->confirmed += booking->quantity;
     user->lifetime += booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
+    zone_check(zone);
+    user_check(user);
     answer_confirmed(core, booking, reply);
 }
 
@@ -384,7 +437,8 @@ CORE_COMMAND(seats_release)
         return;
     }
     if (booking->record.state == BOOKING_CONFIRMED) {
-        reply_refuse(reply, HF_INVALID_STATE, "the booking is confirmed");
+        reply_refuse(reply, HF_INVALID_STATE,
+                     "the booking is confirmed: only a reserved one can be released");
         return;
     }
     struct zone *zone = zone_at(core, booking->zone);
@@ -394,6 +448,8 @@ CORE_COMMAND(seats_release)
         booking->record.state = BOOKING_RELEASED;
         zone->reserved -= booking->quantity;
         user->held -= booking->quantity;
+        zone_check(zone);
+        user_check(user);
         core_close(core, BOOKINGS, index);
     }
     reply_word(reply, "SUCCESS");
@@ -471,12 +527,14 @@ void booking_due(struct core *core, uint32_t index)
     if (booking->record.state == BOOKING_LAPSED) {
         core->lapsed--;
         user_at(core, booking->user)->held -= booking->quantity;
+        user_check(user_at(core, booking->user));
         core_forget(core, BOOKINGS, index);
         return;
     }
     CHECK(booking->record.state == BOOKING_RESERVED);
     core_emit(core, EVENT_BOOKING_EXPIRED, EVENTS, &booking->record, booking->quantity);
     zone_at(core, booking->zone)->reserved -= booking->quantity;
+    zone_check(zone_at(core, booking->zone));
     booking->record.state = BOOKING_LAPSED;
     core->lapsed++;
     store_hide(&core->stores[BOOKINGS], index);

@@ -21,14 +21,23 @@ static bool is_holder(const struct sem_client *client)
     return client->record.state == CLIENT_HOLDING;
 }
 
-void sem_client_moved(void *core, uint32_t index, uint32_t place)
-{
-    client_at(core, index)->place = place;
-}
-
 void semaphore_let_go(struct core *core, uint32_t index)
 {
     line_free(&semaphore_at(core, index)->line, core->memory);
+}
+
+/* What must be true of a semaphore after every change: slots beyond its limit are in use only if
+ * the limit was lowered, which lets nobody else in. */
+static void semaphore_check(const struct core *core, const struct semaphore *semaphore)
+{
+    CHECK(semaphore->in_use <= core->slots_in_use && semaphore->line.count <= core->in_line);
+}
+
+/* A slot is handed out only where one is free, to a client that has none. */
+static void slot_check(const struct semaphore *semaphore, const struct sem_client *client)
+{
+    CHECK(semaphore->in_use < semaphore->max);
+    CHECK(!is_holder(client));
 }
 
 static void drop_if_idle(struct core *core, uint32_t index)
@@ -70,7 +79,10 @@ static void grant(struct core *core, struct semaphore *semaphore, uint32_t index
 {
     struct sem_client *client = client_at(core, index);
 
+    slot_check(semaphore, client);
     semaphore->in_use++;
+    core->slots_in_use++;
+    semaphore_check(core, semaphore);
     client->record.state = CLIENT_HOLDING;
     client->granted_ms = core->now_ms;
     client->alive_until_ms = core->now_ms + client->heartbeat_ms;
@@ -81,18 +93,37 @@ static void grant(struct core *core, struct semaphore *semaphore, uint32_t index
     core_emit(core, EVENT_SLOT_GRANTED, SEMAPHORES, &client->record, client->fence);
 }
 
-/* Free slots go to the first in line. Returns how many were granted. */
-static int64_t hand_out(struct core *core, struct semaphore *semaphore)
+static void leave_line(struct core *core, struct semaphore *semaphore, uint32_t index)
 {
-    int64_t granted = 0;
+    line_leave(&semaphore->line, core->memory, client_at(core, index)->place);
+    core->in_line--;
+}
 
-    while (semaphore->in_use < semaphore->max && semaphore->line.count > 0) {
-        uint32_t index = line_first(&semaphore->line);
-        line_leave(&semaphore->line, client_at(core, index)->place);
-        grant(core, semaphore, index);
-        granted++;
+/* How many of those in line there are slots for. */
+static int64_t slots_to_hand_out(const struct semaphore *semaphore)
+{
+    int64_t slots = semaphore->max - semaphore->in_use;
+
+    if (slots <= 0) {
+        return 0;
     }
-    return granted;
+    return slots < semaphore->line.count ? slots : semaphore->line.count;
+}
+
+/* The slots in use when all that can be handed out are. */
+static int64_t slots_in_use(const struct semaphore *semaphore)
+{
+    return semaphore->in_use + slots_to_hand_out(semaphore);
+}
+
+/* Free slots go to the first in line, at most so many. */
+static void hand_out(struct core *core, struct semaphore *semaphore, int64_t *budget)
+{
+    for (; *budget > 0 && slots_to_hand_out(semaphore) > 0; --*budget) {
+        uint32_t index = line_first(&semaphore->line);
+        leave_line(core, semaphore, index);
+        grant(core, semaphore, index);
+    }
 }
 
 /* Out of the slots or the line, and gone. Hands nothing on. */
@@ -103,32 +134,16 @@ static void remove_client(struct core *core, uint32_t index, const char *why)
 
     if (is_holder(client)) {
         semaphore->in_use--;
+        core->slots_in_use--;
     } else {
-        line_leave(&semaphore->line, client->place);
+        leave_line(core, semaphore, index);
         end_wait(core, client, (struct wakeup){.code = HF_TIMEOUT, .why = why});
     }
+    semaphore_check(core, semaphore);
     core_forget(core, SEM_CLIENTS, index);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
-void sem_client_due(struct core *core, uint32_t index)
-{
-    struct sem_client *client = client_at(core, index);
-    uint32_t which = client->record.scope;
-    struct semaphore *semaphore = semaphore_at(core, which);
-
-    core_emit(core, is_holder(client) ? EVENT_SLOT_LOST : EVENT_WAITER_LOST, SEMAPHORES,
-              &client->record, client->fence);
-    if (!semaphore->touched) {
-        semaphore->touched = true;
-        semaphore->slot_freed = false;
-        semaphore->next_touched = core->touched;
-        core->touched = which;
-    }
-    semaphore->slot_freed |= is_holder(client);
-    remove_client(core, index, "waited and got no slot");
-}
+/* ---- settling -------------------------------------------------------------------------------- */
 
 static bool comes_before(const struct core *core, uint32_t a, uint32_t b)
 {
@@ -141,65 +156,106 @@ static bool comes_before(const struct core *core, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : size < other;
 }
 
-/* Two sorted lists of touched semaphores as one. */
+static unsigned rank_of(const struct core *core, uint32_t heap)
+{
+    return heap == NONE ? 0 : semaphore_at(core, heap)->rank;
+}
+
+/* Two leftist heaps of touched semaphores as one: no step of adding or removing is longer than the
+ * logarithm of their number, and arrays are not needed. */
 static uint32_t merge(struct core *core, uint32_t a, uint32_t b)
 {
-    uint32_t head = NONE, *end = &head;
-
-    while (a != NONE && b != NONE) {
-        uint32_t *smaller = comes_before(core, a, b) ? &a : &b;
-        *end = *smaller;
-        end = &semaphore_at(core, *end)->next_touched;
-        *smaller = *end;
+    if (a == NONE || b == NONE) {
+        return a == NONE ? b : a;
     }
-    *end = a != NONE ? a : b;
-    return head;
+    if (comes_before(core, b, a)) {
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+    }
+    struct semaphore *first = semaphore_at(core, a);
+    first->right = merge(core, first->right, b); /* as deep as the heap's shortest way down */
+    if (rank_of(core, first->left) < rank_of(core, first->right)) {
+        uint32_t swap = first->left;
+        first->left = first->right;
+        first->right = swap;
+    }
+    first->rank = (uint8_t)(rank_of(core, first->right) + 1);
+    return a;
+}
+
+/* The semaphore lost a client, or has slots to hand out. */
+static void touch(struct core *core, uint32_t index)
+{
+    struct semaphore *semaphore = semaphore_at(core, index);
+
+    if (!semaphore->touched) {
+        semaphore->touched = true;
+        semaphore->slot_freed = false;
+        semaphore->left = semaphore->right = NONE;
+        semaphore->rank = 1;
+        core->touched = merge(core, core->touched, index);
+    }
 }
 
 /* The touched semaphores in the order of their names: who gets which fence must follow from the
  * state alone, not from how it came about. */
-static uint32_t sorted(struct core *core, uint32_t head)
+bool sem_settle(struct core *core, int64_t *budget)
 {
-    uint32_t runs[32]; /* runs[i] is a sorted list of 2^i, or NONE */
-
-    memset(runs, 0xff, sizeof runs);
-    while (head != NONE) {
-        uint32_t run = head;
-        size_t i = 0;
-        head = semaphore_at(core, run)->next_touched;
-        semaphore_at(core, run)->next_touched = NONE;
-        for (; runs[i] != NONE; runs[i++] = NONE) {
-            run = merge(core, runs[i], run);
-        }
-        runs[i] = run;
-    }
-    for (size_t i = 0; i < 32; i++) {
-        head = merge(core, runs[i], head);
-    }
-    return head;
-}
-
-void sem_settle(struct core *core)
-{
-    core->touched = sorted(core, core->touched);
-    while (core->touched != NONE) {
+    core->now_ms = core->touched_ms;
+    while (core->touched != NONE && *budget > 0) {
         uint32_t index = core->touched;
         struct semaphore *semaphore = semaphore_at(core, index);
-        core->touched = semaphore->next_touched;
-        semaphore->touched = false;
         if (semaphore->slot_freed) {
-            hand_out(core, semaphore);
+            hand_out(core, semaphore, budget);
         }
-        drop_if_idle(core, index);
+        if (!semaphore->slot_freed || slots_to_hand_out(semaphore) == 0) {
+            core->touched = merge(core, semaphore->left, semaphore->right);
+            semaphore->touched = false;
+            drop_if_idle(core, index);
+        }
+        --*budget;
     }
+    core->now_ms = core->latest_ms;
+    return core->touched == NONE;
+}
+
+/* A command freed slots: the first in line get theirs, and where they are more than may take part
+ * in one step, the rest is handed out next, before anything else happens to any semaphore. */
+static void hand_on(struct core *core, uint32_t index)
+{
+    struct semaphore *semaphore = semaphore_at(core, index);
+    int64_t budget = SEM_GRANTS_AT_ONCE;
+
+    hand_out(core, semaphore, &budget);
+    if (slots_to_hand_out(semaphore) > 0) {
+        touch(core, index);
+        semaphore->slot_freed = true;
+        core->touched_ms = core->now_ms;
+        core_note_due(core, core->now_ms);
+    }
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+void sem_client_due(struct core *core, uint32_t index)
+{
+    struct sem_client *client = client_at(core, index);
+    uint32_t which = client->record.scope;
+
+    core_emit(core, is_holder(client) ? EVENT_SLOT_LOST : EVENT_WAITER_LOST, SEMAPHORES,
+              &client->record, client->fence);
+    touch(core, which);
+    semaphore_at(core, which)->slot_freed |= is_holder(client);
+    remove_client(core, index, "waited and got no slot");
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* The semaphore and the client under these names, made if need be, with room in line for one more.
- * Nothing is left behind when memory runs out. A client that is new is neither in line nor holding.
- */
-static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_bytes id,
+/* The semaphore and the client under these names, made if need be, with room in line for one more
+ * if it may have to stand there. Nothing is left behind when memory runs out. A client that is new
+ * is neither in line nor holding. */
+static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_bytes id, bool line,
                           uint32_t *semaphore_index, uint32_t *client_index, bool *is_new)
 {
     uint32_t which = core_obtain(core, SEMAPHORES, 0, name);
@@ -210,11 +266,8 @@ static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_byt
     struct key key = core_key(core, SEM_CLIENTS, which, id);
     uint32_t index = core_find_key(core, SEM_CLIENTS, &key);
     *is_new = index == NONE;
-    if (*is_new) {
-        struct line *line = &semaphore_at(core, which)->line;
-        if (line_reserve(line, core->memory, sem_client_moved, core)) {
-            index = core_add(core, SEM_CLIENTS, &key);
-        }
+    if (*is_new && (!line || line_reserve(&semaphore_at(core, which)->line, core->memory))) {
+        index = core_add(core, SEM_CLIENTS, &key);
     }
     if (index == NONE) {
         drop_if_idle(core, which);
@@ -228,27 +281,29 @@ static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_byt
 static void stand_in_line(struct core *core, uint32_t semaphore, uint32_t index)
 {
     client_at(core, index)->place = line_join(&semaphore_at(core, semaphore)->line, index);
+    core->in_line++;
 }
 
-static void answer_acquired(struct reply *reply, const struct semaphore *semaphore,
-                            const struct sem_client *client)
+static void answer_acquired(struct reply *reply, int64_t in_use, const struct sem_client *client)
 {
-    reply_number(reply, semaphore->in_use);
+    reply_number(reply, in_use);
     reply_number(reply, client->fence);
+}
+
+/* How many stand in line before the caller, who may not be there yet. */
+static int64_t ahead_in_line(const struct semaphore *semaphore, const struct sem_client *client)
+{
+    if (semaphore == NULL) {
+        return 0;
+    }
+    return client ? line_position(&semaphore->line, client->place) - 1U : semaphore->line.count;
 }
 
 /* Does the caller get a slot at once: do those who hold, those ahead and the caller fit the limit?
  */
-static bool fits(const struct semaphore *semaphore, const struct sem_client *client, int64_t limit)
+static bool fits(const struct semaphore *semaphore, int64_t ahead, int64_t limit)
 {
-    int64_t ahead = 0;
-
-    if (semaphore != NULL) {
-        ahead = semaphore->in_use;
-        ahead +=
-            client ? line_position(&semaphore->line, client->place) - 1U : semaphore->line.count;
-    }
-    return ahead < limit;
+    return ahead + (semaphore != NULL ? semaphore->in_use : 0) < limit;
 }
 
 /* What a waiting or successful ACQUIRE says about the semaphore and the caller. */
@@ -271,18 +326,37 @@ static void refuse_slot(struct reply *reply, const struct semaphore *semaphore, 
 static void answer_holder(struct reply *reply, const struct semaphore *semaphore,
                           const struct sem_client *client, const struct hf_sem_acquire_args *a)
 {
-    if (client->heartbeat_ms == a->heartbeat_ms && client->ttl_ms == a->ttl_ms) {
-        answer_acquired(reply, semaphore, client);
-    } else {
+    if (client->heartbeat_ms != a->heartbeat_ms) {
         reply_refuse_with(reply, HF_INVALID_STATE,
-                          "the slot is held with HEARTBEAT # ms and TTL # ms already",
-                          client->heartbeat_ms, client->ttl_ms, 0);
+                          "the slot is held with HEARTBEAT # ms, not # ms" ANOTHER_ID,
+                          client->heartbeat_ms, a->heartbeat_ms, 0);
+    } else if (client->ttl_ms != a->ttl_ms) {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "the slot is held with TTL # ms, not # ms" ANOTHER_ID, client->ttl_ms,
+                          a->ttl_ms, 0);
+    } else {
+        answer_acquired(reply, semaphore->in_use, client);
     }
+}
+
+/* The call waits for its answer, which comes as a wakeup. One whose slot comes in the next step
+ * waits whatever it asked for. */
+static void wait_for_slot(struct core *core, uint32_t index, int64_t wait_ms, struct reply *reply)
+{
+    struct sem_client *client = client_at(core, index);
+
+    client->ticket = ++core->ticket;
+    client->wait_until_ms = core->now_ms + (wait_ms > 0 ? wait_ms : 1);
+    core->waiting_calls++;
+    arm(core, index);
+    reply->waits = true;
+    reply->ticket = client->ticket;
 }
 
 CORE_COMMAND(sem_acquire)
 {
     const struct hf_sem_acquire_args *a = &args->sem_acquire;
+    core_enter_semaphores(core);
     uint32_t which = core_find(core, SEMAPHORES, 0, a->name);
     uint32_t index = which == NONE ? NONE : core_find(core, SEM_CLIENTS, which, a->id);
     struct semaphore *semaphore = which == NONE ? NULL : semaphore_at(core, which);
@@ -294,37 +368,37 @@ CORE_COMMAND(sem_acquire)
         answer_holder(reply, semaphore, client, a);
         return;
     }
-    bool at_once = fits(semaphore, client, a->limit);
+    int64_t ahead = ahead_in_line(semaphore, client);
+    bool at_once = fits(semaphore, ahead, a->limit);
     if (!at_once && a->wait_ms == 0) {
         refuse_slot(reply, semaphore, a->limit);
         return;
     }
-    if ((!at_once && !core_reserve_wakeup(core)) ||
-        !obtain_client(core, a->name, a->id, &which, &index, &is_new)) {
-        reply_busy(reply);
+    bool waits = !at_once || ahead >= SEM_GRANTS_AT_ONCE;
+    bool stands = !at_once || ahead > 0; /* in line; with nobody there it gets its slot straight */
+    if ((waits && !core_reserve_wakeup(core)) ||
+        !obtain_client(core, a->name, a->id, stands, &which, &index, &is_new)) {
+        reply_busy(core, reply);
         return;
     }
     semaphore = semaphore_at(core, which);
     client = client_at(core, index);
-    if (is_new) {
-        stand_in_line(core, which, index);
-    }
     take_terms(semaphore, client, a);
+    if (is_new && stands) {
+        stand_in_line(core, which, index);
+    } else if (is_new) {
+        grant(core, semaphore, index);
+    }
     end_wait(core, client,
              (struct wakeup){.code = HF_TIMEOUT, .why = "another call with this id took over"});
-    if (!at_once) {
-        client->ticket = ++core->ticket;
-        client->wait_until_ms = core->now_ms + a->wait_ms;
-        core->waiting_calls++;
-        arm(core, index);
-        reply->waits = true;
-        reply->ticket = client->ticket;
+    if (waits) {
+        wait_for_slot(core, index, a->wait_ms, reply);
     }
-    hand_out(core, semaphore);
-    if (at_once) {
+    hand_on(core, which);
+    if (!waits) {
         CHECK(is_holder(client));
         reply->granted = true;
-        answer_acquired(reply, semaphore, client);
+        answer_acquired(reply, slots_in_use(semaphore), client);
     }
 }
 
@@ -335,8 +409,9 @@ CORE_COMMAND(sem_queue)
     bool is_new;
     (void)entropy;
 
-    if (!obtain_client(core, a->name, a->id, &which, &index, &is_new)) {
-        reply_busy(reply);
+    core_enter_semaphores(core);
+    if (!obtain_client(core, a->name, a->id, true, &which, &index, &is_new)) {
+        reply_busy(core, reply);
         return;
     }
     struct sem_client *client = client_at(core, index);
@@ -361,6 +436,7 @@ CORE_COMMAND(sem_queue)
 CORE_COMMAND(sem_wake)
 {
     const struct hf_sem_wake_args *a = &args->sem_wake;
+    core_enter_semaphores(core);
     uint32_t which = core_find(core, SEMAPHORES, 0, a->name);
     (void)entropy;
 
@@ -369,13 +445,15 @@ CORE_COMMAND(sem_wake)
         return;
     }
     semaphore_at(core, which)->max = a->limit;
-    reply_number(reply, hand_out(core, semaphore_at(core, which)));
+    reply_number(reply, slots_to_hand_out(semaphore_at(core, which)));
+    hand_on(core, which);
 }
 
 /* The client of this id and its semaphore; NONE if there is none. */
-static uint32_t find_client(const struct core *core, struct hf_bytes name, struct hf_bytes id,
+static uint32_t find_client(struct core *core, struct hf_bytes name, struct hf_bytes id,
                             uint32_t *which)
 {
+    core_enter_semaphores(core);
     *which = core_find(core, SEMAPHORES, 0, name);
     return *which == NONE ? NONE : core_find(core, SEM_CLIENTS, *which, id);
 }
@@ -403,9 +481,9 @@ CORE_COMMAND(sem_confirm)
     } else {
         remove_client(core, index, NULL);
     }
-    hand_out(core, semaphore);
+    hand_on(core, which);
     reply_number(reply, changed);
-    reply_number(reply, semaphore->in_use);
+    reply_number(reply, slots_in_use(semaphore));
     drop_if_idle(core, which);
 }
 
@@ -419,7 +497,7 @@ CORE_COMMAND(sem_release)
         bool slot_freed = is_holder(client_at(core, index));
         remove_client(core, index, "released while it waited");
         if (slot_freed) {
-            hand_out(core, semaphore_at(core, which));
+            hand_on(core, which);
         }
         drop_if_idle(core, which);
     }
@@ -441,9 +519,10 @@ CORE_COMMAND(sem_ping)
     reply_number(reply, client != NULL && is_holder(client));
 }
 
-static const struct semaphore *find_semaphore(const struct core *core, struct hf_bytes name)
+static const struct semaphore *find_semaphore(struct core *core, struct hf_bytes name)
 {
     static const struct semaphore none = {.max = 0};
+    core_enter_semaphores(core);
     uint32_t which = core_find(core, SEMAPHORES, 0, name);
 
     return which == NONE ? &none : semaphore_at(core, which);

@@ -6,6 +6,7 @@
  *     version                    varint, SNAPSHOT_VERSION
  *     time, last fence           zigzag varints
  *     last ticket                varint
+ *     boot, offset               16 bytes, zigzag varint: of the last run; not in version 1
  *     for each kind, in the order of enum kind:
  *         count                  varint
  *         record                 as many: scope, state, flags, marks, deadline in ms or 0 (zigzag
@@ -28,7 +29,8 @@
 #include "base/little_endian.h"
 #include "core/codec.h"
 
-#define SNAPSHOT_VERSION 1
+#define SNAPSHOT_VERSION 2
+#define VERSION_WITHOUT_RUN 1
 
 static const char magic[8] = "HOLDFAST";
 
@@ -57,6 +59,14 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
     if (!codec->failed) {
         codec_fields(codec, kind, record);
     }
+}
+
+static void walk_run(struct codec *codec)
+{
+    struct clock_run *run = &codec->core->run;
+
+    codec_bytes(codec, run->boot, sizeof run->boot);
+    codec_number(codec, &run->offset_ms, -CLOCK_MAX_MS, CLOCK_MAX_MS);
 }
 
 static struct line *line_of(const struct core *core, enum kind kind, uint32_t index)
@@ -94,7 +104,7 @@ static void write_lines(struct codec *codec, enum kind kind)
 
     for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
         const struct line *line = line_of(codec->core, kind, i);
-        uint32_t place = 0, index;
+        uint32_t place = line_start(line), index;
         buffer_varint(codec->out, line->count);
         while ((index = line_walk(line, &place)) != NONE) {
             buffer_varint(codec->out, codec->ordinals[member_of(kind)][index]);
@@ -122,9 +132,10 @@ static void write_all(struct codec *codec)
 
     buffer_bytes(codec->out, magic, sizeof magic);
     buffer_varint(codec->out, SNAPSHOT_VERSION);
-    buffer_signed(codec->out, core->now_ms);
+    buffer_signed(codec->out, core->latest_ms);
     buffer_signed(codec->out, core->fence);
     buffer_varint(codec->out, core->ticket);
+    walk_run(codec);
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         write_kind(codec, kind);
     }
@@ -139,6 +150,7 @@ bool core_snapshot(struct core *core, struct buffer *out)
     size_t start = out->size;
     bool enough = true;
 
+    core_advance(core, core->latest_ms); /* a snapshot has nothing overdue in it */
     for (enum kind kind = 0; kind < KIND_COUNT && enough; kind++) {
         ordinals[kind] = number_records(core, kind);
         enough = ordinals[kind] != NULL;
@@ -199,7 +211,7 @@ static void read_closed(struct codec *codec, enum kind kind)
         }
         record_timer(record)->deadline_ms = 0;
         store_close(store, (uint32_t)index, until_ms);
-        codec->core->next_due_ms = 0; /* found out at the first chance */
+        core_note_due(codec->core, until_ms);
     }
 }
 
@@ -229,7 +241,6 @@ static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
 {
     struct core *core = codec->core;
     enum kind member_kind = member_of(kind);
-    line_moved *moved = kind == SEMAPHORES ? sem_client_moved : room_entry_moved;
     struct line *line = line_of(core, kind, owner);
     uint64_t count = reader_varint(&codec->reader);
 
@@ -238,11 +249,17 @@ static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
         if (codec->reader.failed || index >= RECORDS_MAX ||
             !slab_has(&core->stores[member_kind].slab, (uint32_t)index) ||
             ((struct record *)core_at(core, member_kind, (uint32_t)index))->scope != owner ||
-            !line_reserve(line, core->memory, moved, core)) {
+            !line_reserve(line, core->memory)) {
             codec->failed = true;
             return;
         }
-        moved(core, (uint32_t)index, line_join(line, (uint32_t)index));
+        uint32_t place = line_join(line, (uint32_t)index);
+        if (kind == SEMAPHORES) {
+            ((struct sem_client *)core_at(core, member_kind, (uint32_t)index))->place = place;
+            core->in_line++;
+        } else {
+            ((struct room_entry *)core_at(core, member_kind, (uint32_t)index))->place = place;
+        }
     }
 }
 
@@ -264,13 +281,17 @@ static bool checksum_right(struct hf_bytes snapshot)
     return crc32c(0, snapshot.data, end) == get_u32(snapshot.data + end);
 }
 
-static void read_all(struct codec *codec)
+static void read_all(struct codec *codec, uint64_t version)
 {
     struct core *core = codec->core;
 
-    codec_number(codec, &core->now_ms, 0, TIME_MAX_MS - 1);
+    codec_number(codec, &core->latest_ms, 0, TIME_MAX_MS - 1);
+    core->now_ms = core->latest_ms;
     codec_number(codec, &core->fence, 0, HF_INTEGER_MAX);
     codec_word(codec, &core->ticket);
+    if (version != VERSION_WITHOUT_RUN) {
+        walk_run(codec);
+    }
     for (enum kind kind = 0; kind < KIND_COUNT && !codec->failed; kind++) {
         read_kind(codec, kind);
     }
@@ -314,8 +335,9 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
     }
     reader_init(&codec.reader, snapshot.data + sizeof magic, snapshot.size - sizeof magic - 4);
     uint64_t version = reader_varint(&codec.reader);
-    if (version != SNAPSHOT_VERSION) {
-        problem_set(problem, HF_IOERR, "the snapshot is of version %llu; this program reads %d",
+    if (version != SNAPSHOT_VERSION && version != VERSION_WITHOUT_RUN) {
+        problem_set(problem, HF_IOERR,
+                    "the snapshot is of version %llu; this program reads 1 to %d",
                     (unsigned long long)version, SNAPSHOT_VERSION);
         return NULL;
     }
@@ -324,7 +346,7 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
         problem_set(problem, HF_BUSY, "out of memory");
         return NULL;
     }
-    read_all(&codec);
+    read_all(&codec, version);
     if (codec.failed || core_audit_totals(codec.core) != 0) {
         problem_set(problem, HF_IOERR,
                     "the snapshot is damaged at byte %zu of %zu, or memory ran out",
@@ -342,7 +364,7 @@ static uint64_t line_digest(struct codec *codec, enum kind kind, uint32_t owner)
 {
     enum kind member_kind = member_of(kind);
     const struct line *line = line_of(codec->core, kind, owner);
-    uint32_t place = 0, index;
+    uint32_t place = line_start(line), index;
 
     codec->digest = KIND_COUNT + (uint64_t)kind;
     codec_reference(codec, kind, &owner, false);
@@ -357,7 +379,8 @@ uint64_t core_digest(struct core *core)
 {
     struct codec codec = {.mode = CODEC_DIGEST, .core = core};
 
-    codec_number(&codec, &core->now_ms, 0, 0);
+    core_advance(core, core->latest_ms);
+    codec_number(&codec, &core->latest_ms, 0, 0);
     codec_number(&codec, &core->fence, 0, 0);
     codec_word(&codec, &core->ticket);
     uint64_t total = codec.digest;

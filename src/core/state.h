@@ -10,6 +10,7 @@
 
 /* Times are kept in 48 bits by the timers. */
 #define TIME_MAX_MS ((int64_t)1 << 47)
+_Static_assert(CLOCK_MAX_MS <= TIME_MAX_MS / 2, "deadlines of any clock's time are within bounds");
 
 /* Kinds of records. A record's scope is a record of its parent kind, which comes before it. */
 enum kind {
@@ -37,6 +38,8 @@ enum kind {
 
 struct seat_event {
     struct record record;
+    struct timer timer;      /* no deadline of its bookings comes before */
+    struct agenda deadlines; /* of its bookings */
 };
 
 struct zone {
@@ -94,6 +97,8 @@ struct sale {
 
 struct tenant {
     struct record record;
+    struct timer timer;      /* no deadline of its holds comes before */
+    struct agenda deadlines; /* of its holds */
     int64_t limit, committed, held;
     uint32_t holds; /* records that name this tenant */
     uint32_t spare;
@@ -113,7 +118,8 @@ struct semaphore {
     struct record record;
     int64_t max;
     uint32_t in_use;
-    uint32_t next_touched; /* list of those that lost somebody, while time advances */
+    uint32_t left, right; /* in the heap of those that lost a client or have slots to hand out */
+    uint8_t rank;         /* there: the shortest way down to where a child is missing */
     bool touched, slot_freed;
     struct line line;
 };
@@ -145,8 +151,10 @@ struct lock {
 
 struct product {
     struct record record;
-    int64_t loaded;   /* by the last LOAD */
-    int64_t adjusted; /* by all ADJUSTs */
+    struct timer timer;      /* no deadline of its orders comes before */
+    struct agenda deadlines; /* of its orders */
+    int64_t loaded;          /* by the last LOAD */
+    int64_t adjusted;        /* by all ADJUSTs */
     int64_t taken, sold;
     int64_t shards, watermark;
 };
@@ -167,6 +175,8 @@ struct order {
 
 struct room {
     struct record record;
+    struct timer timer; /* no deadline of its entries and passes comes before */
+    struct agenda entry_deadlines, pass_deadlines;
     struct line line;
     uint32_t passes; /* records that name this room, entries apart */
     uint32_t spare;
@@ -202,18 +212,26 @@ struct idem {
 
 struct core {
     struct memory *memory;
+    size_t memory_max; /* with more in use no new records; 0: whatever the system gives */
     uint64_t hash_key[2];
-    int64_t now_ms;      /* never runs backwards */
+    int64_t latest_ms;   /* the time that was reached; never runs backwards */
+    int64_t now_ms;      /* the same, or while something falls due its deadline */
     int64_t next_due_ms; /* nothing falls due before */
+    int64_t changed_ms;  /* when something fell due last */
     int64_t fence;       /* the last one given */
     uint64_t ticket;     /* the last one given */
     uint64_t expired;    /* holds that fell due, for the figures */
+    struct clock_run run;
 
     struct store stores[KIND_COUNT];
     struct slab sales;
-    uint32_t lapsed; /* bookings that only count against their user still */
+    uint32_t recent[KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
+    uint32_t lapsed;             /* bookings that only count against their user still */
+    uint32_t slots_in_use;       /* of all semaphores */
+    uint32_t in_line;            /* before all semaphores */
 
-    uint32_t touched;       /* first semaphore of the list, or NONE */
+    uint32_t touched;       /* the first semaphore that is not settled, or NONE; see sem_settle() */
+    int64_t touched_ms;     /* what it lost or has to hand out, it lost or handed out then */
     uint32_t waiting_calls; /* tickets not yet answered */
     struct wakeup *wakeups; /* room for all of waiting_calls at any time */
     size_t wakeup_count, wakeup_capacity;
@@ -250,14 +268,51 @@ static inline uint32_t core_find(const struct core *core, enum kind kind, uint32
     return core_find_key(core, kind, &key);
 }
 
-/* A new record; NONE when there is no memory. */
-static inline uint32_t core_add(struct core *core, enum kind kind, const struct key *key)
+/* The same for kinds of which one record is asked for again and again. */
+static inline uint32_t core_find_recent(struct core *core, enum kind kind, uint32_t scope,
+                                        struct hf_bytes id)
 {
-    return store_add(&core->stores[kind], key);
+    const struct store *store = &core->stores[kind];
+    uint32_t recent = core->recent[kind];
+    struct name name = name_view(id);
+
+    if (slab_has(&store->slab, recent)) {
+        const struct record *record = store_at(store, recent);
+        struct name known = record_name(record);
+        if (record->scope == scope && !(record->marks & RECORD_HIDDEN) &&
+            name_same(&known, &name)) {
+            return recent;
+        }
+    }
+    struct key key = store_key(store, scope, name);
+    uint32_t index = store_find(store, &key);
+    core->recent[kind] = index != NONE ? index : recent;
+    return index;
 }
+
+/* The hold under a key. One that is due, or whose retry window is over, is removed on the way and
+ * not found. A tenant may be gone with the last of its holds. */
+uint32_t core_find_hold(struct core *core, enum kind kind, const struct key *key);
+
+/* Finds the scope that a command is about, all of whose holds that are due have expired; or NONE.
+ */
+uint32_t core_enter(struct core *core, enum kind kind, struct hf_bytes id);
+
+/* Expires up to `budget` of what is due in a scope; true if no more is. */
+bool core_ready_in(struct core *core, enum kind kind, struct hf_bytes id, int64_t budget);
+
+/* Whatever hands out fences shares one line of time, because they come from one counter: all that
+ * is due of any semaphore has expired, and its slots are handed on. */
+void core_enter_semaphores(struct core *core);
+
+/* A new record; NONE when there is no memory, or more is in use than may be. */
+uint32_t core_add(struct core *core, enum kind kind, const struct key *key);
 
 /* The record under (scope, id), made if it is not there; NONE when there is no memory. */
 uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id);
+
+/* Something falls due then. */
+void core_note_due(struct core *core, int64_t time_ms);
 
 /* Sets a record's deadline, in place of the one it has. */
 void core_arm(struct core *core, enum kind kind, uint32_t index, int64_t deadline_ms);
@@ -273,11 +328,15 @@ void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
 
 void reply_name(struct reply *reply, const struct name *name);
 void reply_hex(struct reply *reply, const uint8_t token[TOKEN_BYTES]);
-void reply_busy(struct reply *reply);
+/* Refuses for want of memory, and says of which. */
+void reply_busy(const struct core *core, struct reply *reply);
 
 /* Makes room for one more waiting call's wakeup. */
 bool core_reserve_wakeup(struct core *core);
 void core_wake(struct core *core, uint64_t ticket, struct wakeup wakeup);
+
+/* How a refusal ends of an id that is in use with other arguments. */
+#define ANOTHER_ID ": another request needs another id"
 
 /* One function a command: seats_reserve(core, args, reply)… */
 #define CORE_COMMAND(function)                                                                     \
@@ -335,14 +394,12 @@ core_record_function booking_due, quota_hold_due, sem_client_due, lock_due, orde
 core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go, order_let_go,
     room_let_go, room_pass_let_go, idem_let_go;
 
-/* Slots that became free while time advanced go to the next in line. */
-void sem_settle(struct core *core);
+/* Slots that became free while time advanced go to the next in line, at most so many as there is
+ * budget for. True if none is left. */
+bool sem_settle(struct core *core, int64_t *budget);
 
 /* When a client is due, by what its record says. */
 int64_t sem_client_deadline(const struct sem_client *client);
-
-void sem_client_moved(void *core, uint32_t index, uint32_t place);
-void room_entry_moved(void *core, uint32_t index, uint32_t place);
 
 /* The audit without looking every record up: for a core whose indexes were just built. */
 uint64_t core_audit_totals(struct core *core);
@@ -354,7 +411,8 @@ struct kind_spec {
     enum kind parent;
     uint8_t last_state;           /* states count from 0 */
     bool holds;                   /* those with a deadline are live holds */
-    core_record_function *due;    /* NULL: never has a deadline */
+    core_record_function *due;    /* NULL: never has a deadline of its own */
+    size_t agenda_offset;         /* in its parent, of the agenda of its deadlines; 0: has none */
     core_record_function *let_go; /* NULL: owns nothing but its name */
 };
 extern const struct kind_spec kinds[KIND_COUNT];

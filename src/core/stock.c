@@ -2,6 +2,7 @@
  *
  * Stock: a product is taken for an order, then settled, given back, or due. Always:
  * loaded + adjusted = available + taken + sold. Here the shards of a product are one counter. */
+#include "base/check.h"
 #include "core/state.h"
 
 static struct product *product_at(const struct core *core, uint32_t index)
@@ -24,9 +25,16 @@ static int64_t available(const struct product *product)
     return total(product) - product->taken - product->sold;
 }
 
-static uint32_t find_product(const struct core *core, struct hf_bytes id, struct reply *reply)
+/* What must be true of a product after every change: no more is taken and sold than there is. */
+static void product_check(const struct product *product)
 {
-    uint32_t index = core_find(core, PRODUCTS, 0, id);
+    CHECK(product->taken >= 0 && product->sold >= 0);
+    CHECK(available(product) >= 0 && total(product) <= HF_INTEGER_MAX);
+}
+
+static uint32_t find_product(struct core *core, struct hf_bytes id, struct reply *reply)
+{
+    uint32_t index = core_enter(core, PRODUCTS, id);
 
     if (index == NONE) {
         reply_refuse(reply, HF_PRODUCT_NOT_FOUND, NULL);
@@ -54,11 +62,11 @@ static bool total_allowed(const struct product *product, int64_t wanted, struct 
 CORE_COMMAND(stock_load)
 {
     const struct hf_stock_load_args *a = &args->stock_load;
-    uint32_t index = core_obtain(core, PRODUCTS, 0, a->product);
+    uint32_t index = core_enter(core, PRODUCTS, a->product);
     (void)entropy;
 
-    if (index == NONE) {
-        reply_busy(reply);
+    if (index == NONE && (index = core_obtain(core, PRODUCTS, 0, a->product)) == NONE) {
+        reply_busy(core, reply);
         return;
     }
     struct product *product = product_at(core, index);
@@ -66,6 +74,7 @@ CORE_COMMAND(stock_load)
         return;
     }
     product->loaded = a->quantity;
+    product_check(product);
     product->shards = a->shards;
     product->watermark = a->watermark;
     product->record.flags = a->policy.data[0] == 's' ? PRODUCT_STEAL : 0;
@@ -86,6 +95,7 @@ CORE_COMMAND(stock_adjust)
         return;
     }
     product->adjusted += a->delta;
+    product_check(product);
     reply_number(reply, available(product));
 }
 
@@ -117,13 +127,21 @@ static bool answer_known(const struct core *core, const struct product *product,
     }
     const struct order *order = order_at(core, known);
     struct name user = name_view(a->user);
-    if (order->quantity == a->quantity && order->ttl_ms == a->ttl_ms &&
-        name_same(&order->user, &user)) {
-        reply_number(reply, available(product));
-    } else {
+    char text[HF_ID_MAX];
+    if (!name_same(&order->user, &user)) {
+        reply_refuse_texts(reply, HF_INVALID_STATE,
+                           "the order exists with user @, not @" ANOTHER_ID,
+                           name_text(&order->user, text), a->user);
+    } else if (order->quantity != a->quantity) {
         reply_refuse_with(reply, HF_INVALID_STATE,
-                          "the order exists already, for # with TTL # ms or for another user",
-                          order->quantity, order->ttl_ms, 0);
+                          "the order exists with quantity #, not #" ANOTHER_ID, order->quantity,
+                          a->quantity, 0);
+    } else if (order->ttl_ms != a->ttl_ms) {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "the order exists with TTL # ms, not # ms" ANOTHER_ID, order->ttl_ms,
+                          a->ttl_ms, 0);
+    } else {
+        reply_number(reply, available(product));
     }
     return true;
 }
@@ -159,7 +177,7 @@ CORE_COMMAND(stock_take)
     }
     struct product *product = product_at(core, index);
     struct key key = core_key(core, ORDERS, index, a->order);
-    uint32_t known = core_find_key(core, ORDERS, &key);
+    uint32_t known = core_find_hold(core, ORDERS, &key);
     if (answer_known(core, product, known, a, reply)) {
         return;
     }
@@ -170,13 +188,14 @@ CORE_COMMAND(stock_take)
     }
     uint32_t added = add_order(core, &key, a);
     if (added == NONE) {
-        reply_busy(reply);
+        reply_busy(core, reply);
         return;
     }
     if (known != NONE) {
         core_forget(core, ORDERS, known);
     }
     product->taken += a->quantity;
+    product_check(product);
     core_arm(core, ORDERS, added, core->now_ms + a->ttl_ms);
     reply_number(reply, available(product));
 }
@@ -189,14 +208,16 @@ static void end_order(struct core *core, struct hf_bytes product_id, struct hf_b
     if (index == NONE) {
         return;
     }
-    uint32_t known = core_find(core, ORDERS, index, order_id);
+    struct key key = core_key(core, ORDERS, index, order_id);
+    uint32_t known = core_find_hold(core, ORDERS, &key);
     struct order *order = known == NONE ? NULL : order_at(core, known);
     if (order == NULL || (order->record.state == ORDER_GIVEN && state == ORDER_SETTLED)) {
         reply_refuse(reply, HF_NOT_FOUND, "no such order: never taken, given back or expired");
         return;
     }
     if (order->record.state == ORDER_SETTLED && state == ORDER_GIVEN) {
-        reply_refuse(reply, HF_INVALID_STATE, "the order is settled");
+        reply_refuse(reply, HF_INVALID_STATE,
+                     "the order is settled: what is sold is not given back");
         return;
     }
     struct product *product = product_at(core, index);
@@ -205,6 +226,7 @@ static void end_order(struct core *core, struct hf_bytes product_id, struct hf_b
         order->record.state = (uint8_t)state;
         product->taken -= order->quantity;
         product->sold += state == ORDER_SETTLED ? order->quantity : 0;
+        product_check(product);
         core_close(core, ORDERS, known);
     }
     reply_number(reply, available(product));
@@ -228,6 +250,7 @@ void order_due(struct core *core, uint32_t index)
 
     core_emit(core, EVENT_ORDER_EXPIRED, PRODUCTS, &order->record, order->quantity);
     product_at(core, order->record.scope)->taken -= order->quantity;
+    product_check(product_at(core, order->record.scope));
     core_forget(core, ORDERS, index);
 }
 

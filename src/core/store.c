@@ -13,7 +13,13 @@ void store_init(struct store *store, struct memory *memory, const uint64_t *hash
     *store = (struct store){.memory = memory, .hash_key = hash_key, .timed = timed, .closed = NONE};
     slab_init(&store->slab, memory, record_size);
     table_init(&store->table, memory);
-    wheel_init(&store->wheel, &store->slab, TIMER_OFFSET);
+    agenda_pool_init(&store->pool, memory, &store->slab, TIMER_OFFSET);
+}
+
+void store_by_scope(struct store *store, const struct store *scopes, size_t agenda_offset)
+{
+    store->scopes = scopes;
+    store->agenda_offset = agenda_offset;
 }
 
 struct name record_name(const struct record *record)
@@ -42,6 +48,7 @@ void store_free(struct store *store)
     for (uint32_t i = slab_next(&store->slab, 0); i != NONE; i = slab_next(&store->slab, i + 1)) {
         free_name(store, store_at(store, i));
     }
+    agenda_pool_free(&store->pool);
     slab_free(&store->slab);
     table_free(&store->table);
 }
@@ -168,14 +175,26 @@ void store_remove(struct store *store, uint32_t index)
 void store_arm(struct store *store, uint32_t index, int64_t deadline_ms)
 {
     store_disarm(store, index);
-    wheel_add(&store->wheel, index, deadline_ms);
+    agenda_add(&store->pool, store_agenda(store, store_at(store, index)), index, deadline_ms);
+    store->armed++;
 }
 
 void store_disarm(struct store *store, uint32_t index)
 {
-    if (store->timed && record_deadline_ms(store_at(store, index)) != 0) {
-        wheel_remove(&store->wheel, index);
+    const struct record *record = store_at(store, index);
+
+    if (store->timed && record_deadline_ms(record) != 0) {
+        agenda_remove(&store->pool, store_agenda(store, record), index);
+        store->armed--;
     }
+}
+
+uint32_t store_pop(struct store *store, struct agenda *agenda, int64_t now_ms, int64_t *deadline_ms)
+{
+    uint32_t index = agenda_pop(&store->pool, agenda, now_ms, deadline_ms);
+
+    store->armed -= index != NONE;
+    return index;
 }
 
 /* The closed ones use the links of the timer for their list, and its deadline for the time at which
@@ -204,7 +223,7 @@ void store_unclose(struct store *store, uint32_t index)
 
 int64_t store_next(const struct store *store)
 {
-    int64_t next = wheel_next(&store->wheel);
+    int64_t next = agenda_next(&store->pool, &store->agenda);
 
     if (store->closed != NONE) {
         int64_t oldest = record_deadline_ms(store_at(store, store->closed));

@@ -2,12 +2,13 @@
  *
  * All records of one kind: found by (scope, name), where the kind has deadlines with one each, and
  * with a memory of those that were closed. Every record of the core begins with a `struct record`;
- * one of a kind that has deadlines goes on with a `struct timer`. */
+ * one of a kind that has deadlines goes on with a `struct timer`. The deadlines are in an agenda of
+ * the store, or each scope has one for its own records. */
 #ifndef CORE_STORE_H
 #define CORE_STORE_H
 
+#include "base/agenda.h"
 #include "base/table.h"
-#include "base/wheel.h"
 #include "core/name.h"
 
 enum record_mark {
@@ -50,13 +51,21 @@ struct store {
     struct slab slab;
     struct table table;
     bool timed; /* its records have deadlines */
-    struct wheel wheel;
+    struct agenda_pool pool;
+    struct agenda agenda;       /* of all, unless each scope has its own */
+    const struct store *scopes; /* the store of those scopes, or NULL */
+    size_t agenda_offset;       /* of the struct agenda in a record there */
+    uint32_t armed;
     uint32_t closed; /* first of those closed, oldest first; or NONE */
     uint32_t closed_count;
 };
 
 void store_init(struct store *store, struct memory *memory, const uint64_t *hash_key,
                 size_t record_size, bool timed);
+/* The deadlines of each scope's records are in an agenda of the scope, at an offset in its record.
+ */
+void store_by_scope(struct store *store, const struct store *scopes, size_t agenda_offset);
+
 /* Frees the names too. What else the records own is the family's to free before. */
 void store_free(struct store *store);
 
@@ -95,7 +104,20 @@ void store_disarm(struct store *store, uint32_t index);
 void store_close(struct store *store, uint32_t index, int64_t until_ms);
 void store_unclose(struct store *store, uint32_t index);
 
-/* Nothing falls due before this time. */
+/* The agenda that a record's deadline belongs to. */
+static inline struct agenda *store_agenda(struct store *store, const struct record *record)
+{
+    return store->scopes == NULL
+               ? &store->agenda
+               : (struct agenda *)((char *)store_at(store->scopes, record->scope) +
+                                   store->agenda_offset);
+}
+
+/* The first record of an agenda of the store that is due, disarmed, and its deadline; or NONE. */
+uint32_t store_pop(struct store *store, struct agenda *agenda, int64_t now_ms,
+                   int64_t *deadline_ms);
+
+/* When the first of the store's own agenda or of the closed falls due. */
 int64_t store_next(const struct store *store);
 
 /* Makes a record that was taken from the slab and filled in findable, unless it is hidden: for

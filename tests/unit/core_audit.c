@@ -162,12 +162,17 @@ static void a_semaphore_that_does_not_add_up_is_named(void **state)
     struct semaphore *semaphore = record(f, SEMAPHORES, "", "gpu");
     struct sem_client *holder = record(f, SEM_CLIENTS, "gpu", "a");
     EXPECT_BITE(f, semaphore->in_use, "semaphore gpu: in use is 2, the records say 1");
+    EXPECT_BITE(f, f->core->slots_in_use,
+                "all of kind semaphore client: number of slots in use is 2, the records say 1");
+    EXPECT_BITE(f, f->core->in_line,
+                "all of kind semaphore client: number in line is 2, the records say 1");
     EXPECT_BITE(f, f->core->waiting_calls,
                 "all of kind semaphore client: number of waiting calls is 2, the records say 1");
     EXPECT_BITE(f, holder->fence,
                 "semaphore client a of gpu: fence past the last is 1, the records say 0");
     semaphore->line.count++;
     expect_findings(f, "semaphore gpu: waiting is 2, the records say 1\n"
+                       "semaphore client b of gpu: position is 2, the records say 1\n"
                        "semaphore gpu: line is 2, the records say 1\n");
     semaphore->line.count--;
 }
@@ -181,7 +186,10 @@ static void a_place_in_line_that_is_wrong_is_named(void **state)
     struct room_entry *entry = record(f, ROOM_ENTRIES, "gala", "bob");
     struct room *room = record(f, ROOMS, "", "gala");
     EXPECT_BITE(f, entry->place, "queue entry bob of gala: place is 2, the records say 1");
-    EXPECT_BITE(f, room->line.tree[0], "queue entry ann of gala: position is 2, the records say 1");
+    EXPECT_BITE(f, room->line.count,
+                "room gala: in line is 3, the records say 2\n"
+                "queue entry bob of gala: position is 3, the records say 2\n"
+                "room gala: line is 3, the records say 2");
 }
 
 /* The line must hold those who wait, and nobody else. */
@@ -194,7 +202,7 @@ static void a_holder_who_stands_in_line_is_found(void **state)
     struct semaphore *semaphore = record(f, SEMAPHORES, "", "gpu");
     struct sem_client *holder = record(f, SEM_CLIENTS, "gpu", "a");
     const struct sem_client *waiter = record(f, SEM_CLIENTS, "gpu", "b");
-    uint32_t *slot = &semaphore->line.slots[waiter->place], stood = *slot;
+    uint32_t *slot = &semaphore->line.parts[0]->records[waiter->place], stood = *slot;
     *slot = core_find(f->core, SEM_CLIENTS, holder->record.scope, hf_text("a"));
     holder->place = waiter->place;
     struct findings findings = {.count = 0};
@@ -214,6 +222,7 @@ static void a_room_that_does_not_add_up_is_named(void **state)
     EXPECT_BITE(f, room->passes, "room gala: passes is 2, the records say 1");
     room->line.count++;
     expect_findings(f, "room gala: in line is 2, the records say 1\n"
+                       "queue entry bob of gala: position is 2, the records say 1\n"
                        "room gala: line is 2, the records say 1\n");
     room->line.count--;
 }
@@ -284,8 +293,7 @@ static void counts_of_timers_names_and_closed_records_are_checked(void **state)
     run(f, "STOCK.TAKE shoe o2 ann 3");
     run(f, "STOCK.GIVE shoe o2");
     struct store *orders = &f->core->stores[ORDERS];
-    EXPECT_BITE(f, orders->wheel.count,
-                "all of kind order: number of timers is 2, the records say 1");
+    EXPECT_BITE(f, orders->armed, "all of kind order: number of timers is 2, the records say 1");
     EXPECT_BITE(f, orders->table.count,
                 "all of kind order: number of names in the index is 3, the records say 2");
     EXPECT_BITE(f, orders->closed_count,

@@ -19,11 +19,6 @@ struct crowd {
     uint32_t count;
 };
 
-static void moved(void *context, uint32_t index, uint32_t place)
-{
-    ((struct crowd *)context)->place[index] = place;
-}
-
 static int setup(void **state)
 {
     struct crowd *crowd = calloc(1, sizeof *crowd);
@@ -46,7 +41,7 @@ static int teardown(void **state)
 
 static void join(struct crowd *crowd, uint32_t who)
 {
-    assert_true(line_reserve(&crowd->line, &crowd->memory, moved, crowd));
+    assert_true(line_reserve(&crowd->line, &crowd->memory));
     crowd->place[who] = line_join(&crowd->line, who);
     crowd->waits[who] = true;
     crowd->list[crowd->count++] = who;
@@ -56,7 +51,7 @@ static void leave(struct crowd *crowd, uint32_t who)
 {
     uint32_t at = 0;
 
-    line_leave(&crowd->line, crowd->place[who]);
+    line_leave(&crowd->line, &crowd->memory, crowd->place[who]);
     crowd->waits[who] = false;
     while (crowd->list[at] != who) {
         at++;
@@ -67,7 +62,7 @@ static void leave(struct crowd *crowd, uint32_t who)
 
 static void assert_same(struct crowd *crowd)
 {
-    uint32_t place = 0;
+    uint32_t place = line_start(&crowd->line);
 
     assert_int_equal(crowd->line.count, crowd->count);
     assert_int_equal(line_first(&crowd->line), crowd->count ? crowd->list[0] : NONE);
@@ -134,6 +129,41 @@ static void a_line_that_keeps_moving_needs_no_more_room(void **state)
     assert_true(crowd->line.capacity <= 64);
 }
 
+/* Places wrap around; so many stand in line that positions are summed up by the block. */
+static void a_long_line_knows_every_position(void **state)
+{
+    enum { LONG = 50000 };
+    struct crowd *crowd = *state;
+    static uint32_t place[LONG];
+    static bool waits[LONG];
+    unsigned seed = 7;
+
+    crowd->line.next = UINT32_MAX - LONG / 2;
+    crowd->line.first = crowd->line.next >> LINE_PART_BITS;
+    for (uint32_t i = 0; i < LONG; i++) {
+        assert_true(line_reserve(&crowd->line, &crowd->memory));
+        place[i] = line_join(&crowd->line, i);
+        waits[i] = true;
+    }
+    for (int round = 0; round < 5; round++) {
+        for (uint32_t i = 0; i < LONG; i++) {
+            if (waits[i] && rand_r(&seed) % 3 == 0) {
+                line_leave(&crowd->line, &crowd->memory, place[i]);
+                waits[i] = false;
+            }
+        }
+        uint32_t position = 0, at = line_start(&crowd->line);
+        for (uint32_t i = 0; i < LONG; i++) {
+            if (waits[i]) {
+                assert_int_equal(line_position(&crowd->line, place[i]), ++position);
+                assert_int_equal(line_walk(&crowd->line, &at), i);
+            }
+        }
+        assert_int_equal(line_walk(&crowd->line, &at), NONE);
+        assert_int_equal(crowd->line.count, position);
+    }
+}
+
 static bool refusing;
 
 static void *at_times(struct memory *memory, void *block, size_t old_size, size_t new_size)
@@ -147,16 +177,23 @@ static void *at_times(struct memory *memory, void *block, size_t old_size, size_
     return refusing ? NULL : realloc(block, new_size);
 }
 
+static void *zeroed_at_times(struct memory *memory, size_t size)
+{
+    (void)memory;
+    return refusing ? NULL : calloc(1, size);
+}
+
 static void without_memory_the_line_stays_as_it_is(void **state)
 {
     struct crowd *crowd = *state;
     uint32_t who = 0;
 
     crowd->memory.resize = at_times;
+    crowd->memory.zeroed = zeroed_at_times;
     do {
         join(crowd, who++);
         refusing = true;
-    } while (line_reserve(&crowd->line, &crowd->memory, moved, crowd) || (refusing = false));
+    } while (line_reserve(&crowd->line, &crowd->memory) || (refusing = false));
     assert_same(crowd);
     refusing = false;
     join(crowd, who);
@@ -171,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(those_behind_move_up_whoever_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_that_keeps_moving_needs_no_more_room, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_long_line_knows_every_position, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory_the_line_stays_as_it_is, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,6 +237,18 @@ static void a_cancel_is_remembered_for_300_s(void **state)
     expect_unchanged(f, "QUOTA.CANCEL acme h1", "0 HOLD_NOT_FOUND");
 }
 
+/* The shortest id is a hold like every other, and not taken for none. */
+static void an_id_of_one_byte_is_a_hold(void **state)
+{
+    struct fixture *f = *state;
+
+    run(f, "QUOTA.LIMIT acme 100");
+    expect(f, "QUOTA.RESERVE acme 5 HOLD h", "1 5 100");
+    expect(f, "QUOTA.GET acme", "5 100 5");
+    expect(f, "QUOTA.RESERVE acme 5 HOLD h", "1 5 100");
+    expect(f, "QUOTA.CANCEL acme h", "1 0 100");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +273,7 @@ int main(void)
         CASE(a_cancelled_id_can_be_held_anew),
         CASE(a_commit_is_remembered_for_300_s),
         CASE(a_cancel_is_remembered_for_300_s),
+        CASE(an_id_of_one_byte_is_a_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
  * runs with restarts are in core_time.c, damaged snapshots in core_snapshot_damaged.c. */
 #include "snapshot_fixture.h"
 
+#include <stdio.h>
+
 /* ---- whole ----------------------------------------------------------------------------------- */
 
 static void an_empty_state_comes_back(void **state)
@@ -167,6 +169,53 @@ static void the_digest_tells_states_apart(void **state)
     assert_true(core_digest(f->core) == after);
 }
 
+/* What `first` and `second` make of the same state is not the same. Commands are separated by
+ * ";". */
+static void expect_apart(struct fixture *f, const char *common, const char *first,
+                         const char *second)
+{
+    void *other;
+    assert_int_equal(fixture_setup(&other), 0);
+    struct fixture *both[] = {f, other};
+    const char *lists[2][2] = {{common, first}, {common, second}};
+    char line[256];
+
+    for (int i = 0; i < 4; i++) {
+        for (const char *at = lists[i / 2][i % 2]; *at != '\0';) {
+            size_t size = strcspn(at, ";");
+            snprintf(line, sizeof line, "%.*s", (int)size, at);
+            run(both[i / 2], line);
+            at += size + (at[size] == ';');
+        }
+    }
+    assert_true(core_digest(both[0]->core) != core_digest(both[1]->core));
+    assert_int_equal(fixture_teardown(&other), 0);
+}
+
+/* The same bookings and the same users, each with as many seats: only who has which differs. */
+static void the_digest_tells_whose_a_booking_is(void **state)
+{
+    struct fixture *f = *state;
+
+    expect_apart(f,
+                 "SEATS.OPEN gala floor 100;SEATS.RESERVE gala floor a ann 1 9;"
+                 "SEATS.RESERVE gala floor b bob 1 9",
+                 "SEATS.RESERVE gala floor c ann 1 9;SEATS.RESERVE gala floor d bob 1 9",
+                 "SEATS.RESERVE gala floor c bob 1 9;SEATS.RESERVE gala floor d ann 1 9");
+}
+
+static void the_digest_tells_who_is_first_in_line(void **state)
+{
+    expect_apart(*state, "SEM.ACQUIRE s h 1", "SEM.QUEUE s x 9 9;SEM.QUEUE s y 9 9",
+                 "SEM.QUEUE s y 9 9;SEM.QUEUE s x 9 9");
+}
+
+static void the_digest_tells_what_is_only_kept(void **state)
+{
+    expect_apart(*state, "STOCK.LOAD hat 10", "STOCK.LOAD shoe 10 SHARDS 8 POLICY steal",
+                 "STOCK.LOAD shoe 10 SHARDS 8");
+}
+
 /* A slot that passes on takes the next fence. Of two that do so in the same millisecond, the same
  * one must come first before and after a restart, or a client's fence would change. */
 static void a_restore_keeps_the_order_within_a_millisecond(void **state)
@@ -203,6 +252,9 @@ int main(void)
         CASE(a_snapshot_of_a_restored_state_is_the_same),
         CASE(a_snapshot_is_appended_to_what_is_there),
         CASE(the_digest_tells_states_apart),
+        CASE(the_digest_tells_whose_a_booking_is),
+        CASE(the_digest_tells_who_is_first_in_line),
+        CASE(the_digest_tells_what_is_only_kept),
         CASE(a_restore_keeps_the_order_within_a_millisecond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
