@@ -41,10 +41,11 @@ end
 local holds, place, note = find_client(sem, id)
 if holds then
     note = note or note_stranger(sem, id, heartbeat, ttl, '')
-    if note.heartbeat ~= heartbeat or note.ttl ~= ttl then
-        return {0, 'INVALID_STATE', string.format(
-            'the slot is held with HEARTBEAT %.0f ms and TTL %.0f ms already',
-            note.heartbeat, note.ttl)}
+    if note.heartbeat ~= heartbeat then
+        return {0, 'INVALID_STATE',
+            differs('the slot is held', 'HEARTBEAT', note.heartbeat, heartbeat, ' ms')}
+    elseif note.ttl ~= ttl then
+        return {0, 'INVALID_STATE', differs('the slot is held', 'TTL', note.ttl, ttl, ' ms')}
     end
     return {1, sem.in_use, note.fence, note.token == token and token ~= '' and 1 or 0}
 end

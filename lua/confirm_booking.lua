@@ -27,11 +27,13 @@ if not booking or booking.status == 'released' then
     return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
 end
 if user ~= '' and user ~= booking.user_id then
-    return {0, 'NOT_OWNER', 'the booking belongs to another user'}
+    return {0, 'NOT_OWNER', 'the booking does not belong to user "' .. user .. '"'}
 end
 if booking.status == 'confirmed' then
     if payment ~= booking.payment_id then
-        return {0, 'INVALID_STATE', 'confirmed already, with another payment'}
+        return {0, 'INVALID_STATE', string.format(
+            'the booking is confirmed already, with payment "%s", not "%s"',
+            booking.payment_id, payment)}
     end
     return {1, 'CONFIRMED', booking.confirmation_code}
 end

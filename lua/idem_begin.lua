@@ -16,7 +16,9 @@ if not state then
     return {1, 'NEW'}
 end
 if known_fingerprint ~= fingerprint then
-    return {0, 'KEY_REUSED', 'the key was used for another request'}
+    return {0, 'KEY_REUSED', string.format(
+        'the key was used with fingerprint "%s", not "%s": another request needs another key',
+        known_fingerprint, fingerprint)}
 end
 if state == 'processing' then
     return {0, 'PROCESSING'}

@@ -24,10 +24,10 @@ if not booking then
     return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
 end
 if user ~= '' and user ~= booking.user_id then
-    return {0, 'NOT_OWNER', 'the booking belongs to another user'}
+    return {0, 'NOT_OWNER', 'the booking does not belong to user "' .. user .. '"'}
 end
 if booking.status == 'confirmed' then
-    return {0, 'INVALID_STATE', 'the booking is confirmed'}
+    return {0, 'INVALID_STATE', 'the booking is confirmed: only a reserved one can be released'}
 end
 
 local key = event_keys(KEYS[2])

@@ -33,10 +33,11 @@ if hold ~= '' then
         remembered, known_amount, known_ttl_ms = closed_hold(KEYS[6], now)
     end
     if known_amount and remembered ~= 'cancelled' then
-        if known_amount ~= amount or known_ttl_ms ~= ttl_ms then
-            return {0, 'INVALID_STATE', string.format(
-                'the hold exists with amount %.0f and TTL %.0f ms already',
-                known_amount, known_ttl_ms)}
+        if known_amount ~= amount then
+            return {0, 'INVALID_STATE', differs('the hold exists', 'amount', known_amount, amount)}
+        elseif known_ttl_ms ~= ttl_ms then
+            return {0, 'INVALID_STATE',
+                differs('the hold exists', 'TTL', known_ttl_ms, ttl_ms, ' ms')}
         end
         return {1, used, limit}
     end

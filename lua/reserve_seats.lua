@@ -42,11 +42,17 @@ local released, beyond_count = false, 0 -- beyond the count are confirmed seats 
 if call('EXISTS', KEYS[3], KEYS[5]) > 0 then
     local booking = find_booking(KEYS[3], now)
     if booking and booking.status ~= 'released' then
-        if booking.zone_id ~= ARGV[5] or booking.user_id ~= ARGV[3]
-            or tonumber(booking.quantity) ~= quantity or booking.show_id ~= ARGV[7]
-            or tonumber(booking.unit_price) ~= tonumber(ARGV[8])
-            or tonumber(booking.ttl) ~= ttl_ms or (booking.lifetime or '0') ~= ARGV[10] then
-            return {0, 'BOOKING_EXISTS', 'the booking id is in use with other arguments'}
+        local same = {
+            {'zone', booking.zone_id, ARGV[5]}, {'user', booking.user_id, ARGV[3]},
+            {'quantity', tonumber(booking.quantity), quantity}, {'SHOW', booking.show_id, ARGV[7]},
+            {'PRICE', tonumber(booking.unit_price), tonumber(ARGV[8])},
+            {'TTL', tonumber(booking.ttl), ttl_ms, ' ms'},
+            {'LIFETIME', tonumber(booking.lifetime or 0), tonumber(ARGV[10])},
+        }
+        for _, argument in ipairs(same) do
+            if argument[2] ~= argument[3] then
+                return {0, 'BOOKING_EXISTS', differs('the booking exists', unpack(argument))}
+            end
         end
         return {1, available, user_count, booking.status, tonumber(booking.expires_at)}
     end

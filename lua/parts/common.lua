@@ -13,6 +13,17 @@ local function again()
     return redis.error_reply('AGAIN more fell due than one call returns: call again')
 end
 
+-- How a refusal ends of an id that is in use with other arguments.
+local ANOTHER_ID = ': another request needs another id'
+
+-- Says which argument differs: as it is, and as it was given. Texts are put in quotes; a number may
+-- have a unit.
+local function differs(what, argument, is, given, unit)
+    local form = type(is) == 'string' and '%s with %s "%s", not "%s"'
+        or '%s with %s %.0f' .. (unit or '') .. ', not %.0f' .. (unit or '')
+    return string.format(form, what, argument, is, given) .. ANOTHER_ID
+end
+
 -- Seconds, possibly with a fraction, as whole milliseconds.
 local function to_ms(seconds)
     local ms = math.floor((tonumber(seconds) or 0) * 1000 + 0.5)

@@ -92,12 +92,16 @@ end
 local function take(now, available, order, wanted)
     local known = find_order(order)
     if known and known.state ~= GIVEN then
-        if known.quantity == wanted.quantity and known.ttl_ms == wanted.ttl_ms
-            and known.user == wanted.user then
-            return {1, available}
+        local what = 'the order exists'
+        if known.user ~= wanted.user then
+            return refuse('INVALID_STATE', differs(what, 'user', known.user, wanted.user))
+        elseif known.quantity ~= wanted.quantity then
+            return refuse('INVALID_STATE',
+                differs(what, 'quantity', known.quantity, wanted.quantity))
+        elseif known.ttl_ms ~= wanted.ttl_ms then
+            return refuse('INVALID_STATE', differs(what, 'TTL', known.ttl_ms, wanted.ttl_ms, ' ms'))
         end
-        return refuse('INVALID_STATE', 'the order exists already, for ' .. digits(known.quantity)
-            .. ' with TTL ' .. digits(known.ttl_ms) .. ' ms or for another user')
+        return {1, available}
     end
     if wanted.quantity > available then
         return nil
@@ -124,7 +128,7 @@ local function close_order(now, available, order, state)
         return refuse('NOT_FOUND', 'no such order: never taken, given back or expired')
     end
     if known.state == SETTLED and state == GIVEN then
-        return refuse('INVALID_STATE', 'the order is settled'), SETTLED
+        return refuse('INVALID_STATE', 'the order is settled: what is sold is not given back'), SETTLED
     end
     if known.state == TAKEN then
         redis.call('ZREM', KEYS[4], order) -- a full Redis allows this, and then what follows it

@@ -110,6 +110,98 @@ bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes 
     return true;
 }
 
+/* Ends a message that is put together in `out`: it becomes the words of the refusal. */
+static void say(struct reply *reply, enum hf_error code, const char *out, size_t size)
+{
+    if (!reply_refuse_said(reply, code, (struct hf_bytes){out, size})) {
+        reply_refuse(reply, code, NULL);
+    }
+}
+
+static size_t put(char out[MESSAGE_SIZE], size_t at, struct hf_bytes text)
+{
+    size_t room = MESSAGE_SIZE - 1 - at;
+    size_t size = text.size < room ? text.size : room;
+
+    if (size > 0) {
+        memcpy(out + at, text.data, size);
+    }
+    return at + size;
+}
+
+static size_t put_quoted(char out[MESSAGE_SIZE], size_t at, struct hf_bytes text)
+{
+    at = put(out, at, hf_text("\""));
+    at = put(out, at, text);
+    return put(out, at, hf_text("\""));
+}
+
+void reply_refuse_texts(struct reply *reply, enum hf_error code, const char *why, struct hf_bytes a,
+                        struct hf_bytes b)
+{
+    char out[MESSAGE_SIZE];
+    struct hf_bytes texts[] = {a, b};
+    size_t size = 0, next = 0;
+
+    while (*why != '\0') {
+        size_t plain = strcspn(why, "@");
+        size = put(out, size, (struct hf_bytes){why, plain});
+        why += plain;
+        if (*why == '@') {
+            CHECK(next < 2);
+            size = put_quoted(out, size, texts[next++]);
+            why++;
+        }
+    }
+    say(reply, code, out, size);
+}
+
+/* The arguments that name what was not found, of those that the command has. */
+static const struct {
+    enum hf_error code;
+    const char *arguments[3];
+} looked_for[] = {
+    {HF_ZONE_NOT_FOUND, {"event", "zone"}},  {HF_RESERVATION_NOT_FOUND, {"event", "booking"}},
+    {HF_HOLD_NOT_FOUND, {"tenant", "hold"}}, {HF_PRODUCT_NOT_FOUND, {"product"}},
+    {HF_NOT_IN_QUEUE, {"event", "user"}},    {HF_NOT_FOUND, {"product", "order"}},
+    {HF_NOT_FOUND, {"resource", "key"}},
+};
+
+static size_t put_argument(char out[MESSAGE_SIZE], size_t at, const struct command *command,
+                           const char *name, bool first)
+{
+    for (size_t i = 0; i < command->spec->required; i++) {
+        const struct arg_spec *arg = &command->spec->args[i];
+        if (arg->type == ARG_ID && strcmp(arg->name, name) == 0) {
+            struct hf_bytes id;
+            memcpy(&id, (const char *)&command->args + arg->offset, sizeof id);
+            at = put(out, at, hf_text(first ? "; " : ", "));
+            at = put(out, at, hf_text(name));
+            return put_quoted(out, put(out, at, hf_text(" ")), id);
+        }
+    }
+    return at;
+}
+
+void reply_name_missing(struct reply *reply, const struct command *command)
+{
+    char out[MESSAGE_SIZE];
+    enum hf_error code = reply->code;
+
+    if (hf_error_status(code) != 404 || reply->count > 0) {
+        return;
+    }
+    size_t size = reply_message(reply, out), bare = size;
+    for (size_t i = 0; i < sizeof looked_for / sizeof looked_for[0]; i++) {
+        for (size_t j = 0; looked_for[i].code == code && looked_for[i].arguments[j] != NULL; j++) {
+            size = put_argument(out, size, command, looked_for[i].arguments[j], size == bare);
+        }
+    }
+    if (size > bare) {
+        say(reply, code, out, size);
+    }
+}
+
 bool reply_copy(struct reply *to, const struct reply *from)
 {
     reply_clear(to);

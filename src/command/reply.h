@@ -63,6 +63,13 @@ void reply_refuse(struct reply *reply, enum hf_error code, const char *why);
 void reply_refuse_with(struct reply *reply, enum hf_error code, const char *why, int64_t a,
                        int64_t b, int64_t c);
 
+/* A refusal of which each @ stands for the next text, in quotes. */
+void reply_refuse_texts(struct reply *reply, enum hf_error code, const char *why, struct hf_bytes a,
+                        struct hf_bytes b);
+
+/* What a command did not find, it names: adds the ids that it looked for to such a refusal. */
+void reply_name_missing(struct reply *reply, const struct command *command);
+
 /* A refusal in a server's words, which are copied; false when there is no memory for them. What is
  * no plain character becomes a question mark. */
 bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes words);
@@ -115,6 +122,8 @@ enum hf_error error_from_line(struct hf_bytes line, struct hf_bytes *message);
 
 /* A problem found before the core was asked, in the two forms. */
 void problem_to_resp(const struct problem *problem, struct buffer *out);
+/* Always as an error line, where RESP has no room for a refusal in an array. */
+void problem_to_resp_error(const struct problem *problem, struct buffer *out);
 void problem_to_json(const struct problem *problem, struct buffer *out);
 
 #endif

@@ -47,6 +47,11 @@ void problem_to_resp(const struct problem *problem, struct buffer *out)
     resp_refusal(out, problem->code, error_is_refusal(problem->code), hf_text(problem->message));
 }
 
+void problem_to_resp_error(const struct problem *problem, struct buffer *out)
+{
+    resp_refusal(out, problem->code, false, hf_text(problem->message));
+}
+
 /* A refusal that carries values (quota's -1, PROCESSING) is written like a success. */
 static bool is_bare_refusal(const struct reply *reply)
 {

@@ -56,6 +56,36 @@ static void fields_come_with_their_names(void **state)
                 "*6\r\n$6\r\nin_use\r\n:2\r\n$3\r\nmax\r\n:5\r\n$7\r\nwaiting\r\n:0\r\n");
 }
 
+static void in_resp3_they_are_a_map(void **state)
+{
+    (void)state;
+    for (int version = 2; version <= 3; version++) {
+        for (int64_t i = 0; i < 3; i++) {
+            reply_number(&reply, i);
+        }
+        reply_to_resp(&reply, &command_table[SEM_STATS], version, &out);
+        assert_memory_equal(out.data, version == 3 ? "%3\r\n$" : "*6\r\n$", 5);
+        buffer_clear(&out);
+        reply_clear(&reply);
+    }
+}
+
+/* No text overruns its member, and every one ends with a NUL. */
+static void a_text_as_long_as_its_member_is_cut(void **state)
+{
+    struct hf_seats_confirm_reply got;
+    char longest[HF_WORD_SIZE + 1] = {0};
+    (void)state;
+
+    memset(longest, 'x', HF_WORD_SIZE);
+    reply_word(&reply, longest);
+    reply_word(&reply, "code");
+    reply_to_struct(&reply, &command_table[SEATS_CONFIRM], &got);
+    assert_int_equal(strnlen(got.status, HF_WORD_SIZE), HF_WORD_SIZE - 1);
+    assert_string_equal(got.confirmation_code, "code");
+    reply_clear(&reply);
+}
+
 /* SEATS.GET has its last three fields only once the booking is confirmed. */
 static void fields_at_the_end_may_be_missing(void **state)
 {
@@ -293,6 +323,8 @@ int main(void)
         TEST(success_starts_with_1),
         TEST(list_and_number_have_nothing_in_front),
         TEST(fields_come_with_their_names),
+        TEST(in_resp3_they_are_a_map),
+        TEST(a_text_as_long_as_its_member_is_cut),
         TEST(fields_at_the_end_may_be_missing),
         TEST(pairs_are_one_flat_list),
         TEST(refusal_is_0_code_and_message),

@@ -105,6 +105,17 @@ static void too_few_or_too_many_is_malformed_whatever_else_is_wrong(void **state
     expect_code("SEATS.RELEASE { b USER u", INVALID_ID);
 }
 
+/* A flag takes one word and no value. */
+static void a_word_too_many_after_a_flag_is_malformed_whatever_else_is_wrong(void **state)
+{
+    (void)state;
+    expect_code("SEATS.RESERVE { z b u 1 1 SHOW s PRICE 1 TTL 1 LIFETIME", INVALID_ID);
+    expect_code("SEATS.RESERVE { z b u 1 1 SHOW s PRICE 1 TTL 1 LIFETIME 1", ERR);
+    expect_code("SEATS.RESERVE e z b u 1 1 SHOW s PRICE 1 TTL 1 LIFETIME", OK);
+    expect_code("SEATS.RESERVE e z b u 1 1 SHOW s PRICE 1 TTL 1 LIFETIME 1", ERR);
+    assert_non_null(strstr(problem.message, "wrong number"));
+}
+
 static void every_keyword_wants_its_value_and_comes_once(void **state)
 {
     struct hf_bytes words[COMMAND_WORDS_MAX + 1];
@@ -290,6 +301,7 @@ int main(void)
         cmocka_unit_test(texts_are_views_of_the_words),
         cmocka_unit_test(wrong_number_of_words_is_malformed_for_every_command),
         cmocka_unit_test(too_few_or_too_many_is_malformed_whatever_else_is_wrong),
+        cmocka_unit_test(a_word_too_many_after_a_flag_is_malformed_whatever_else_is_wrong),
         cmocka_unit_test(every_keyword_wants_its_value_and_comes_once),
         cmocka_unit_test(keywords_come_in_any_order_and_case),
         cmocka_unit_test(repeated_unknown_or_lonely_keywords_are_malformed),
