@@ -25,19 +25,22 @@ struct copying {
     copy_progress *progress;
     void *context;
     int64_t done, total;
+    int64_t free_bytes; /* where the copy goes, before it was begun; -1: not known */
     struct copied *copied;
     char *why;
 };
 
 static enum outcome cannot(struct copying *copying, const char *name, const char *what, int code)
 {
-    const char *advice =
-        code == -ENOSPC || code == -EDQUOT ? "; make room there, or choose another place" : "";
+    const char *advice = storage_is_full(code) ? "; make room there, or choose another place" : "";
+    char cause[STORAGE_WHY_SIZE];
 
     if (code == -ENOENT) {
         return AGAIN;
     }
-    snprintf(copying->why, 256, "%s: cannot be %s: %s%s", name, what, strerror(-code), advice);
+    /* The sizes of all files are more than enough: they have room made in advance. */
+    storage_why(code, copying->total, copying->free_bytes, cause);
+    snprintf(copying->why, 256, "%.40s: cannot be %s: %s%s", name, what, cause, advice);
     return FAILED;
 }
 
@@ -190,12 +193,9 @@ static enum outcome copy_segments(struct copying *copying)
 
 static void add_size(struct copying *copying, const char *name)
 {
-    int handle = copying->from->type->open(copying->from, name, STORAGE_READ);
+    int64_t size = storage_file_size(copying->from, name);
 
-    if (handle >= 0) {
-        copying->total += copying->from->type->size(copying->from, handle);
-        copying->from->type->close(copying->from, handle);
-    }
+    copying->total += size > 0 ? size : 0;
 }
 
 static void add_up(struct copying *copying)
@@ -219,6 +219,7 @@ static enum outcome attempt(struct copying *copying)
     int code = directory_read(copying->from, &copying->directory);
 
     *copying->copied = (struct copied){.snapshot = 0};
+    copying->free_bytes = storage_free_bytes(copying->to);
     copying->why[0] = '\0';
     enum outcome outcome = DONE;
     if (code != 0) {

@@ -27,19 +27,20 @@ static bool parse(const char *name, const char *prefix, uint64_t *number)
     return errno == 0;
 }
 
-static bool add(struct numbers *numbers, uint64_t number)
+static void add(struct directory *directory, struct numbers *numbers, uint64_t number)
 {
     if (numbers->count == numbers->capacity) {
         size_t capacity = numbers->capacity ? numbers->capacity * 2 : 16;
-        uint64_t *more = realloc(numbers->at, capacity * sizeof(*more));
+        uint64_t *more = memory_resize(&directory->memory, numbers->at,
+                                       numbers->capacity * sizeof *more, capacity * sizeof *more);
         if (more == NULL) {
-            return false;
+            directory->failed = true;
+            return;
         }
         numbers->at = more;
         numbers->capacity = capacity;
     }
     numbers->at[numbers->count++] = number;
-    return true;
 }
 
 static void see(void *context, const char *name)
@@ -48,9 +49,9 @@ static void see(void *context, const char *name)
     uint64_t number;
 
     if (parse(name, "journal-", &number)) {
-        directory->failed |= !add(&directory->segments, number);
+        add(directory, &directory->segments, number);
     } else if (parse(name, "snapshot-", &number)) {
-        directory->failed |= !add(&directory->snapshots, number);
+        add(directory, &directory->snapshots, number);
     } else if (strcmp(name, "snapshot.tmp") == 0) {
         directory->temporary = true;
     }
@@ -69,9 +70,10 @@ static void sort(struct numbers *numbers)
     }
 }
 
-int directory_read(struct storage *storage, struct directory *directory)
+int directory_read_with(struct storage *storage, const struct memory *memory,
+                        struct directory *directory)
 {
-    *directory = (struct directory){.temporary = false};
+    *directory = (struct directory){.memory = *memory};
     int code = storage->type->list(storage, see, directory);
     if (code == 0 && directory->failed) {
         code = -ENOMEM;
@@ -81,9 +83,22 @@ int directory_read(struct storage *storage, struct directory *directory)
     return code;
 }
 
+int directory_read(struct storage *storage, struct directory *directory)
+{
+    struct memory memory;
+
+    memory_init(&memory);
+    return directory_read_with(storage, &memory, directory);
+}
+
+static void free_numbers(struct directory *directory, struct numbers *numbers)
+{
+    memory_free(&directory->memory, numbers->at, numbers->capacity * sizeof numbers->at[0]);
+    *numbers = (struct numbers){.count = 0};
+}
+
 void directory_free(struct directory *directory)
 {
-    free(directory->segments.at);
-    free(directory->snapshots.at);
-    *directory = (struct directory){.temporary = false};
+    free_numbers(directory, &directory->segments);
+    free_numbers(directory, &directory->snapshots);
 }

@@ -12,6 +12,7 @@ struct numbers {
 };
 
 struct directory {
+    struct memory memory;     /* of the numbers */
     struct numbers segments;  /* first sequence numbers, ascending */
     struct numbers snapshots; /* sequence numbers, ascending */
     bool temporary;           /* a snapshot that was not finished */
@@ -23,6 +24,9 @@ void segment_name(uint64_t first, char out[SEGMENT_NAME_SIZE]);
 
 /* 0 or a negative errno. directory_free() in any case. */
 int directory_read(struct storage *storage, struct directory *directory);
+/* The same with memory of the caller's choosing, for tests: it is copied. */
+int directory_read_with(struct storage *storage, const struct memory *memory,
+                        struct directory *directory);
 void directory_free(struct directory *directory);
 
 #endif

@@ -9,8 +9,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* The room made for a segment at first, as a part of what it may grow to. */
+#define FIRST_PART 64
 
 struct journal {
     struct storage *storage;
@@ -23,6 +27,7 @@ struct journal {
     uint32_t chain;         /* its checksum */
     uint64_t known_durable; /* as far as appending knows */
     int64_t growth;         /* bytes since the last snapshot */
+    uint64_t snapshot;      /* the one it was recovered from; 0: none */
 
     /* Flushing. */
     struct buffer taken; /* the batch on its way to disk */
@@ -30,21 +35,31 @@ struct journal {
     uint32_t taken_chain;
     int handle;             /* of the newest segment, or -1 */
     int64_t end;            /* where the next batch goes */
+    int64_t room;           /* the size of the segment: there is room up to here */
+    int64_t more_at;        /* a batch that ends behind this asks for more */
     uint64_t written;       /* number of the last record written */
     uint32_t written_chain; /* its checksum */
     bool unsynced;
     bool failed;
-    char failure[256];
+    char failure[STORAGE_WHY_SIZE + 128];
+
+    /* Asked for while another thread flushes, or removes what a snapshot replaces. */
+    atomic_int_least64_t spare;  /* room in the newest segment that nothing was written to yet */
+    atomic_int_least64_t stored; /* size of all segments */
 };
 
 /* ---- failure --------------------------------------------------------------------------------- */
 
-static bool fail(struct journal *journal, const char *what, int code)
+/* `needed` are the bytes that were to be written. */
+static bool fail(struct journal *journal, const char *what, int code, int64_t needed)
 {
+    char why[STORAGE_WHY_SIZE];
+
     if (!journal->failed) {
         journal->failed = true;
+        storage_why(code, needed, storage_free_bytes(journal->storage), why);
         snprintf(journal->failure, sizeof journal->failure,
-                 "%s: %s; nothing more is acknowledged, restart to recover", what, strerror(-code));
+                 "%s: %s; nothing more is acknowledged, restart to recover", what, why);
         log_line(journal->options.log, LOG_ERROR, "%s", journal->failure);
     }
     return false;
@@ -65,6 +80,58 @@ static void close_segment(struct journal *journal)
     }
 }
 
+static void set_room(struct journal *journal, int64_t room)
+{
+    atomic_fetch_add(&journal->stored, room - journal->room);
+    journal->room = room;
+    atomic_store(&journal->spare, room - journal->end);
+}
+
+static void wrote_to(struct journal *journal, int64_t end)
+{
+    journal->end = end;
+    set_room(journal, end > journal->room ? end : journal->room);
+}
+
+/* Asks for room up to `wanted`, or less where the disk has less, but at least up to `least`. False
+ * if there is none. */
+static bool allocate(struct journal *journal, int64_t wanted, int64_t least)
+{
+    int code = -ENOSPC;
+
+    while (wanted >= least && storage_is_full(code)) {
+        code = journal->storage->type->allocate(journal->storage, journal->handle, wanted);
+        if (code == 0) {
+            set_room(journal, wanted);
+            return true;
+        }
+        wanted -= (wanted - journal->room + 1) / 2;
+    }
+    return false;
+}
+
+/* Makes room for a segment that is about to grow up to `end`, so that most syncs need not bring a
+ * new size to disk. It grows from small, twofold each time: on a small disk it takes little more
+ * than it holds. Where no room can be made in advance the write itself finds out whether it fits.
+ */
+static void make_room(struct journal *journal, int64_t end)
+{
+    int64_t most = journal->options.segment_bytes, first = most / FIRST_PART + 1;
+    int64_t wanted = journal->room * 2 > first ? journal->room * 2 : first;
+
+    if (end <= journal->room || end <= journal->more_at || journal->room >= most) {
+        return;
+    }
+    while (wanted < end && wanted < most) {
+        wanted *= 2;
+    }
+    int64_t least = end > journal->room + first ? end : journal->room + first;
+    wanted = wanted < most ? wanted : most;
+    if (!allocate(journal, wanted, least < wanted ? least : wanted)) {
+        journal->more_at = end + first; /* it is not asked for again with every batch */
+    }
+}
+
 /* Begins the segment whose first record follows on the last one written. It is on disk, name and
  * all, before anything is written to it. */
 static bool begin_segment(struct journal *journal)
@@ -74,19 +141,19 @@ static bool begin_segment(struct journal *journal)
     char name[SEGMENT_NAME_SIZE];
     struct memory memory; /* not the journal's, which appending may be using */
     struct buffer bytes;
+    int64_t needed = SEGMENT_HEADER + (int64_t)journal->taken.size;
 
     segment_name(header.first, name);
     journal->handle = type->open(journal->storage, name, STORAGE_CREATE);
     if (journal->handle < 0) {
-        return fail(journal, "cannot create a segment of the journal", journal->handle);
+        return fail(journal, "cannot create a segment of the journal", journal->handle, needed);
     }
+    journal->room = journal->more_at = journal->end = 0;
+    make_room(journal, needed);
     memory_init(&memory);
     buffer_init(&bytes, &memory);
     segment_header_write(&header, &bytes);
     int code = bytes.failed ? -ENOMEM : 0;
-    if (code == 0) {
-        code = type->allocate(journal->storage, journal->handle, journal->options.segment_bytes);
-    }
     if (code == 0) {
         code = storage_write_all(journal->storage, journal->handle, 0, bytes.data, bytes.size);
     }
@@ -97,8 +164,8 @@ static bool begin_segment(struct journal *journal)
     if (code == 0) {
         code = type->sync_directory(journal->storage);
     }
-    journal->end = SEGMENT_HEADER;
-    return code == 0 || fail(journal, "cannot begin a segment of the journal", code);
+    wrote_to(journal, SEGMENT_HEADER);
+    return code == 0 || fail(journal, "cannot begin a segment of the journal", code, needed);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -124,6 +191,7 @@ static bool resume_segment(struct journal *journal, const struct recovery *recov
 
     segment_name(recovery->segment, name);
     int code = journal->handle = type->open(journal->storage, name, STORAGE_WRITE);
+    journal->room = code < 0 ? 0 : type->size(journal->storage, journal->handle);
     if (code >= 0 && recovery->torn > 0) {
         log_line(journal->options.log, LOG_WARNING,
                  "%s: a tail of %" PRId64 " bytes at byte %" PRId64
@@ -143,14 +211,15 @@ static bool resume_segment(struct journal *journal, const struct recovery *recov
     if (code >= 0) {
         code = type->sync_directory(journal->storage);
     }
-    if (code >= 0) {
-        code = type->allocate(journal->storage, journal->handle, journal->options.segment_bytes);
-    }
-    if (code < 0) {
-        snprintf(why, 256, "%s: cannot go on with it: %s", name, strerror(-code));
+    int64_t size = code < 0 ? code : type->size(journal->storage, journal->handle);
+    if (size < 0) {
+        char cause[STORAGE_WHY_SIZE];
+        storage_why((int)size, recovery->segment_end, storage_free_bytes(journal->storage), cause);
+        snprintf(why, 256, "%s: cannot go on with it: %s", name, cause);
         return false;
     }
     journal->end = recovery->segment_end;
+    set_room(journal, size);
     return true;
 }
 
@@ -207,13 +276,15 @@ static bool start(struct journal *journal, const struct journal_sink *sink, char
     if (fine) {
         journal->last = journal->known_durable = journal->written = recovery.last;
         journal->chain = journal->written_chain = recovery.chain;
-        journal->growth = recovery.bytes;
+        journal->growth = recovery.growth;
+        journal->snapshot = recovery.snapshot;
     }
     if (fine && !journal->options.read_only) {
+        atomic_store(&journal->stored, recover_bytes(journal->storage, &directory.segments));
         fine =
             recovery.has_segment ? resume_segment(journal, &recovery, why) : begin_segment(journal);
         if (!fine && journal->failed) {
-            snprintf(why, 256, "%s", journal->failure);
+            snprintf(why, 256, "%.255s", journal->failure);
         }
     }
     if (fine && !journal->options.read_only && recovery.snapshot > 0) {
@@ -313,7 +384,7 @@ bool journal_sync(struct journal *journal)
     if (journal->unsynced) {
         int code = journal->storage->type->sync(journal->storage, journal->handle);
         if (code != 0) {
-            return fail(journal, "the journal cannot be synced", code);
+            return fail(journal, "the journal cannot be synced", code, -1);
         }
         journal->unsynced = false;
     }
@@ -335,12 +406,14 @@ bool journal_flush(struct journal *journal)
             return false;
         }
     }
+    int64_t size = (int64_t)journal->taken.size;
+    make_room(journal, journal->end + size);
     int code = storage_write_all(journal->storage, journal->handle, journal->end,
                                  journal->taken.data, journal->taken.size);
     if (code != 0) {
-        return fail(journal, "the journal cannot be written", code);
+        return fail(journal, "the journal cannot be written", code, size);
     }
-    journal->end += (int64_t)journal->taken.size;
+    wrote_to(journal, journal->end + size);
     journal->written = journal->taken_last;
     journal->written_chain = journal->taken_chain;
     journal->unsynced = true;
@@ -374,7 +447,11 @@ bool journal_forget_before(struct journal *journal, uint64_t sequence)
                        directory.segments.at[i + 1] <= sequence + 1;
          i++) {
         segment_name(directory.segments.at[i], name);
+        int64_t size = storage_file_size(journal->storage, name);
         code = type->remove(journal->storage, name);
+        if (code == 0 && size > 0) {
+            atomic_fetch_sub(&journal->stored, size);
+        }
     }
     for (size_t i = 0; i < directory.snapshots.count && code == 0; i++) {
         if (directory.snapshots.at[i] < sequence) {
@@ -404,6 +481,21 @@ uint32_t journal_chain(const struct journal *journal)
 int64_t journal_growth(const struct journal *journal)
 {
     return journal->growth;
+}
+
+int64_t journal_spare(const struct journal *journal)
+{
+    return atomic_load(&journal->spare);
+}
+
+int64_t journal_stored(const struct journal *journal)
+{
+    return atomic_load(&journal->stored);
+}
+
+uint64_t journal_snapshot(const struct journal *journal)
+{
+    return journal->snapshot;
 }
 
 struct storage *journal_storage(struct journal *journal)

@@ -7,7 +7,9 @@
  * journal_flush() puts it on disk. journal_flush() touches nothing that journal_append() does, so
  * that one thread may wait for the disk while another goes on appending.
  *
- * The first failure of a write or a sync is the end: journal_failure() says why, every later flush
+ * Room on disk is made in steps, from a 64th of a segment to the whole of it, and where there is
+ * too little for a step in smaller ones or none: that is no failure. The first failure of a write
+ * or a sync is the end: journal_failure() says why, every later flush
  * fails, and what was appended since the last good flush is not durable and must not be
  * acknowledged. */
 #ifndef JOURNAL_JOURNAL_H
@@ -70,8 +72,13 @@ const char *journal_failure(const struct journal *journal);
 uint64_t journal_last(const struct journal *journal);  /* the last number given */
 uint32_t journal_chain(const struct journal *journal); /* its checksum */
 int64_t journal_growth(const struct journal *journal); /* bytes written since the last snapshot */
+uint64_t journal_snapshot(const struct journal *journal); /* that it was recovered from; 0: none */
 
-/* So much of the growth has been dealt with by a snapshot, or by a try at one. */
+/* These two may be asked for while another thread flushes. */
+int64_t journal_stored(const struct journal *journal); /* size of all segments on disk */
+int64_t journal_spare(const struct journal *journal);  /* room made that is not written to yet */
+
+/* So much of the growth is in a snapshot. */
 void journal_growth_covered(struct journal *journal, int64_t bytes);
 /* Removes what the snapshot as of record `sequence` replaces. May run on a thread of its own. */
 bool journal_forget_before(struct journal *journal, uint64_t sequence);

@@ -20,8 +20,9 @@
  *          4     4   crc32c over the length and all from offset 8
  *          8     8   sequence number
  *         16     4   chain: the checksum (offset 4) of the record before
- *         20     4   how many records before this one were not known to be on disk when it was
- * written 24     8   time in ms 32         the command (command/wire.h)
+ *         20     4   how many records before this one were not known to be on disk by then
+ *         24     8   time in ms
+ *         32         the command (command/wire.h), or the engine's own (engine/own_record.h)
  *
  * A record is valid if
  *   1. it has a length of at least 25 and at most RECORD_MAX, and ends within the file,

@@ -150,6 +150,7 @@ static bool read_records(struct reading *reading, const char *name, struct hf_by
             }
             recovery->last = sequence;
             recovery->chain = chain;
+            recovery->growth += (int64_t)record.size;
         }
         offset += record.size;
         if (sink->progress != NULL && turn % 65536 == 0) {
@@ -227,18 +228,15 @@ static bool read_segments(struct reading *reading)
     return fine;
 }
 
-static int64_t total_bytes(struct storage *storage, const struct numbers *segments)
+int64_t recover_bytes(struct storage *storage, const struct numbers *segments)
 {
     int64_t total = 0;
 
     for (size_t i = 0; i < segments->count; i++) {
         char name[SEGMENT_NAME_SIZE];
         segment_name(segments->at[i], name);
-        int handle = storage->type->open(storage, name, STORAGE_READ);
-        if (handle >= 0) {
-            total += storage->type->size(storage, handle);
-            storage->type->close(storage, handle);
-        }
+        int64_t size = storage_file_size(storage, name);
+        total += size > 0 ? size : 0;
     }
     return total;
 }
@@ -251,7 +249,7 @@ bool recover(struct storage *storage, const struct directory *directory,
 
     *recovery = (struct recovery){.snapshot = 0};
     if (sink->progress != NULL) {
-        reading.total = total_bytes(storage, &directory->segments);
+        reading.total = recover_bytes(storage, &directory->segments);
     }
     return read_snapshots(&reading) && read_segments(&reading);
 }

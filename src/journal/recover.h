@@ -14,6 +14,7 @@ struct recovery {
     uint64_t last;     /* number of the last record, or of the snapshot */
     uint32_t chain;    /* its checksum */
     int64_t bytes;     /* of the segments that were read */
+    int64_t growth;    /* of the records after the snapshot */
 
     /* The segment to go on with, if there is one. */
     bool has_segment;
@@ -28,5 +29,8 @@ struct recovery {
 /* False and `why` if the directory cannot be used as it is. */
 bool recover(struct storage *storage, const struct directory *directory,
              const struct journal_sink *sink, struct recovery *recovery, char why[256]);
+
+/* The size of all these segments on disk; one that cannot be looked at counts for nothing. */
+int64_t recover_bytes(struct storage *storage, const struct numbers *segments);
 
 #endif

@@ -53,8 +53,15 @@ enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *
  * more than one of them. */
 #define PIECE ((size_t)1 << 20)
 
+static void tell(const struct snapshot_progress *progress)
+{
+    if (progress != NULL) {
+        progress->tell(progress->context);
+    }
+}
+
 static int write_file(struct storage *storage, int handle, const uint8_t *header,
-                      struct hf_bytes state)
+                      struct hf_bytes state, const struct snapshot_progress *progress)
 {
     int code = storage_write_all(storage, handle, 0, header, SNAPSHOT_HEADER);
 
@@ -63,13 +70,14 @@ static int write_file(struct storage *storage, int handle, const uint8_t *header
         code = storage_write_all(storage, handle, (int64_t)(SNAPSHOT_HEADER + at), state.data + at,
                                  size);
         code = code != 0 ? code : storage->type->sync(storage, handle);
+        tell(progress);
     }
     return code;
 }
 
 /* What a reader will find, piece by piece: the whole must not be in memory twice. */
 static int check_file(struct storage *storage, int handle, const uint8_t *header,
-                      struct hf_bytes state)
+                      struct hf_bytes state, const struct snapshot_progress *progress)
 {
     uint8_t piece[65536];
     size_t total = SNAPSHOT_HEADER + state.size;
@@ -81,6 +89,9 @@ static int check_file(struct storage *storage, int handle, const uint8_t *header
         }
         if (got <= 0) {
             return got < 0 ? (int)got : -EILSEQ;
+        }
+        if (at / PIECE != (at + (size_t)got) / PIECE) {
+            tell(progress);
         }
         for (size_t i = 0; i < (size_t)got;) {
             bool head = at < SNAPSHOT_HEADER;
@@ -110,13 +121,18 @@ int snapshot_create(struct storage *storage)
 }
 
 int snapshot_write(struct storage *storage, int handle, const struct snapshot_header *header,
-                   struct hf_bytes state)
+                   struct hf_bytes state, const struct snapshot_progress *progress)
 {
     uint8_t bytes[SNAPSHOT_HEADER];
 
     write_header(header, state, bytes);
-    int code = write_file(storage, handle, bytes, state);
-    return code != 0 ? code : check_file(storage, handle, bytes, state);
+    int code = write_file(storage, handle, bytes, state, progress);
+    return code != 0 ? code : check_file(storage, handle, bytes, state, progress);
+}
+
+void snapshot_discard(struct storage *storage)
+{
+    storage->type->remove(storage, TEMPORARY);
 }
 
 int snapshot_publish(struct storage *storage, uint64_t sequence)

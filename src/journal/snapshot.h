@@ -42,10 +42,19 @@ enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *
  */
 int snapshot_create(struct storage *storage);
 
+/* Told after each piece of the work, at least once a mebibyte. */
+struct snapshot_progress {
+    void (*tell)(void *context);
+    void *context;
+};
+
 /* Writes a snapshot to that file, syncs it, reads it back and checks it. A negative errno if any of
- * that fails; -EILSEQ if what was read back is not what was written. */
+ * that fails; -EILSEQ if what was read back is not what was written. `progress` may be NULL. */
 int snapshot_write(struct storage *storage, int handle, const struct snapshot_header *header,
-                   struct hf_bytes state);
+                   struct hf_bytes state, const struct snapshot_progress *progress);
+
+/* Removes what was not finished, if it is there: it takes up room that the journal may need. */
+void snapshot_discard(struct storage *storage);
 
 /* Gives the snapshot that was written its name, for good. */
 int snapshot_publish(struct storage *storage, uint64_t sequence);

@@ -2,6 +2,8 @@
 #include "journal/storage.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 void storage_free(struct storage *storage)
 {
@@ -9,6 +11,37 @@ void storage_free(struct storage *storage)
         storage->type->free(storage);
     }
 }
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+int64_t storage_free_bytes(struct storage *storage)
+{
+    struct storage_space space;
+
+    return storage->type->space != NULL && storage->type->space(storage, &space) == 0 ? space.free
+                                                                                      : -1;
+}
+
+bool storage_is_full(int code)
+{
+    return code == -ENOSPC || code == -EDQUOT || code == -EFBIG;
+}
+
+const char *storage_why(int code, int64_t needed, int64_t free_bytes, char out[STORAGE_WHY_SIZE])
+{
+    char need[48] = "", room[48] = "";
+
+    if (storage_is_full(code) && needed >= 0) {
+        snprintf(need, sizeof need, ": needs %" PRId64 " bytes", needed);
+    }
+    if (storage_is_full(code) && free_bytes >= 0) {
+        snprintf(room, sizeof room, "%s%" PRId64 " free", needed >= 0 ? ", " : ": ", free_bytes);
+    }
+    snprintf(out, STORAGE_WHY_SIZE, "%.60s%s%s", strerror(-code), need, room);
+    return out;
+}
+
+/* ---- whole files ----------------------------------------------------------------------------- */
 
 int storage_write_all(struct storage *storage, int handle, int64_t offset, const void *data,
                       size_t size)
@@ -28,6 +61,18 @@ int storage_write_all(struct storage *storage, int handle, int64_t offset, const
         size -= (size_t)written;
     }
     return 0;
+}
+
+int64_t storage_file_size(struct storage *storage, const char *name)
+{
+    int handle = storage->type->open(storage, name, STORAGE_READ);
+
+    if (handle < 0) {
+        return handle;
+    }
+    int64_t size = storage->type->size(storage, handle);
+    storage->type->close(storage, handle);
+    return size;
 }
 
 static int read_all(struct storage *storage, int handle, struct buffer *out)

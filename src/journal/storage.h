@@ -19,6 +19,12 @@ enum storage_mode {
 
 typedef void storage_name(void *context, const char *name);
 
+/* Of the file system that a directory is on, in bytes. */
+struct storage_space {
+    int64_t free; /* for us: what is reserved for the administrator does not count */
+    int64_t total;
+};
+
 struct storage_type {
     int (*list)(struct storage *storage, storage_name *name, void *context);
     /* A handle ≥ 0, or a negative errno. */
@@ -30,7 +36,8 @@ struct storage_type {
                      size_t size);
     int64_t (*size)(struct storage *storage, int handle);
     int (*truncate)(struct storage *storage, int handle, int64_t size);
-    /* Makes room up to `size`, which reads as zeros. May do nothing. */
+    /* Makes room up to `size`, which reads as zeros. May do nothing. A failure means that there is
+     * less room than that, or none can be made in advance; the file is as usable as before. */
     int (*allocate)(struct storage *storage, int handle, int64_t size);
     int (*sync)(struct storage *storage, int handle);
     int (*rename)(struct storage *storage, const char *from, const char *to);
@@ -39,6 +46,10 @@ struct storage_type {
     int (*sync_directory)(struct storage *storage);
     /* Keeps others out; -EAGAIN if somebody else does already. */
     int (*lock)(struct storage *storage);
+    /* How much room there is. May be NULL: then nobody knows. */
+    int (*space)(struct storage *storage, struct storage_space *space);
+    /* Milliseconds since a file was written to, by the wall clock. May be NULL. */
+    int64_t (*age_ms)(struct storage *storage, int handle);
     /* In a child of fork(): the lock is the parent's alone. May be NULL: then nobody forks. */
     void (*forked)(struct storage *storage);
     void (*free)(struct storage *storage);
@@ -57,6 +68,18 @@ void storage_free(struct storage *storage);
 /* Writes all of it at `offset`, going on after short writes and EINTR. */
 int storage_write_all(struct storage *storage, int handle, int64_t offset, const void *data,
                       size_t size);
+/* The bytes that are free, or -1 if nobody knows. */
+int64_t storage_free_bytes(struct storage *storage);
+
+/* What a negative errno means. Where the room gave out, also how many bytes were needed and how
+ * many free; -1 for either: not known. Returns `out`. */
+#define STORAGE_WHY_SIZE 160
+const char *storage_why(int code, int64_t needed, int64_t free_bytes, char out[STORAGE_WHY_SIZE]);
+/* Is it the room that gave out? */
+bool storage_is_full(int code);
+
+/* The size of a file, or a negative errno. */
+int64_t storage_file_size(struct storage *storage, const char *name);
 /* Appends a whole file to `out`. -ENOMEM when there is no memory. */
 int storage_read_file(struct storage *storage, const char *name, struct buffer *out);
 

@@ -3,6 +3,8 @@
  * A directory of the system. */
 #include "journal/storage.h"
 
+#include "base/process.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +13,15 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 struct posix {
     struct storage storage;
     int directory;
-    int lock; /* or -1 */
+    int lock;                 /* or -1 */
+    struct process_hook hook; /* while it is locked */
 };
 
 static struct posix *self(struct storage *storage)
@@ -98,7 +103,7 @@ static int posix_truncate(struct storage *storage, int handle, int64_t size)
 static int posix_allocate(struct storage *storage, int handle, int64_t size)
 {
     (void)storage;
-    /* A file system that cannot is as good; one that is full says so at the write. */
+    /* A file system that cannot make room in advance is as good as one that can. */
     int code;
     do {
         code = fallocate(handle, 0, 0, size) < 0 ? errno : 0;
@@ -127,6 +132,18 @@ static int posix_sync_directory(struct storage *storage)
     return result(fsync(self(storage)->directory));
 }
 
+/* A child does not inherit the lock, which would outlive the parent with it: nobody could open the
+ * directory again as long as the child runs. */
+static void leave_lock(struct process_hook *hook)
+{
+    struct posix *posix = LIST_ENTRY(hook, struct posix, hook);
+
+    if (posix->lock >= 0) {
+        close(posix->lock);
+        posix->lock = -1; /* a child of the child has nothing to close */
+    }
+}
+
 static int posix_lock(struct storage *storage)
 {
     struct posix *posix = self(storage);
@@ -141,17 +158,43 @@ static int posix_lock(struct storage *storage)
         posix->lock = -1;
         return code;
     }
+    posix->hook.forked = leave_lock;
+    process_add_hook(&posix->hook);
     return 0;
+}
+
+static int posix_space(struct storage *storage, struct storage_space *space)
+{
+    struct statvfs status;
+
+    if (fstatvfs(self(storage)->directory, &status) < 0) {
+        return -errno;
+    }
+    if (status.f_blocks == 0) {
+        return -ENOSYS; /* a file system that does not say */
+    }
+    space->free = (int64_t)(status.f_bavail * status.f_frsize);
+    space->total = (int64_t)(status.f_blocks * status.f_frsize);
+    return 0;
+}
+
+static int64_t posix_age_ms(struct storage *storage, int handle)
+{
+    struct stat status;
+    struct timespec now;
+    (void)storage;
+
+    if (fstat(handle, &status) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0) {
+        return -errno;
+    }
+    int64_t age_ms = (int64_t)(now.tv_sec - status.st_mtim.tv_sec) * 1000 +
+                     (now.tv_nsec - status.st_mtim.tv_nsec) / 1000000;
+    return age_ms > 0 ? age_ms : 0;
 }
 
 static void posix_forked(struct storage *storage)
 {
-    struct posix *posix = self(storage);
-
-    if (posix->lock >= 0) {
-        close(posix->lock);
-        posix->lock = -1;
-    }
+    (void)storage; /* leave_lock() has seen to it */
 }
 
 static void posix_free(struct storage *storage)
@@ -159,6 +202,7 @@ static void posix_free(struct storage *storage)
     struct posix *posix = self(storage);
 
     if (posix->lock >= 0) {
+        process_remove_hook(&posix->hook);
         close(posix->lock);
     }
     close(posix->directory);
@@ -179,6 +223,8 @@ static const struct storage_type posix_type = {
     .remove = posix_remove,
     .sync_directory = posix_sync_directory,
     .lock = posix_lock,
+    .space = posix_space,
+    .age_ms = posix_age_ms,
     .forked = posix_forked,
     .free = posix_free,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal/storage_read_only.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -50,6 +51,12 @@ static int64_t pass_read(struct storage *storage, int handle, int64_t offset, vo
 static int64_t pass_size(struct storage *storage, int handle)
 {
     return handle == NOWHERE ? 0 : under(storage)->type->size(under(storage), handle);
+}
+
+static int pass_space(struct storage *storage, struct storage_space *space)
+{
+    const struct storage_type *type = under(storage)->type;
+    return type->space == NULL ? -ENOSYS : type->space(under(storage), space);
 }
 
 static void pass_free(struct storage *storage)
@@ -120,6 +127,7 @@ static const struct storage_type read_only_type = {
     .remove = forget_remove,
     .sync_directory = nothing,
     .lock = nothing,
+    .space = pass_space,
     .free = pass_free,
 };
 

@@ -31,7 +31,8 @@ static struct engine *start(struct sim_disk *disk)
                                        .segment_bytes = 4096,
                                        .snapshot_bytes = -1,
                                        .log = {.level = LOG_ERROR},
-                                       .fixed_entropy = true};
+                                       .fixed_entropy = true,
+                                       .steady_fences = true};
     struct engine *engine = NULL;
     struct problem problem = {.code = HF_OK};
 
@@ -173,7 +174,7 @@ static void put_snapshot(struct storage *storage, const uint8_t *data, size_t si
 
     CHECK(handle >= 0);
     CHECK(snapshot_write(storage, handle, &(struct snapshot_header){.sequence = 1},
-                         (struct hf_bytes){(const char *)data, size}) == 0);
+                         (struct hf_bytes){(const char *)data, size}, NULL) == 0);
     storage->type->close(storage, handle);
     CHECK(snapshot_publish(storage, 1) == 0);
 }

@@ -22,6 +22,7 @@ static struct image journal_only, with_snapshot;
 
 static void record_history(struct kept *k, size_t snapshot_at, struct image *image)
 {
+    k->now_ms = 0;
     open_engine(k);
     run_history(k, 0, snapshot_at);
     if (snapshot_at < HISTORY) {

@@ -100,8 +100,33 @@ static int faulty_truncate(struct storage *storage, int handle, int64_t size)
 
 static int faulty_allocate(struct storage *storage, int handle, int64_t size)
 {
+    struct faults *faults = ((struct faulty *)storage)->faults;
     int code = count(storage, CALL_ALLOCATE);
+
+    if (code == 0 && faults->allocate_most > 0 && size > faults->allocate_most) {
+        code = -ENOSPC;
+    }
+    if (code == 0 && size > faults->allocated) {
+        faults->allocated = size;
+    }
     return code != 0 ? code : inner(storage)->type->allocate(inner(storage), handle, size);
+}
+
+static int faulty_space(struct storage *storage, struct storage_space *space)
+{
+    struct faults *faults = ((struct faulty *)storage)->faults;
+
+    faults->spaces++;
+    if (faults->space.total == 0) {
+        return inner(storage)->type->space(inner(storage), space);
+    }
+    *space = faults->space;
+    return 0;
+}
+
+static int64_t faulty_age_ms(struct storage *storage, int handle)
+{
+    return inner(storage)->type->age_ms(inner(storage), handle);
 }
 
 static int faulty_sync(struct storage *storage, int handle)
@@ -158,6 +183,8 @@ static const struct storage_type faulty_type = {
     .remove = faulty_remove,
     .sync_directory = faulty_sync_directory,
     .lock = faulty_lock,
+    .space = faulty_space,
+    .age_ms = faulty_age_ms,
     .forked = faulty_forked,
     .free = faulty_free,
 };

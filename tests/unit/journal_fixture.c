@@ -191,6 +191,7 @@ int kept_setup(void **state)
     k->options = (struct embedded_options){.segment_bytes = 300,
                                            .snapshot_bytes = -1,
                                            .fixed_entropy = true,
+                                           .steady_fences = true,
                                            .log = {.level = LOG_INFO}};
     k->options.clock.read = read_time;
     *state = k;
@@ -375,7 +376,7 @@ void history_digests(uint64_t digests[HISTORY + 1])
     assert_non_null(k);
     const int64_t *other = time_source;
     time_source = &k->now_ms;
-    k->options = (struct embedded_options){.fixed_entropy = true};
+    k->options = (struct embedded_options){.fixed_entropy = true, .steady_fences = true};
     k->options.clock.read = read_time;
     assert_int_equal(embedded_open_with(&k->options, &k->engine, &k->problem), HF_OK);
     digests[0] = embedded_digest(k->engine);

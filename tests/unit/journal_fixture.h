@@ -69,16 +69,20 @@ enum call {
 };
 
 struct faults {
-    unsigned count[CALLS]; /* calls so far */
-    enum call call;        /* the kind that fails, */
-    unsigned at;           /* the how manieth; 0: none does */
-    int code;              /* and with what: a negative errno */
-    bool happened;         /* it did */
-    unsigned syncs_after;  /* syncs since */
-    unsigned writes_after; /* and writes */
-    size_t shortest;       /* a write or a read does so many bytes at most; 0: all */
-    bool interrupted;      /* every other write or read is -EINTR */
-    unsigned turn;         /* of those */
+    _Atomic unsigned count[CALLS]; /* calls so far, also of the thread that removes files */
+    enum call call;                /* the kind that fails, */
+    unsigned at;                   /* the how manieth; 0: none does */
+    int code;                      /* and with what: a negative errno */
+    bool happened;                 /* it did */
+    unsigned syncs_after;          /* syncs since */
+    unsigned writes_after;         /* and writes */
+    size_t shortest;               /* a write or a read does so many bytes at most; 0: all */
+    bool interrupted;              /* every other write or read is -EINTR */
+    unsigned turn;                 /* of those */
+    int64_t allocate_most;         /* allocating more than this is -ENOSPC; 0: any size goes */
+    int64_t allocated;             /* the largest size that was allocated */
+    struct storage_space space;    /* told instead of the file system's, unless `total` is 0 */
+    unsigned spaces;               /* how often it was asked for */
     void (*before)(struct faults *faults, enum call call); /* may be NULL */
 };
 

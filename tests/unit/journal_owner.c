@@ -4,6 +4,7 @@
  * is killed. */
 #include "journal_fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,6 +41,39 @@ static void the_same_process_cannot_open_a_directory_twice(void **state)
     expect_code(k, history[1], HF_OK); /* the owner goes on */
     close_engine(k);
     open_engine(k);
+}
+
+static size_t open_descriptors(void)
+{
+    DIR *stream = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    assert_non_null(stream);
+    while (readdir(stream) != NULL) {
+        count++;
+    }
+    closedir(stream);
+    return count;
+}
+
+/* Of a directory that was there, that was not, and whose snapshot a child wrote. */
+static void a_closed_engine_leaves_nothing_open(void **state)
+{
+    struct kept *k = *state;
+    size_t before = open_descriptors();
+
+    k->forks = true;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rmdir(k->path), 0);
+        open_engine(k);
+        run_history(k, 0, HISTORY);
+        assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+        close_engine(k);
+        open_engine(k);
+        close_engine(k);
+        assert_int_equal(open_descriptors(), before);
+        image_store(&(struct image){.count = 0}, k->path);
+    }
 }
 
 static int pipe_here[2], pipe_go[2];
@@ -304,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_same_process_cannot_open_a_directory_twice),
+        TEST(a_closed_engine_leaves_nothing_open),
         TEST(a_second_process_is_refused_until_the_owner_is_gone),
         TEST(the_lock_goes_with_the_owner_though_its_snapshot_child_lives),
         TEST(an_orphans_snapshot_never_takes_the_place_of_the_owners),

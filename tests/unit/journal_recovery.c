@@ -131,7 +131,7 @@ static void looking_only_changes_nothing(void **state)
     struct journal *journal =
         journal_open(faulty_storage(k->path, &k->faults, false), &options, &sink, why);
     assert_non_null(journal);
-    assert_int_equal(seen, 4);
+    assert_int_equal(seen, 5); /* the start, and four commands */
     journal_close(journal);
     storage_free(owner);
     assert_int_equal(capture_end(NULL, 0), 0);
@@ -264,7 +264,7 @@ static void the_newest_snapshot_is_used_and_older_ones_go(void **state)
     expect_prefix(k, 11);
     image_load(&now, k->path);
     assert_int_equal(image_count(&now, "snapshot-"), 1);
-    assert_non_null(image_find(&now, "snapshot-00000000000000000009"));
+    assert_non_null(image_find(&now, "snapshot-00000000000000000010"));
     assert_null(image_find(&now, "journal-00000000000000000001"));
     image_free(&old);
     image_free(&now);
@@ -360,6 +360,49 @@ static void what_was_recovered_is_synced_before_it_is_shown(void **state)
     assert_int_equal(submit(k, "SEATS.GET gala b1")->times, 1);
 }
 
+/* ---- progress -------------------------------------------------------------------------------- */
+
+struct progress {
+    unsigned times;
+    int64_t done, total;
+};
+
+static void see_progress(void *context, int64_t done, int64_t total)
+{
+    struct progress *progress = context;
+
+    assert_true(done > progress->done && done <= total);
+    assert_true(progress->times == 0 || total == progress->total);
+    progress->times++;
+    progress->done = done;
+    progress->total = total;
+}
+
+static void progress_adds_up_over_the_segments(void **state)
+{
+    struct kept *k = *state;
+    struct progress progress = {.times = 0};
+    struct image image;
+    int64_t bytes = 0;
+
+    open_engine(k);
+    run_history(k, 0, HISTORY);
+    close_engine(k);
+    image_load(&image, k->path);
+    size_t count = image_count(&image, "journal-");
+    for (size_t i = 0; i < count; i++) {
+        bytes += (int64_t)image_nth(&image, "journal-", i)->size;
+    }
+    image_free(&image);
+    k->options.progress = see_progress;
+    k->options.progress_context = &progress;
+    reopen(k);
+    assert_true(count >= 3);
+    assert_int_equal(progress.times, count); /* of few records each: once a segment */
+    assert_int_equal(progress.total, bytes);
+    assert_true(progress.done > bytes / 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, kept_teardown)
 
 int main(void)
@@ -376,6 +419,7 @@ int main(void)
         TEST(a_damaged_snapshot_is_refused_if_the_journal_does_not_reach_back),
         TEST(an_unfinished_snapshot_is_removed),
         TEST(what_was_recovered_is_synced_before_it_is_shown),
+        TEST(progress_adds_up_over_the_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
