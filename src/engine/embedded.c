@@ -8,15 +8,23 @@
  *     embedded:DIR?fsync=POLICY  always (default), everysec or no
  *
  * A command is applied, then appended to the journal; its answer waits until that batch is on disk,
- * and so does the answer of every read that could have seen it. After the first failed write or
- * sync every answer is IOERR: whether what was under way has happened is for the next start to find
- * out. */
+ * and so does the answer of every read that could have seen it. What fell due by the passing of
+ * time is recorded as well before anybody sees it (embedded_time.c). After the first failed write
+ * or sync every answer is IOERR: whether what was under way has happened is for the next start to
+ * find out. */
 #include "base/check.h"
 #include "base/error.h"
 #include "command/wire.h"
 #include "engine/embedded_state.h"
+#include "engine/own_record.h"
 
 #include <stdlib.h>
+
+/* How long a turn goes on expiring, and how many records between two looks at the clock. */
+#define TURN_NS UINT64_C(500000)
+#define STEP_RECORDS 256
+/* What is due in a command's own scope, up to so much, it expires by itself. */
+#define READY_RECORDS 512
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -47,6 +55,12 @@ static bool reserve_pending(struct embedded *embedded)
         list_add_last(&embedded->spare, &pending->node);
     }
     return pending != NULL;
+}
+
+/* Tickets are counted up; a table wants its hashes spread. */
+static uint32_t ticket_hash(uint64_t ticket)
+{
+    return (uint32_t)(ticket * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 static void refuse(struct embedded *embedded, enum hf_error code, engine_done *done, void *context)
@@ -87,7 +101,7 @@ static void refuse_waiters(struct embedded *embedded)
 {
     for (uint32_t i = 0; (i = slab_next(&embedded->waiters, i)) != NONE; i++) {
         struct waiter waiter = *(struct waiter *)slab_at(&embedded->waiters, i);
-        table_remove(&embedded->by_ticket, (uint32_t)waiter.ticket, i);
+        table_remove(&embedded->by_ticket, ticket_hash(waiter.ticket), i);
         slab_give(&embedded->waiters, i);
         refuse(embedded, HF_IOERR, waiter.done, waiter.context);
     }
@@ -137,12 +151,12 @@ static void deliver(struct embedded *embedded)
     for (size_t i = 0; i < count; i++) {
         struct wanted wanted = {&embedded->waiters, wakeups[i].ticket};
         uint32_t index =
-            table_find(&embedded->by_ticket, (uint32_t)wanted.ticket, has_ticket, &wanted);
+            table_find(&embedded->by_ticket, ticket_hash(wanted.ticket), has_ticket, &wanted);
         if (index == NONE) {
             continue; /* of a caller before the restart */
         }
         struct waiter waiter = *(struct waiter *)slab_at(&embedded->waiters, index);
-        table_remove(&embedded->by_ticket, (uint32_t)waiter.ticket, index);
+        table_remove(&embedded->by_ticket, ticket_hash(waiter.ticket), index);
         slab_give(&embedded->waiters, index);
         wakeup_reply(&wakeups[i], &embedded->reply);
         answer(embedded, &embedded->reply, waiter.done, waiter.context);
@@ -156,7 +170,7 @@ static void add_waiter(struct embedded *embedded, engine_done *done, void *conte
 
     *(struct waiter *)slab_at(&embedded->waiters, index) =
         (struct waiter){embedded->reply.ticket, done, context};
-    table_add(&embedded->by_ticket, (uint32_t)embedded->reply.ticket, index);
+    table_add(&embedded->by_ticket, ticket_hash(embedded->reply.ticket), index);
 }
 
 /* ---- submitting ------------------------------------------------------------------------------ */
@@ -192,9 +206,9 @@ static bool prepare(struct embedded *embedded, const struct command *command)
         buffer_clear(&embedded->encoded);
         wire_encode(command, &embedded->encoded);
         return !embedded->encoded.failed &&
-               journal_reserve(embedded->journal, embedded->encoded.size);
+               journal_reserve(embedded->journal, embedded->encoded.size + OWN_RECORD_MAX);
     }
-    return true;
+    return embedded_reserve_tick(embedded);
 }
 
 /* When a command happens. */
@@ -225,12 +239,13 @@ void embedded_submit(struct engine *engine, struct command *command, engine_done
         refuse(embedded, HF_BUSY, done, context);
         return;
     }
-    int64_t time_ms = moment(embedded);
-    core_apply(embedded->core, command, time_ms, reply);
+    core_apply(embedded->core, command, moment(embedded), reply);
     if (embedded->journal != NULL && command->spec->flags & COMMAND_WRITES &&
         reply->code == HF_OK) {
         struct hf_bytes bytes = {embedded->encoded.data, embedded->encoded.size};
-        journal_append(embedded->journal, time_ms, bytes);
+        embedded_append(embedded, bytes);
+    } else {
+        embedded_tick(embedded);
     }
     if (reply->waits) {
         add_waiter(embedded, done, context);
@@ -240,16 +255,69 @@ void embedded_submit(struct engine *engine, struct command *command, engine_done
     deliver(embedded);
 }
 
+static bool embedded_ready(struct engine *engine, const struct command *command)
+{
+    struct embedded *embedded = embedded_self(engine);
+
+    return embedded->failed || !embedded_reserve_tick(embedded) ||
+           core_ready(embedded->core, command, moment(embedded), READY_RECORDS);
+}
+
+/* Begins a snapshot if the journal has grown enough, or the last one failed a while ago. Whether
+ * that goes well is for the log and the figures to tell. */
+static void begin_due_snapshot(struct embedded *embedded)
+{
+    if (!embedded->failed && !embedded->under_way &&
+        snapshots_due(&embedded->snapshots, embedded->options.snapshot_bytes,
+                      embedded_elapsed(embedded))) {
+        engine_snapshot(&embedded->engine, NULL);
+    }
+}
+
+/* Expires what is due, as long as a turn may last; the rest follows in the next ones. */
+static bool expire_some(struct embedded *embedded)
+{
+    int64_t now_ms = embedded_now(embedded);
+
+    if (core_step(embedded->core, now_ms, STEP_RECORDS)) {
+        return true;
+    }
+    bool done = false;
+    for (uint64_t end_ns = clock_nanoseconds() + TURN_NS; !done && clock_nanoseconds() < end_ns;) {
+        done = core_step(embedded->core, now_ms, STEP_RECORDS);
+    }
+    return done;
+}
+
+/* Time passes. Without room for the tick it does not: nobody may see what is not recorded. */
+static void advance(struct embedded *embedded)
+{
+    size_t woken;
+
+    if (!embedded_reserve_tick(embedded)) {
+        return;
+    }
+    if (expire_some(embedded)) {
+        embedded_follow_drift(embedded);
+    }
+    core_wakeups(embedded->core, &woken);
+    if (woken > 0) {
+        embedded_tick(embedded);
+        deliver(embedded);
+    }
+}
+
 static void embedded_turn(struct engine *engine)
 {
     struct embedded *embedded = embedded_self(engine);
 
     if (!embedded->failed) {
-        core_advance(embedded->core, embedded_now(embedded));
-        deliver(embedded);
+        advance(embedded);
     }
     if (embedded->journal != NULL) {
-        snapshots_reap(&embedded->snapshots, embedded->journal, &embedded->options.log);
+        disk_watch_look(&embedded->disk, embedded_elapsed(embedded));
+        snapshots_watch(&embedded->snapshots, embedded_elapsed(embedded));
+        begin_due_snapshot(embedded);
     }
 }
 
@@ -259,8 +327,12 @@ static int64_t embedded_idle_ms(struct engine *engine)
     int64_t due_ms = core_next_due(embedded->core);
     int64_t left_ms = due_ms == INT64_MAX ? INT64_MAX : due_ms - embedded_now(embedded);
 
-    if (embedded->journal != NULL &&
-        (snapshots_running(&embedded->snapshots) || embedded->options.policy == JOURNAL_EVERYSEC)) {
+    if (embedded->journal != NULL) {
+        int64_t snapshots_ms = snapshots_idle_ms(&embedded->snapshots, embedded_elapsed(embedded));
+        bool counts = !embedded->failed || snapshots_running(&embedded->snapshots);
+        left_ms = !counts || left_ms < snapshots_ms ? left_ms : snapshots_ms;
+    }
+    if (embedded->journal != NULL && embedded->options.policy == JOURNAL_EVERYSEC) {
         left_ms = left_ms < 1000 ? left_ms : 1000;
     }
     return left_ms == INT64_MAX ? -1 : left_ms > 0 ? left_ms : 0;
@@ -271,7 +343,7 @@ static int64_t embedded_idle_ms(struct engine *engine)
 static bool wants_sync(struct embedded *embedded)
 {
     return embedded->options.policy == JOURNAL_EVERYSEC &&
-           embedded_now(embedded) - embedded->synced_ms >= 1000;
+           clock_elapsed(&embedded->options.clock) - embedded->synced_ms >= 1000;
 }
 
 static bool embedded_flush_begin(struct engine *engine)
@@ -307,7 +379,7 @@ static void flush_done(struct embedded *embedded)
         journal_flushed(embedded->journal);
         embedded->durable = embedded->flushing;
         if (embedded->sync_too) {
-            embedded->synced_ms = embedded_now(embedded);
+            embedded->synced_ms = clock_elapsed(&embedded->options.clock);
         }
     }
     answer_pending(embedded);
@@ -318,10 +390,7 @@ static void embedded_flush_end(struct engine *engine)
     struct embedded *embedded = embedded_self(engine);
 
     flush_done(embedded);
-    int64_t limit = embedded->options.snapshot_bytes;
-    if (!embedded->failed && limit > 0 && journal_growth(embedded->journal) >= limit) {
-        engine_snapshot(engine, NULL);
-    }
+    begin_due_snapshot(embedded);
 }
 
 void embedded_flush_all(struct embedded *embedded)
@@ -348,8 +417,8 @@ static enum hf_error embedded_snapshot(struct engine *engine, struct problem *pr
         answer_pending(embedded);
         return problem_set(problem, HF_IOERR, "%s", journal_failure(embedded->journal));
     }
-    return snapshots_begin(&embedded->snapshots, embedded->core, embedded->journal,
-                           &embedded->options.log, problem);
+    return snapshots_begin(&embedded->snapshots, embedded->core, embedded_elapsed(embedded),
+                           problem);
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -360,8 +429,38 @@ static enum hf_error embedded_info(struct engine *engine, struct hf_info *info)
         return HF_IOERR;
     }
     embedded_turn(engine);
+    if (!embedded_reserve_tick(embedded_self(engine))) {
+        return HF_BUSY;
+    }
+    embedded_tick(embedded_self(engine));
     core_info(embedded_self(engine)->core, info);
     return HF_OK;
+}
+
+/* A child must not keep the directory's lock, nor anybody's connection. */
+static void forked(void *context)
+{
+    struct embedded *embedded = context;
+
+    if (embedded->journal != NULL) {
+        struct storage *storage = journal_storage(embedded->journal);
+        if (storage->type->forked != NULL) {
+            storage->type->forked(storage);
+        }
+    }
+    snapshots_close_sockets();
+}
+
+static enum hf_error embedded_audit_begin(struct engine *engine, struct audit_child *child,
+                                          struct problem *problem)
+{
+    struct embedded *embedded = embedded_self(engine);
+
+    if (embedded->failed) {
+        return problem_set(problem, HF_IOERR, "%s", error_text(HF_IOERR));
+    }
+    core_reach(embedded->core, embedded_now(embedded));
+    return audit_child_begin(child, embedded->core, forked, embedded, problem);
 }
 
 static enum hf_error embedded_audit(struct engine *engine, hf_audit_report *report, void *context,
@@ -389,6 +488,17 @@ static const char *failure(struct engine *engine)
     return embedded->failed ? journal_failure(embedded->journal) : NULL;
 }
 
+static const char *unready(struct engine *engine)
+{
+    struct embedded *embedded = embedded_self(engine);
+
+    if (embedded->journal == NULL) {
+        return NULL;
+    }
+    disk_watch_look(&embedded->disk, embedded_elapsed(embedded));
+    return embedded->disk.low ? embedded->disk.why : NULL;
+}
+
 static void collect_events(struct engine *engine, bool collect)
 {
     core_collect_events(embedded_self(engine)->core, collect);
@@ -396,7 +506,13 @@ static void collect_events(struct engine *engine, bool collect)
 
 static bool next_event(struct engine *engine, struct event *event)
 {
-    return core_next_event(embedded_self(engine)->core, event);
+    struct embedded *embedded = embedded_self(engine);
+
+    if (!embedded_reserve_tick(embedded) || !core_next_event(embedded->core, event)) {
+        return false;
+    }
+    embedded_tick(embedded);
+    return true;
 }
 
 const struct engine_type engine_embedded = {
@@ -404,15 +520,19 @@ const struct engine_type engine_embedded = {
     .check = embedded_check,
     .close = embedded_close,
     .submit = embedded_submit,
+    .ready = embedded_ready,
     .turn = embedded_turn,
     .idle_ms = embedded_idle_ms,
     .flush_begin = embedded_flush_begin,
     .flush_work = embedded_flush_work,
     .flush_end = embedded_flush_end,
     .failure = failure,
+    .unready = unready,
     .collect_events = collect_events,
     .next_event = next_event,
     .snapshot = embedded_snapshot,
+    .figures = embedded_figures,
     .info = embedded_info,
     .audit = embedded_audit,
+    .audit_begin = embedded_audit_begin,
 };

@@ -15,9 +15,14 @@ struct embedded_options {
     enum journal_policy policy;
     int64_t segment_bytes;  /* 0: 64 MiB */
     int64_t snapshot_bytes; /* a snapshot after so much growth; 0: 256 MiB, -1: only on demand */
+    int64_t snapshot_patience_ms; /* without progress of one being written; 0: a minute */
+    int64_t max_memory_bytes;     /* of the state; 0: three quarters of the machine's */
+    int64_t min_free_bytes;       /* with less room than this it is not ready; 0: it always is */
     struct clock clock;
     struct log log;
+    bool pages_ahead;   /* a thread finds memory in advance */
     bool fixed_entropy; /* of commands: counted instead of random, so that runs can be repeated */
+    bool steady_fences; /* no jump at the start: so that states before and after can be compared */
     void (*progress)(void *context, int64_t done, int64_t total); /* of recovery; may be NULL */
     void *progress_context;
 };

@@ -3,14 +3,19 @@
  * Bringing the engine in this process up, from nothing or from what its directory holds, and down
  * again. */
 #include "base/check.h"
+#include "base/huge_pages.h"
 #include "command/wire.h"
 #include "engine/embedded_state.h"
+#include "engine/own_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SEGMENT_BYTES ((int64_t)64 << 20)
 #define SNAPSHOT_BYTES ((int64_t)256 << 20)
+/* A state that has grown so far will grow further. */
+#define PAGES_AHEAD_AFTER ((size_t)32 << 20)
 #define PATH_SIZE ((size_t)4096)
 
 /* ---- recovery -------------------------------------------------------------------------------- */
@@ -33,6 +38,25 @@ static bool recover_state(void *context, uint64_t sequence, struct hf_bytes stat
     return true;
 }
 
+/* A record of the engine's own. */
+static bool recover_own(struct embedded *embedded, int64_t time_ms, struct hf_bytes bytes,
+                        char why[256])
+{
+    struct own_record record;
+
+    if (!own_record_decode(&record, bytes)) {
+        snprintf(why, 256, "malformed record of a start or of the passing of time");
+        return false;
+    }
+    if (record.kind == OWN_START) {
+        core_begin_run(embedded->core, &record.run, record.fence, time_ms);
+    } else {
+        core_advance(embedded->core, time_ms);
+    }
+    core_clear_wakeups(embedded->core);
+    return true;
+}
+
 static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes bytes,
                            char why[256])
 {
@@ -42,6 +66,14 @@ static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, st
     struct problem problem;
     (void)sequence;
 
+    if (time_ms < 0 || time_ms > CLOCK_MAX_MS) {
+        snprintf(why, 256, "the time of the record is out of bounds");
+        return false;
+    }
+    embedded->recorded_ms = time_ms;
+    if (own_record_is(bytes)) {
+        return recover_own(embedded, time_ms, bytes, why);
+    }
     if (wire_decode(&command, bytes, &scratch, &problem) != HF_OK) {
         snprintf(why, 256, "%.250s", problem.message);
         return false;
@@ -67,26 +99,41 @@ static void note_code(void *context, const struct reply *reply)
     *(enum hf_error *)context = reply->code;
 }
 
-/* Those who waited when the last run ended are not there any more. */
+/* Those who waited when the last run ended are not there any more. Those whose turn has come by now
+ * are not let go: they may have been told. */
 static void release_waiting(struct embedded *embedded)
 {
     char name[HF_ID_SIZE], id[HF_ID_SIZE];
-
-    /* Those whose turn came before now are not let go: they may have been told. */
-    if (core_waiting_call(embedded->core, name, id)) {
-        core_advance(embedded->core, embedded_now(embedded));
-        core_clear_wakeups(embedded->core);
-    }
+    uint32_t cursor = 0;
     enum hf_error code =
         HF_OK; /* BUSY for want of memory: then they stay until their wait is over */
-    while (code == HF_OK && core_waiting_call(embedded->core, name, id)) {
+
+    embedded->engine.early = true; /* nobody sees the answers: all of it is one batch */
+    while (code == HF_OK && core_waiting_call(embedded->core, &cursor, name, id)) {
         struct hf_sem_release_args args = {.name = hf_text(name), .id = hf_text(id)};
         struct command command;
         command_from_struct(&command, &command_table[SEM_RELEASE], &args, NULL);
         embedded_submit(&embedded->engine, &command, note_code, &code);
-        embedded_flush_all(embedded);
     }
+    embedded->engine.early = false;
+}
+
+/* The start, and all that comes with it, is on disk whatever the policy is: what was handed out
+ * under a fence must never be handed out again under the same. */
+static enum hf_error begin(struct embedded *embedded, struct problem *problem)
+{
+    enum hf_error code = embedded_begin(embedded, problem);
+
+    if (code != HF_OK || embedded->journal == NULL) {
+        return code;
+    }
+    release_waiting(embedded);
     embedded_flush_all(embedded);
+    if (embedded->failed || !journal_sync(embedded->journal)) {
+        embedded->failed = true;
+        return problem_set(problem, HF_IOERR, "%s", journal_failure(embedded->journal));
+    }
+    return HF_OK;
 }
 
 static bool open_journal(struct embedded *embedded, struct problem *problem)
@@ -107,14 +154,27 @@ static bool open_journal(struct embedded *embedded, struct problem *problem)
         problem_set(problem, HF_IOERR, "%s", why);
         return false;
     }
+    snapshots_init(&embedded->snapshots, embedded->journal, &embedded->options.log,
+                   embedded->options.snapshot_patience_ms, embedded_elapsed(embedded));
+    disk_watch_init(&embedded->disk, embedded->journal, &embedded->options.log,
+                    embedded->options.min_free_bytes);
     embedded->durable = journal_last(embedded->journal);
     embedded->engine.durable = true;
-    /* The clock may stand before what the last run saw: time then waits for it. */
-    if (embedded->options.clock.last_ms < core_now(embedded->core)) {
-        embedded->options.clock.last_ms = core_now(embedded->core);
-    }
-    release_waiting(embedded);
     return true;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* What was acknowledged is recovered whatever it takes; after that the state may grow so far. The
+ * closed holds that are remembered for retries are part of it. */
+static size_t memory_limit(const struct embedded_options *options)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+    if (options->max_memory_bytes > 0) {
+        return (size_t)options->max_memory_bytes;
+    }
+    return pages > 0 && size > 0 ? (size_t)pages / 4 * 3 * (size_t)size : 0;
 }
 
 /* ---- open and close -------------------------------------------------------------------------- */
@@ -135,11 +195,12 @@ void embedded_close(struct engine *engine)
     struct embedded *embedded = embedded_self(engine);
 
     if (embedded->journal != NULL) {
+        embedded_last_tick(embedded);
         embedded_flush_all(embedded);
         if (!embedded->failed) {
             journal_sync(embedded->journal);
         }
-        snapshots_end(&embedded->snapshots, embedded->journal, &embedded->options.log);
+        snapshots_end(&embedded->snapshots);
         journal_close(embedded->journal);
     }
     storage_free(embedded->options.storage);
@@ -151,6 +212,7 @@ void embedded_close(struct engine *engine)
     slab_free(&embedded->waiters);
     table_free(&embedded->by_ticket);
     CHECK(embedded->memory.used == 0 && embedded->scratch.used == 0);
+    huge_pages_end(&embedded->memory);
     free(embedded);
 }
 
@@ -175,6 +237,9 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
         embedded->options.snapshot_bytes = SNAPSHOT_BYTES;
     }
     memory_init(&embedded->memory);
+    if (options->pages_ahead) {
+        huge_pages_ahead(&embedded->memory, PAGES_AHEAD_AFTER);
+    }
     memory_init(&embedded->scratch);
     buffer_init(&embedded->encoded, &embedded->scratch);
     list_init(&embedded->pending);
@@ -190,11 +255,14 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
         code = problem_set(problem, HF_BUSY, "out of memory");
     } else if (embedded->options.storage != NULL && !open_journal(embedded, problem)) {
         code = HF_IOERR;
+    } else {
+        code = begin(embedded, problem);
     }
     if (code != HF_OK) {
         embedded_close(&embedded->engine);
         return code;
     }
+    core_limit_memory(embedded->core, memory_limit(&embedded->options));
     *engine = &embedded->engine;
     return HF_OK;
 }
@@ -248,6 +316,9 @@ enum hf_error embedded_open(const char *url, const struct engine_options *wanted
                             struct engine **engine, struct problem *problem)
 {
     struct embedded_options options = {.log = wanted->log,
+                                       .pages_ahead = true,
+                                       .max_memory_bytes = wanted->max_memory_bytes,
+                                       .min_free_bytes = wanted->min_free_bytes,
                                        .progress = wanted->progress,
                                        .progress_context = wanted->progress_context};
     size_t size;

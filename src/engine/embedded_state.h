@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the engine in this process is made of: seen by embedded.c, which carries out commands, and
- * embedded_open.c, which brings the engine up and down. */
+ * What the engine in this process is made of: seen by embedded.c, which carries out commands,
+ * embedded_open.c, which brings the engine up and down, embedded_time.c, which keeps its time, and
+ * embedded_figures.c, which counts. */
 #ifndef ENGINE_EMBEDDED_STATE_H
 #define ENGINE_EMBEDDED_STATE_H
 
@@ -10,6 +11,7 @@
 #include "base/slab.h"
 #include "base/table.h"
 #include "core/core.h"
+#include "engine/disk_watch.h"
 #include "engine/embedded.h"
 #include "engine/snapshots.h"
 
@@ -49,9 +51,13 @@ struct embedded {
     uint64_t flushing;   /* the last record of the batch on its way */
     bool under_way;      /* between flush_begin and flush_end */
     bool sync_too;       /* the policy is everysec, and the second is over */
-    int64_t synced_ms;
+    int64_t synced_ms;   /* by clock_elapsed() */
+    int64_t recorded_ms; /* the time of the last record */
+    uint64_t ticks;      /* records of time alone */
+    bool begun;          /* the start is recorded */
     bool failed;
     struct snapshots snapshots;
+    struct disk_watch disk;
 };
 
 static inline struct embedded *embedded_self(struct engine *engine)
@@ -64,8 +70,35 @@ static inline int64_t embedded_now(struct embedded *embedded)
     return clock_now(&embedded->options.clock);
 }
 
+/* Milliseconds from an arbitrary start, which go on whatever was told to anybody: for limits and
+ * retries. */
+static inline int64_t embedded_elapsed(struct embedded *embedded)
+{
+    return clock_elapsed(&embedded->options.clock);
+}
+
 void embedded_submit(struct engine *engine, struct command *command, engine_done *done,
                      void *context);
+
+/* ---- embedded_time.c ------------------------------------------------------------------------- */
+
+/* Begins a run where the last one ended. Its record is appended, not flushed. */
+enum hf_error embedded_begin(struct embedded *embedded, struct problem *problem);
+
+/* Appends a record of what the core has just done; there is room for it. */
+void embedded_append(struct embedded *embedded, struct hf_bytes bytes);
+
+/* Makes sure that a tick can be appended. To be called before time passes in the core. */
+bool embedded_reserve_tick(struct embedded *embedded);
+/* Something is about to leave: if anything fell due since the last record, it is recorded. */
+void embedded_tick(struct embedded *embedded);
+void embedded_last_tick(struct embedded *embedded);
+
+/* Records by how much nearing the wall clock has moved the time, so that the next run on this boot
+ * goes on from the right place. */
+void embedded_follow_drift(struct embedded *embedded);
+
+/* ---- embedded_open.c and embedded.c ---------------------------------------------------------- */
 
 /* Everything appended so far is on disk, or the engine has failed. */
 void embedded_flush_all(struct embedded *embedded);
@@ -74,5 +107,6 @@ enum hf_error embedded_open(const char *url, const struct engine_options *wanted
                             struct engine **engine, struct problem *problem);
 enum hf_error embedded_check(const char *url, struct problem *problem);
 void embedded_close(struct engine *engine);
+void embedded_figures(struct engine *engine, engine_figure *each, void *context);
 
 #endif

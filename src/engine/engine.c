@@ -53,6 +53,11 @@ void engine_submit(struct engine *engine, struct command *command, engine_done *
     engine->type->submit(engine, command, done, context);
 }
 
+bool engine_ready(struct engine *engine, const struct command *command)
+{
+    return engine->type->ready == NULL || engine->type->ready(engine, command);
+}
+
 void engine_together(struct engine *engine, bool together)
 {
     engine->together = together;
@@ -120,6 +125,11 @@ bool engine_is_away(struct engine *engine)
     return engine->type->is_away != NULL && engine->type->is_away(engine);
 }
 
+const char *engine_unready(struct engine *engine)
+{
+    return engine->type->unready != NULL ? engine->type->unready(engine) : NULL;
+}
+
 void engine_collect_events(struct engine *engine, bool collect)
 {
     engine->type->collect_events(engine, collect);
@@ -151,4 +161,13 @@ enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void 
                            uint64_t *findings, struct problem *problem)
 {
     return engine->type->audit(engine, report, context, findings, problem);
+}
+
+enum hf_error engine_audit_begin(struct engine *engine, struct audit_child *child,
+                                 struct problem *problem)
+{
+    if (engine->type->audit_begin == NULL) {
+        return problem_set(problem, HF_INVALID_STATE, "the state is not in this process");
+    }
+    return engine->type->audit_begin(engine, child, problem);
 }

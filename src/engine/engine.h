@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "command/event.h"
 #include "command/reply.h"
+#include "engine/audit_child.h"
 
 struct engine;
 
@@ -20,6 +21,11 @@ struct engine_options {
      * one; may be NULL. */
     void (*wake)(void *context);
     void *wake_context;
+    /* With less room than this where the data is kept, engine_unready() says so; 0: it does not. */
+    int64_t min_free_bytes;
+    /* With more memory than this in use for the state, new scopes and holds are refused. 0: three
+     * quarters of what the machine has. */
+    int64_t max_memory_bytes;
     bool worker; /* give back what fell due also where nobody asks, if that takes a worker */
     /* Tests only: the time, in ms. NULL: the engine's own clock. */
     int64_t (*clock)(void *context);
@@ -31,7 +37,7 @@ struct engine_options {
 typedef void engine_done(void *context, const struct reply *reply);
 
 /* Opens the engine a URL names. INVALID_ARGUMENT for one we do not know, IOERR for a directory that
- * cannot be used. */
+ * cannot be used, INVALID_STATE while the machine's clock cannot be right. */
 enum hf_error engine_open(const char *url, const struct engine_options *options,
                           struct engine **engine, struct problem *problem);
 
@@ -45,6 +51,10 @@ void engine_close(struct engine *engine);
  * be lost: it may have to wait for the next flush. */
 void engine_submit(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
+
+/* Can it take this command now? If not, it is in the middle of something long of the same scope and
+ * goes on with it in each turn: the same command is to be offered again after the next one. */
+bool engine_ready(struct engine *engine, const struct command *command);
 
 /* Commands submitted from `true` to `false` came together and happen at one moment: the time is
  * read once for all of them. */
@@ -83,6 +93,10 @@ const char *engine_failure(struct engine *engine);
 /* Is what keeps the state elsewhere, and nobody there to be asked at this moment? */
 bool engine_is_away(struct engine *engine);
 
+/* Why it had better be given no work, though it does what it is asked: it may fail before long.
+ * NULL while all is well. */
+const char *engine_unready(struct engine *engine);
+
 /* Keeps what happens from now on, within bounds, or no longer; and takes the oldest of it. */
 void engine_collect_events(struct engine *engine, bool collect);
 bool engine_next_event(struct engine *engine, struct event *event);
@@ -92,13 +106,19 @@ enum hf_error engine_snapshot(struct engine *engine, struct problem *problem);
 
 /* What an engine counts of its own, for metrics: calls `each` for every figure. */
 typedef void engine_figure(void *context, const char *name, const char *help, bool grows,
-                           uint64_t value);
+                           double value);
 void engine_figures(struct engine *engine, engine_figure *each, void *context);
 
 /* INVALID_STATE where the engine cannot know. */
 enum hf_error engine_info(struct engine *engine, struct hf_info *info);
 enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
                            uint64_t *findings, struct problem *problem);
+
+/* The same of the state as it is now, in a process of its own that audit_child_end() waits for, so
+ * that the engine can go on. INVALID_STATE if the engine has no such thing: then engine_audit() may
+ * be called on any thread. */
+enum hf_error engine_audit_begin(struct engine *engine, struct audit_child *child,
+                                 struct problem *problem);
 
 /* What an engine must be able to do; the functions above call these. */
 struct engine_type {
@@ -108,6 +128,7 @@ struct engine_type {
     void (*close)(struct engine *engine);
     void (*submit)(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
+    bool (*ready)(struct engine *engine, const struct command *command); /* NULL: always */
     void (*turn)(struct engine *engine);
     int64_t (*idle_ms)(struct engine *engine);
     void (*wait)(struct engine *engine, int64_t ms); /* NULL: there is nothing to wait for */
@@ -116,7 +137,8 @@ struct engine_type {
     void (*flush_work)(struct engine *engine);
     void (*flush_end)(struct engine *engine);
     const char *(*failure)(struct engine *engine);
-    bool (*is_away)(struct engine *engine); /* NULL: it never is */
+    bool (*is_away)(struct engine *engine);        /* NULL: it never is */
+    const char *(*unready)(struct engine *engine); /* NULL: it never is */
     void (*collect_events)(struct engine *engine, bool collect);
     bool (*next_event)(struct engine *engine, struct event *event);
     enum hf_error (*snapshot)(struct engine *engine, struct problem *problem);
@@ -124,6 +146,8 @@ struct engine_type {
     enum hf_error (*info)(struct engine *engine, struct hf_info *info);
     enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
                            uint64_t *findings, struct problem *problem);
+    enum hf_error (*audit_begin)(struct engine *engine, struct audit_child *child,
+                                 struct problem *problem); /* may be NULL */
 };
 
 /* The head of every engine's own struct. */

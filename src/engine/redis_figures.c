@@ -46,36 +46,38 @@ static void tell_connections(const struct redis *redis, engine_figure *each, voi
     struct redis_figures sum = {0};
 
     add_all(&sum, redis);
-    each(context, "redis_connects_total", "Connections made to Redis.", true, sum.connects);
+    each(context, "redis_connects_total", "Connections made to Redis.", true, (double)sum.connects);
     each(context, "redis_disconnects_total", "Connections to Redis that broke.", true,
-         sum.disconnects);
+         (double)sum.disconnects);
     each(context, "redis_redirects_total", "Requests that another node had to answer.", true,
-         sum.redirects);
+         (double)sum.redirects);
     each(context, "redis_script_loads_total", "Scripts loaded because they were missing.", true,
-         sum.script_loads);
-    each(context, "redis_resent_total", "Requests that were sent once more.", true, sum.resent);
-    each(context, "redis_unknown_total", "Requests whose outcome is unknown.", true, sum.unknown);
+         (double)sum.script_loads);
+    each(context, "redis_resent_total", "Requests that were sent once more.", true,
+         (double)sum.resent);
+    each(context, "redis_unknown_total", "Requests whose outcome is unknown.", true,
+         (double)sum.unknown);
     each(context, "redis_refused_total", "Requests that could not be carried out.", true,
-         sum.refused);
-    each(context, "redis_in_flight", "Requests under way.", false, sum.in_flight);
+         (double)sum.refused);
+    each(context, "redis_in_flight", "Requests under way.", false, (double)sum.in_flight);
 }
 
 static void tell_worker(const struct worker_figures *figures, engine_figure *each, void *context)
 {
     each(context, "worker_visits_total", "Scopes the release worker looked at.", true,
-         figures->visits);
+         (double)figures->visits);
     each(context, "worker_returned_seats_total", "Expired bookings it gave back.", true,
-         figures->returned_seats);
+         (double)figures->returned_seats);
     each(context, "worker_returned_quota_total", "Expired quota holds it gave back.", true,
-         figures->returned_quota);
+         (double)figures->returned_quota);
     each(context, "worker_returned_stock_total", "Expired orders it gave back.", true,
-         figures->returned_stock);
+         (double)figures->returned_stock);
     each(context, "worker_returned_queue_total", "Lapsed queue entries it removed.", true,
-         figures->returned_queue);
-    each(context, "worker_sweeps_total", "Its walks over all keys.", true, figures->sweeps);
+         (double)figures->returned_queue);
+    each(context, "worker_sweeps_total", "Its walks over all keys.", true, (double)figures->sweeps);
     each(context, "worker_late_milliseconds", "How late it gave something back at worst, lately.",
-         false, figures->late_ms_max);
-    each(context, "worker_errors_total", "Its calls that failed.", true, figures->errors);
+         false, (double)figures->late_ms_max);
+    each(context, "worker_errors_total", "Its calls that failed.", true, (double)figures->errors);
 }
 
 void redis_engine_figures(struct engine *engine, engine_figure *each, void *context)

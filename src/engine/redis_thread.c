@@ -16,6 +16,9 @@ static void job_done(void *context, struct job *job)
 {
     struct redis_engine *engine = context;
 
+    if (job->reply.code != HF_OK) {
+        reply_name_missing(&job->reply, &job->command);
+    }
     list_remove(&job->node);
     list_add_last(&engine->finished, &job->node);
     engine->running_count--;

@@ -2,6 +2,7 @@
 #include "redis/node.h"
 
 #include "base/check.h"
+#include "command/command.h"
 #include "command/resp_write.h"
 #include "redis/error_reply.h"
 #include "redis/inside.h"
@@ -204,6 +205,13 @@ static void be_turned_away(struct redis_node *node, const redisReply *reply)
     struct error_reply error;
     bool full = strncmp(reply->str, "ERR max number of clients", 25) == 0;
 
+    if (strstr(reply->str, COMMAND_NOT_REDIS) != NULL) {
+        char why[ADDRESS_HOST_SIZE + 80];
+        snprintf(why, sizeof why, "that is a Holdfast server; use holdfast://%s", node->name);
+        node->refused = true;
+        fail_attempt(node, HF_ENGINE_DOWN, "not let in by", why);
+        return;
+    }
     error_reply_read(reply, &error);
     node->refused = error.action != ERROR_LATER && !full;
     fail_attempt(node,

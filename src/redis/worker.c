@@ -397,7 +397,7 @@ static void set_timer(struct worker *worker)
     int64_t now = now_ms(worker), next_ms = INT64_MAX;
 
     if (free_visit(worker) != NULL) {
-        next_ms = wheel_next(&worker->scopes.wheel);
+        next_ms = agenda_next(&worker->scopes.pool, &worker->scopes.agenda);
     }
     if (!worker->sweep.sending && worker->sweep.next_ms < next_ms) {
         next_ms = worker->sweep.next_ms;
@@ -435,9 +435,9 @@ void worker_note_at(struct worker *worker, const struct command *command, const 
         snprintf(name, sizeof name, "%.*s_%s", (int)scope.size, scope.data, place);
         scope = (struct hf_bytes){name, scope.size + 1 + size};
     }
-    int64_t next_ms = wheel_next(&worker->scopes.wheel);
+    int64_t next_ms = agenda_next(&worker->scopes.pool, &worker->scopes.agenda);
     scopes_note(&worker->scopes, family, scope, now_ms(worker) + in_ms);
-    if (wheel_next(&worker->scopes.wheel) < next_ms) {
+    if (agenda_next(&worker->scopes.pool, &worker->scopes.agenda) < next_ms) {
         set_timer(worker);
     }
 }

@@ -140,12 +140,13 @@ void scopes_init(struct scopes *scopes, struct redis *redis)
     random_bytes(&redis->random, scopes->hash_key, sizeof scopes->hash_key);
     slab_init(&scopes->slab, &redis->memory, (sizeof(struct scope) + 7) / 8 * 8);
     table_init(&scopes->table, &redis->memory);
-    wheel_init(&scopes->wheel, &scopes->slab, offsetof(struct scope, timer));
+    agenda_pool_init(&scopes->pool, &redis->memory, &scopes->slab, offsetof(struct scope, timer));
 }
 
 void scopes_free(struct scopes *scopes)
 {
     table_free(&scopes->table);
+    agenda_pool_free(&scopes->pool);
     slab_free(&scopes->slab);
 }
 
@@ -201,8 +202,8 @@ static void hurry(struct scopes *scopes, uint32_t index, int64_t at_ms)
     struct scope *scope = scope_at(scopes, index);
 
     if (scope->timer.deadline_ms > at_ms) {
-        wheel_remove(&scopes->wheel, index);
-        wheel_add(&scopes->wheel, index, at_ms);
+        agenda_remove(&scopes->pool, &scopes->agenda, index);
+        agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
     }
 }
 
@@ -217,7 +218,7 @@ void scopes_note(struct scopes *scopes, enum family family, struct hf_bytes name
     struct scope *scope = scope_at(scopes, index);
     at_ms += scope_delay_ms(scope);
     if (scopes->slab.count > known) {
-        wheel_add(&scopes->wheel, index, at_ms);
+        agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
     } else if (!is_visited(scope)) {
         hurry(scopes, index, at_ms);
     } else if (scope->noted_ms == 0 || scope->noted_ms > at_ms) {
@@ -236,7 +237,7 @@ void scopes_found(struct scopes *scopes, enum family family, struct hf_bytes nam
     }
     struct scope *scope = scope_at(scopes, index);
     if (scopes->slab.count > known) {
-        wheel_add(&scopes->wheel, index, now_ms);
+        agenda_add(&scopes->pool, &scopes->agenda, index, now_ms);
     } else if (!is_visited(scope) && scope->timer.deadline_ms > soon_ms) {
         hurry(scopes, index, now_ms);
     } else {
@@ -248,7 +249,8 @@ void scopes_found(struct scopes *scopes, enum family family, struct hf_bytes nam
 
 uint32_t scopes_next(struct scopes *scopes, int64_t now_ms)
 {
-    uint32_t index = wheel_pop(&scopes->wheel, now_ms);
+    int64_t at_ms;
+    uint32_t index = agenda_pop(&scopes->pool, &scopes->agenda, now_ms, &at_ms);
 
     if (index != NONE) {
         scope_at(scopes, index)->noted_ms = 0;
@@ -270,7 +272,7 @@ void scopes_visited(struct scopes *scopes, uint32_t index, int64_t now_ms, int64
         at_ms = scope->noted_ms;
     }
     if (at_once || (at_ms != 0 && scopes->slab.count <= SCOPES_MAX)) {
-        wheel_add(&scopes->wheel, index, at_ms);
+        agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
         return;
     }
     table_remove(&scopes->table, scope->hash, index);

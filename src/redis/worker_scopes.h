@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The scopes that the release worker knows to have deadlines, and when it looks at each of them
- * next: a hash table, a timing wheel, and what the families are called in Redis. */
+ * next: a hash table, an agenda, and what the families are called in Redis. */
 #ifndef REDIS_WORKER_SCOPES_H
 #define REDIS_WORKER_SCOPES_H
 
 #include "base/siphash.h"
 #include "base/table.h"
-#include "base/wheel.h"
+#include "base/agenda.h"
 #include "redis/redis.h"
 
 enum family { FAMILY_SEATS, FAMILY_QUOTA, FAMILY_STOCK, FAMILY_QUEUE, FAMILY_COUNT };
@@ -37,8 +37,9 @@ struct scopes {
     uint8_t hash_key[SIPHASH_KEY];
     struct slab slab; /* of struct scope */
     struct table table;
-    struct wheel wheel;
-    uint32_t found; /* how many are marked so */
+    struct agenda_pool pool;
+    struct agenda agenda; /* of those that wait for their visit */
+    uint32_t found;       /* how many are marked so */
 };
 
 void scopes_init(struct scopes *scopes, struct redis *redis);
