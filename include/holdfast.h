@@ -26,7 +26,11 @@
  * - In an argument struct a zero optional member means "the default". Times are in milliseconds.
  * - A reply struct is yours, filled in place, and may be NULL when you do not want it. Only the
  *   two members marked "free with hf_free()" own memory.
- * - A handle may be used by any number of threads at once.
+ * - A handle may be used by any number of threads at once, and by the process that opened it only.
+ *   After a fork() the child opens a handle of its own: on one that it inherited, and on its
+ *   leases, every call is refused with INVALID_STATE and does nothing, hf_lease_held() is false,
+ *   and hf_close() leaves journal, lock, connections and memory to the parent, which goes on as if
+ *   nothing had happened. A program that is executed inherits no files or connections.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
@@ -148,19 +152,18 @@ typedef struct hf_handle hf_handle;
  * means something there), and options behind it: ?timeout=5s for connecting and for each answer, on
  * top of what the command itself waits; and with TLS ca=FILE, whom to trust in the place of the
  * system's store. Connections are opened as threads need them, 80 at most, of which calls that wait
- * in line take 64. After a fork() the child may go on with a handle of a server that has no leases
- * and that no other thread was using; it gets connections of its own. A handle of Redis has a
- * thread and connections that all callers share, and does not go through a fork();
- * [user]:password@ may stand in front of its hosts, and docs/redis.md has its options.
+ * in line take 64. For Redis, [user]:password@ may stand in front of the hosts, and docs/redis.md
+ * has the options.
  *
  * TIMEOUT means that a wait ran out; of a command that does not wait, and where hf_last_message()
  * says that the outcome is unknown, that it may have happened: ask again with the same id.
  *
  * On success *handle is yours to hf_close(). Otherwise INVALID_ARGUMENT, IOERR (the directory is in
- * use, damaged or cannot be written; nothing was changed), ENGINE_DOWN (no server there),
- * UNAUTHORIZED or BUSY, and *handle is NULL. A handle whose disk failed answers IOERR from then on:
- * close it, and open it again to recover. One of a server that is away answers ENGINE_DOWN, of one
- * that reads its data directory LOADING, and goes on by itself when the server is ready. */
+ * use, damaged or cannot be written), INVALID_STATE (the machine's clock is before 1970 or after
+ * 4199), ENGINE_DOWN (no server there), UNAUTHORIZED or BUSY, and *handle is NULL. A handle whose
+ * disk failed answers IOERR from then on: close it, and open it again to recover. One of a server
+ * that is away answers ENGINE_DOWN, of one that reads its data directory LOADING, and goes on by
+ * itself when the server is ready. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have

@@ -325,7 +325,6 @@ struct connection *connection_open(const struct remote_url *url, struct tls *tls
         problem_set(problem, HF_BUSY, "out of memory");
         return NULL;
     }
-    connection->owner = getpid();
     connection->fd = -1;
     memory_init(&connection->memory);
     buffer_init(&connection->in, &connection->memory);
@@ -350,24 +349,10 @@ failed:
     return NULL;
 }
 
-/* What was opened before a fork is the parent's, too: the goodbye of TLS must not go out on it. */
-static void unplug(int fd)
-{
-    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (nowhere >= 0) {
-        dup3(nowhere, fd, O_CLOEXEC);
-        close(nowhere);
-    }
-}
-
 void connection_close(struct connection *connection)
 {
     if (connection == NULL) {
         return;
-    }
-    if (connection->fd >= 0 && connection->owner != getpid()) {
-        unplug(connection->fd);
     }
     if (connection->tls != NULL) {
         tls_close(connection->tls);
@@ -387,9 +372,6 @@ bool connection_is_good(struct connection *connection)
     bool wants_write;
     char byte;
 
-    if (connection->owner != getpid()) {
-        return false;
-    }
     if (poll(&poll_fd, 1, 0) == 0) {
         return true;
     }

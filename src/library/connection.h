@@ -10,12 +10,9 @@
 #include "library/remote_url.h"
 #include "net/tls.h"
 
-#include <sys/types.h>
-
 struct connection {
     struct list node; /* of whoever keeps it while it is idle */
     int fd;
-    pid_t owner; /* the process that opened it: after a fork it is not the child's to use */
     struct tls_session *tls;
     struct memory memory;
     struct buffer out, in; /* a request, and the answer as far as it has come */
@@ -29,7 +26,7 @@ struct connection *connection_open(const struct remote_url *url, struct tls *tls
 /* NULL is fine. */
 void connection_close(struct connection *connection);
 
-/* Is it ours, and still open at the other end? */
+/* Is it still open at the other end? */
 bool connection_is_good(struct connection *connection);
 
 /* Reads an answer out of the bytes that have come: as reply_from_resp(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "library/handle.h"
 
-#include "base/error.h"
+#include "base/process.h"
 #include "engine/engine.h"
 #include "library/lease.h"
 #include "library/remote.h"
@@ -12,6 +12,7 @@
 #include <time.h>
 
 struct hf_handle {
+    unsigned generation;    /* of the process that opened it, and alone may use it */
     struct engine *engine;  /* NULL for a server */
     struct remote *remote;  /* NULL for an engine in this process */
     pthread_mutex_t mutex;  /* guards all below, and the engine */
@@ -49,6 +50,35 @@ const char *hf_version(void)
 void hf_free(void *memory)
 {
     free(memory);
+}
+
+/* ---- children of fork() ---------------------------------------------------------------------- */
+
+bool handle_is_inherited(unsigned generation, struct problem *problem)
+{
+    if (generation == process_generation()) {
+        return false;
+    }
+    problem_set(problem, HF_INVALID_STATE,
+                "this handle was opened by another process, of which fork() made this one; nothing "
+                "was done: open a handle of your own with hf_open()");
+    return true;
+}
+
+void handle_use_problem(const struct problem *problem, handle_use *use, void *context)
+{
+    struct memory memory;
+    struct reply reply;
+
+    if (use == NULL) {
+        return;
+    }
+    memory_init(&memory);
+    if (reply_init(&reply, &memory) &&
+        reply_refuse_said(&reply, problem->code, hf_text(problem->message))) {
+        use(context, &reply);
+    }
+    reply_free(&reply);
 }
 
 /* ---- flushing -------------------------------------------------------------------------------- */
@@ -152,6 +182,7 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
     if (opened == NULL) {
         return handle_fail(&problem);
     }
+    opened->generation = process_generation();
     pthread_mutex_init(&opened->mutex, NULL);
     handle_init_condition(&opened->changed);
     handle_init_condition(&opened->wake_keeper);
@@ -173,7 +204,9 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
 
 void hf_close(hf_handle *handle)
 {
-    if (handle == NULL) {
+    /* A child of fork() has neither the threads to be ended nor a right to the files, and a mutex
+     * may have been copied locked: it leaves all as it is. */
+    if (handle == NULL || handle_is_inherited(handle->generation, NULL)) {
         return;
     }
     lease_keeper_stop(handle->leases);
@@ -192,36 +225,32 @@ void hf_close(hf_handle *handle)
     free(handle);
 }
 
-struct lease_keeper *handle_leases(hf_handle *handle)
+struct lease_keeper *handle_leases(hf_handle *handle, struct problem *problem)
 {
+    if (handle_is_inherited(handle->generation, problem)) {
+        return NULL;
+    }
     pthread_mutex_lock(&handle->mutex);
     if (handle->leases == NULL) {
-        handle->leases = lease_keeper_start();
+        handle->leases = lease_keeper_start(handle);
     }
     struct lease_keeper *leases = handle->leases;
     pthread_mutex_unlock(&handle->mutex);
+    if (leases == NULL) {
+        problem_set(problem, HF_BUSY, "out of memory or threads for a lease");
+    }
     return leases;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* A call under way. It may be answered by another thread, which then fills in all of it. */
-struct call {
-    hf_handle *handle;
-    handle_use *use;
-    void *context;
-    bool done;
-    enum hf_error code;
-    char message[MESSAGE_SIZE]; /* of a refusal */
-};
-
 static void answer_call(void *context, const struct reply *reply)
 {
-    struct call *call = context;
+    struct handle_call *call = context;
 
-    call->code = reply->code;
+    call->problem.code = reply->code;
     if (reply->code != HF_OK) {
-        reply_message(reply, call->message);
+        reply_message(reply, call->problem.message);
     }
     if (call->use != NULL) {
         call->use(call->context, reply);
@@ -245,7 +274,7 @@ static void sleep_a_while(hf_handle *handle)
 }
 
 /* The answer did not come at once: it waits for the disk, or for its turn. */
-static void wait_for_answer(hf_handle *handle, struct call *call)
+static void wait_for_answer(hf_handle *handle, const struct handle_call *call)
 {
     handle->sleeping++;
     while (!call->done) {
@@ -282,29 +311,50 @@ static enum hf_error run_remote(hf_handle *handle, const struct command *command
                         &problem);
 }
 
+/* Runs commands on an engine in this process. */
+static void run_here(hf_handle *handle, struct handle_call *calls, size_t count)
+{
+    pthread_mutex_lock(&handle->mutex);
+    for (size_t i = 0; i < count; i++) {
+        calls[i].handle = handle;
+        calls[i].done = false;
+        engine_submit(handle->engine, calls[i].command, answer_call, &calls[i]);
+    }
+    after_submit(handle);
+    for (size_t i = 0; i < count; i++) {
+        if (!calls[i].done) {
+            wait_for_answer(handle, &calls[i]);
+        }
+    }
+    pthread_mutex_unlock(&handle->mutex);
+}
+
 enum hf_error handle_run_within(hf_handle *handle, struct command *command, handle_use *use,
                                 void *context, int64_t timeout_ms)
 {
-    struct call call;
+    struct handle_call call;
 
+    if (handle_is_inherited(handle->generation, &call.problem)) {
+        handle_use_problem(&call.problem, use, context);
+        return handle_fail(&call.problem);
+    }
     if (handle->remote != NULL) {
         return run_remote(handle, command, use, context, timeout_ms);
     }
-    call.handle = handle;
+    call.command = command;
     call.use = use;
     call.context = context;
-    call.done = false;
-    pthread_mutex_lock(&handle->mutex);
-    engine_submit(handle->engine, command, answer_call, &call);
-    after_submit(handle);
-    if (!call.done) {
-        wait_for_answer(handle, &call);
+    run_here(handle, &call, 1);
+    return keep_problem(call.problem.code, &call.problem);
+}
+
+void handle_run_all(hf_handle *handle, struct handle_call *calls, size_t count, int64_t timeout_ms)
+{
+    if (handle->remote != NULL) {
+        remote_run_all(handle->remote, calls, count, timeout_ms);
+    } else {
+        run_here(handle, calls, count);
     }
-    pthread_mutex_unlock(&handle->mutex);
-    if (call.code != HF_OK) {
-        memcpy(last_message, call.message, strlen(call.message) + 1);
-    }
-    return call.code;
 }
 
 enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use, void *context)
@@ -314,31 +364,41 @@ enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use 
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static enum hf_error keep_code(enum hf_error code)
-{
-    if (code != HF_OK) {
-        snprintf(last_message, sizeof last_message, "%s", error_text(code));
-    }
-    return code;
-}
-
 enum hf_error hf_info(hf_handle *handle, struct hf_info *info)
 {
     struct problem problem;
 
+    if (handle_is_inherited(handle->generation, &problem)) {
+        return handle_fail(&problem);
+    }
     if (handle->remote != NULL) {
         return keep_problem(remote_info(handle->remote, info, &problem), &problem);
     }
     pthread_mutex_lock(&handle->mutex);
     enum hf_error code = engine_info(handle->engine, info);
+    while (handle->flushing) {
+        pthread_cond_wait(&handle->changed, &handle->mutex);
+    }
+    flush(handle); /* figures show what others have in flight, and what fell due: on disk first */
+    if (code == HF_OK && engine_failure(handle->engine) != NULL) {
+        code = HF_IOERR;
+    }
     pthread_mutex_unlock(&handle->mutex);
-    return keep_code(code);
+    if (code != HF_OK) {
+        problem_set(&problem, code,
+                    "what Redis carries is not counted, that would mean to read all of it: use "
+                    "INFO of Redis, or hf_audit()");
+    }
+    return keep_problem(code, &problem);
 }
 
 enum hf_error hf_snapshot(hf_handle *handle)
 {
     struct problem problem;
 
+    if (handle_is_inherited(handle->generation, &problem)) {
+        return handle_fail(&problem);
+    }
     if (handle->remote != NULL) {
         return keep_problem(remote_snapshot(handle->remote, &problem), &problem);
     }
@@ -360,7 +420,9 @@ enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context
     struct problem problem;
     enum hf_error code;
 
-    if (handle->remote != NULL) {
+    if (handle_is_inherited(handle->generation, &problem)) {
+        code = handle_fail(&problem);
+    } else if (handle->remote != NULL) {
         code =
             keep_problem(remote_audit(handle->remote, report, context, &count, &problem), &problem);
     } else {

@@ -21,8 +21,29 @@ enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use 
 enum hf_error handle_run_within(hf_handle *handle, struct command *command, handle_use *use,
                                 void *context, int64_t timeout_ms);
 
+/* A command under way, alone or together with others. It may be answered by another thread. */
+struct handle_call {
+    struct command *command;
+    handle_use *use; /* may be NULL */
+    void *context;
+    hf_handle *handle; /* set by handle_run_all(), as all below */
+    bool done;
+    struct problem problem; /* the message is set only with a code other than HF_OK */
+};
+
+/* Runs commands that do not wait in line, all at once: they go to a server in one write, and to
+ * disk in one batch. Returns when each is answered or has failed. timeout_ms as above, for all. */
+void handle_run_all(hf_handle *handle, struct handle_call *calls, size_t count, int64_t timeout_ms);
+
 /* The handle's lease keeper, which is started when it is first asked for. NULL if it cannot be. */
-struct lease_keeper *handle_leases(hf_handle *handle);
+struct lease_keeper *handle_leases(hf_handle *handle, struct problem *problem);
+
+/* Is what was opened in that process_generation() the parent's, and this process a child of its?
+ * Then nothing of it may be touched, and INVALID_STATE says so. */
+bool handle_is_inherited(unsigned generation, struct problem *problem);
+
+/* Lets `use` see a reply that says what went wrong. */
+void handle_use_problem(const struct problem *problem, handle_use *use, void *context);
 
 /* A thread that signals pass by: they are for those of the program. */
 bool handle_start_thread(pthread_t *thread, void *(*run)(void *), void *context);

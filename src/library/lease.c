@@ -3,88 +3,106 @@
  * The leases of holdfast.h: how a slot and a lock are got, kept and given back. */
 #include "library/lease.h"
 
+#include "base/process.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- what is said to the engine -------------------------------------------------------------- */
 
-struct figure {
-    size_t which;
-    int64_t number;
-};
-
-static void take_figure(void *context, const struct reply *reply)
+void lease_take_figure(void *context, const struct reply *reply)
 {
-    struct figure *figure = context;
+    struct lease_figure *figure = context;
 
     if (reply->code == HF_OK && figure->which < reply->count) {
         figure->number = reply->values[figure->which].number;
     }
 }
 
-/* Runs a command whose figure `which` says whether the holder was one. */
-static enum hf_error run(const hf_lease *lease, enum command_id id, const void *args, size_t which,
-                         int64_t timeout_ms, bool *held)
-{
-    struct figure figure = {which, 0};
-    struct command command;
-    struct problem problem;
-
-    if (command_from_struct(&command, &command_table[id], args, &problem) != HF_OK) {
-        return handle_fail(&problem);
-    }
-    enum hf_error code =
-        handle_run_within(lease->handle, &command, take_figure, &figure, timeout_ms);
-    *held = figure.number > 0;
-    return code;
-}
-
-static enum hf_error beat_slot(const hf_lease *lease, int64_t timeout_ms, bool *held)
+static enum hf_error beat_slot(const hf_lease *lease, struct command *command,
+                               struct problem *problem)
 {
     struct hf_sem_ping_args args = {.name = hf_text(lease->scope),
                                     .id = hf_text(lease->id),
                                     .heartbeat_ms = lease->interval_ms,
                                     .ttl_ms = lease->ttl_ms};
-    return run(lease, SEM_PING, &args, 1, timeout_ms, held);
+    return command_from_struct(command, &command_table[SEM_PING], &args, problem);
 }
 
-static enum hf_error release_slot(const hf_lease *lease, bool *held)
+static enum hf_error release_slot(const hf_lease *lease, struct command *command,
+                                  struct problem *problem)
 {
     struct hf_sem_release_args args = {.name = hf_text(lease->scope), .id = hf_text(lease->id)};
-    return run(lease, SEM_RELEASE, &args, 0, 0, held);
+    return command_from_struct(command, &command_table[SEM_RELEASE], &args, problem);
 }
 
-static enum hf_error beat_lock(const hf_lease *lease, int64_t timeout_ms, bool *held)
+static enum hf_error beat_lock(const hf_lease *lease, struct command *command,
+                               struct problem *problem)
 {
     struct hf_lock_extend_args args = {.resource = hf_text(lease->scope),
                                        .lock_id = hf_text(lease->id),
                                        .ttl_ms = lease->interval_ms};
-    return run(lease, LOCK_EXTEND, &args, 0, timeout_ms, held);
+    return command_from_struct(command, &command_table[LOCK_EXTEND], &args, problem);
 }
 
-static enum hf_error release_lock(const hf_lease *lease, bool *held)
+static enum hf_error release_lock(const hf_lease *lease, struct command *command,
+                                  struct problem *problem)
 {
     struct hf_lock_unlock_args args = {.resource = hf_text(lease->scope),
                                        .lock_id = hf_text(lease->id)};
-    return run(lease, LOCK_UNLOCK, &args, 0, 0, held);
+    return command_from_struct(command, &command_table[LOCK_UNLOCK], &args, problem);
 }
 
-static const struct lease_kind slot_kind = {"slot", beat_slot, release_slot};
-static const struct lease_kind lock_kind = {"lock", beat_lock, release_lock};
+static const struct lease_kind slot_kind = {"slot", beat_slot, release_slot, 1, 0};
+static const struct lease_kind lock_kind = {"lock", beat_lock, release_lock, 0, 0};
+
+/* Runs a command of which a figure says whether the holder was one. */
+static enum hf_error run(const hf_lease *lease, struct command *command, size_t which, bool *held)
+{
+    struct lease_figure figure = {which, 0};
+    enum hf_error code = handle_run(lease->handle, command, lease_take_figure, &figure);
+
+    *held = figure.number > 0;
+    return code;
+}
+
+static enum hf_error beat(const hf_lease *lease, bool *held)
+{
+    struct command command;
+    struct problem problem;
+
+    if (lease->kind->beat(lease, &command, &problem) != HF_OK) {
+        return handle_fail(&problem);
+    }
+    return run(lease, &command, lease->kind->beat_figure, held);
+}
+
+static enum hf_error let_go(const hf_lease *lease, bool *held)
+{
+    struct command command;
+    struct problem problem;
+
+    if (lease->kind->let_go(lease, &command, &problem) != HF_OK) {
+        return handle_fail(&problem);
+    }
+    return run(lease, &command, lease->kind->let_go_figure, held);
+}
 
 /* ---- leases ---------------------------------------------------------------------------------- */
 
 static hf_lease *new_lease(hf_handle *handle, const struct lease_kind *kind, hf_lease_lost *lost,
-                           void *context)
+                           void *context, struct problem *problem)
 {
-    struct problem problem = {.code = HF_BUSY, .message = "out of memory or threads for a lease"};
-    struct lease_keeper *keeper = handle_leases(handle);
+    struct lease_keeper *keeper = handle_leases(handle, problem);
     hf_lease *lease = keeper != NULL ? calloc(1, sizeof *lease) : NULL;
 
+    if (keeper != NULL && lease == NULL) {
+        problem_set(problem, HF_BUSY, "out of memory for a lease");
+    }
     if (lease == NULL) {
-        handle_fail(&problem);
         return NULL;
     }
+    lease->generation = process_generation();
     lease->keeper = keeper;
     lease->handle = handle;
     lease->kind = kind;
@@ -101,13 +119,13 @@ static enum hf_error begin(hf_lease *lease, hf_lease **out)
     struct problem problem = {.code = HF_TIMEOUT, .message = "granted, but lost again at once"};
     int64_t sent_ns = lease_now_ns();
     bool held = false;
-    enum hf_error code = lease->kind->beat(lease, 0, &held);
+    enum hf_error code = beat(lease, &held);
 
     if (code != HF_OK || !held) {
         if (code != HF_OK) {
             problem.code = code;
             snprintf(problem.message, sizeof problem.message, "%s", hf_last_message());
-            lease->kind->let_go(lease, &held); /* as good as can be; if not, it lapses by itself */
+            let_go(lease, &held); /* as good as can be; if not, it lapses by itself */
         }
         free(lease);
         return handle_fail(&problem);
@@ -128,11 +146,12 @@ enum hf_error hf_lease_slot(hf_handle *handle, const struct hf_sem_acquire_args 
                             struct hf_sem_acquire_reply *reply)
 {
     struct hf_sem_acquire_reply got;
-    hf_lease *made = new_lease(handle, &slot_kind, lost, context);
+    struct problem problem;
+    hf_lease *made = new_lease(handle, &slot_kind, lost, context, &problem);
 
     *lease = NULL;
     if (made == NULL) {
-        return HF_BUSY;
+        return handle_fail(&problem);
     }
     int64_t sent_ns = lease_now_ns();
     enum hf_error code = hf_sem_acquire(handle, args, &got);
@@ -159,11 +178,12 @@ enum hf_error hf_lease_lock(hf_handle *handle, const struct hf_lock_try_args *ar
                             struct hf_lock_try_reply *reply)
 {
     struct hf_lock_try_reply got;
-    hf_lease *made = new_lease(handle, &lock_kind, lost, context);
+    struct problem problem;
+    hf_lease *made = new_lease(handle, &lock_kind, lost, context, &problem);
 
     *lease = NULL;
     if (made == NULL) {
-        return HF_BUSY;
+        return handle_fail(&problem);
     }
     enum hf_error code = hf_lock_try(handle, args, &got);
     if (code != HF_OK) {
@@ -183,7 +203,8 @@ enum hf_error hf_lease_lock(hf_handle *handle, const struct hf_lock_try_args *ar
 
 bool hf_lease_held(const hf_lease *lease)
 {
-    return atomic_load(&lease->held) && lease_now_ns() < lease_end_ns(lease);
+    return lease->generation == process_generation() && atomic_load(&lease->held) &&
+           lease_now_ns() < lease_end_ns(lease);
 }
 
 int64_t hf_lease_fence(const hf_lease *lease)
@@ -200,13 +221,17 @@ enum hf_error hf_lease_release(hf_lease *lease)
     if (lease == NULL) {
         return HF_OK;
     }
+    if (handle_is_inherited(lease->generation, &lost)) {
+        free(lease); /* the child's copy: the parent holds on */
+        return handle_fail(&lost);
+    }
     struct lease_keeper *keeper = lease->keeper;
     if (keeper == NULL) {
         free(lease);
         return handle_fail(&lost);
     }
     if (lease_keeper_withdraw(keeper, lease)) {
-        code = lease->kind->let_go(lease, &held);
+        code = let_go(lease, &held);
     }
     lease_keeper_free(keeper, lease);
     return code != HF_OK || held ? code : handle_fail(&lost);

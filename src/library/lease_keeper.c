@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/check.h"
 #include "base/random.h"
 #include "library/lease.h"
 
@@ -11,13 +12,33 @@
 #define RETRY_MAX_MS 1000     /* the longest pause after one that failed */
 #define NEVER INT64_MAX
 
+/* Signs of life in one batch: so many that a server 40 ms away gets 12,000 of them in a second, and
+ * few enough for the answers to fit the buffers of a socket. */
+#define BATCH_MAX 512
+#define TIMEOUT_MIN_MS 10 /* of a batch */
+
+/* The signs of life that are in flight. */
+struct batch {
+    size_t count;
+    hf_lease *leases[BATCH_MAX];
+    struct command commands[BATCH_MAX];
+    struct lease_figure figures[BATCH_MAX];
+    struct handle_call calls[BATCH_MAX];
+};
+
 struct lease_keeper {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    hf_handle *handle;
+    pthread_mutex_t mutex; /* guards all below */
+    pthread_cond_t wake_beater, wake_watcher;
+    pthread_cond_t reported;
     struct list leases; /* all that are not released */
+    struct heap beats;  /* those to send a sign of life for, by when */
+    struct heap ends;   /* those that are not reported as lost, by when they are */
+    struct heap intervals;
     struct random random;
     pthread_t beater, watcher;
     bool closing;
+    struct batch batch; /* the beater's own */
 };
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -32,12 +53,12 @@ int64_t lease_now_ns(void)
 
 /* Waits for a change, or until `until_ns`; a second at most, for the timers of threads do stand
  * still while the machine is suspended. */
-static void wait_until(struct lease_keeper *keeper, int64_t until_ns)
+static void wait_until(struct lease_keeper *keeper, pthread_cond_t *condition, int64_t until_ns)
 {
     struct timespec until;
 
     if (until_ns == NEVER) {
-        pthread_cond_wait(&keeper->changed, &keeper->mutex);
+        pthread_cond_wait(condition, &keeper->mutex);
         return;
     }
     int64_t left_ns = until_ns - lease_now_ns();
@@ -46,7 +67,7 @@ static void wait_until(struct lease_keeper *keeper, int64_t until_ns)
     left_ns += until.tv_nsec;
     until.tv_sec += (time_t)(left_ns / (1000 * MS));
     until.tv_nsec = (long)(left_ns % (1000 * MS));
-    pthread_cond_timedwait(&keeper->changed, &keeper->mutex, &until);
+    pthread_cond_timedwait(condition, &keeper->mutex, &until);
 }
 
 int64_t lease_sure_ns(int64_t ms)
@@ -74,64 +95,108 @@ static void free_if_over(hf_lease *lease)
     }
 }
 
-/* What a sign of life that was sent at `sent_ns` came to. */
-static void settle(hf_lease *lease, enum hf_error code, bool held, int64_t sent_ns)
+/* Sets when the next sign of life is due. */
+static void plan_beat(hf_lease *lease, int64_t beat_at_ns)
 {
-    if (code == HF_OK && held) {
-        atomic_store(&lease->good_until_ns, sent_ns + lease_sure_ns(lease->interval_ms));
-        lease->beat_at_ns = sent_ns + lease->interval_ms * MS / BEATS;
-        lease->why[0] = '\0';
-    } else if (code == HF_OK) {
+    struct lease_keeper *keeper = lease->keeper;
+
+    heap_move(&keeper->beats, &lease->beat, beat_at_ns);
+    if (keeper->beats.first == &lease->beat) {
+        pthread_cond_signal(&keeper->wake_beater);
+    }
+}
+
+/* Sets when the lease is lost. */
+static void plan_end(hf_lease *lease, int64_t end_ns)
+{
+    struct lease_keeper *keeper = lease->keeper;
+
+    heap_move(&keeper->ends, &lease->end, end_ns);
+    if (keeper->ends.first == &lease->end) {
+        pthread_cond_signal(&keeper->wake_watcher);
+    }
+}
+
+/* The engine has answered well to the sign of life that was sent at `sent_ns`. */
+static void prolong(hf_lease *lease, int64_t sent_ns)
+{
+    atomic_store(&lease->good_until_ns, sent_ns + lease_sure_ns(lease->interval_ms));
+    lease->why[0] = '\0';
+    plan_beat(lease, sent_ns + lease->interval_ms * MS / BEATS);
+    plan_end(lease, lease_end_ns(lease));
+}
+
+/* What a sign of life that was sent at `sent_ns` came to. */
+static void settle(hf_lease *lease, const struct problem *problem, bool held, int64_t sent_ns)
+{
+    lease->beating = false;
+    if (lease->withdrawn || lease->over) {
+        free_if_over(lease);
+    } else if (problem->code == HF_OK && held) {
+        prolong(lease, sent_ns);
+    } else if (problem->code == HF_OK) {
         lease->gone = true;
         snprintf(lease->why, sizeof lease->why, "the engine says that the %s is not held",
                  lease->kind->what);
+        plan_end(lease, 0);
     } else {
-        snprintf(lease->why, sizeof lease->why, "%s", hf_last_message());
-        lease->beat_at_ns = lease_now_ns() + retry_ns(lease->keeper, lease->interval_ms);
+        snprintf(lease->why, sizeof lease->why, "%s", problem->message);
+        plan_beat(lease, lease_now_ns() + retry_ns(lease->keeper, lease->interval_ms));
     }
 }
 
-static hf_lease *next_to_beat(struct lease_keeper *keeper)
+/* How much of an interval a batch may take. One batch goes after the other: none may take longer
+ * than the most impatient of all leases can bear. */
+static int64_t batch_time_ms(const struct lease_keeper *keeper)
 {
-    hf_lease *next = NULL;
-
-    for (struct list *node = keeper->leases.next; node != &keeper->leases; node = node->next) {
-        hf_lease *lease = LIST_ENTRY(node, hf_lease, node);
-        if (!lease->over && !lease->gone &&
-            (next == NULL || lease->beat_at_ns < next->beat_at_ns)) {
-            next = lease;
-        }
-    }
-    return next;
+    return keeper->intervals.first != NULL ? keeper->intervals.first->due / BEATS : 0;
 }
 
-/* With the mutex open: a new sign of life may be lost a few times before the last one is over. */
-/* One beat after the other: none may take longer than the most impatient lease can bear. */
-static int64_t beat_timeout_ms(const struct lease_keeper *keeper)
+/* Takes the leases whose sign of life is due, and those that are due soon: better a few batches
+ * than many single ones. */
+static void take_due(struct lease_keeper *keeper, int64_t now_ns)
 {
-    int64_t shortest_ms = INT64_MAX;
+    struct batch *batch = &keeper->batch;
+    int64_t until_ns = now_ns + batch_time_ms(keeper) * MS / 4;
+    struct heap_node *first;
 
-    for (struct list *node = keeper->leases.next; node != &keeper->leases; node = node->next) {
-        hf_lease *lease = LIST_ENTRY(node, hf_lease, node);
-        shortest_ms = lease->interval_ms < shortest_ms ? lease->interval_ms : shortest_ms;
+    batch->count = 0;
+    while (batch->count < BATCH_MAX && (first = keeper->beats.first) != NULL &&
+           first->due <= until_ns) {
+        hf_lease *lease = LIST_ENTRY(first, hf_lease, beat);
+        heap_remove(&keeper->beats, first);
+        lease->beating = true;
+        batch->leases[batch->count++] = lease;
     }
-    return shortest_ms / BEATS;
 }
 
-static void beat(struct lease_keeper *keeper, hf_lease *lease)
+/* With the mutex open: no lease of the batch is freed or changed meanwhile. */
+static void send_batch(hf_handle *handle, struct batch *batch, int64_t timeout_ms)
 {
-    int64_t sent_ns = lease_now_ns();
-    int64_t timeout_ms = beat_timeout_ms(keeper);
-    bool held = false;
+    for (size_t i = 0; i < batch->count; i++) {
+        const hf_lease *lease = batch->leases[i];
+        batch->figures[i] = (struct lease_figure){lease->kind->beat_figure, 0};
+        batch->calls[i].command = &batch->commands[i];
+        batch->calls[i].use = lease_take_figure;
+        batch->calls[i].context = &batch->figures[i];
+        enum hf_error code = lease->kind->beat(lease, &batch->commands[i], NULL);
+        CHECK(code == HF_OK); /* it was got with these very arguments */
+    }
+    handle_run_all(handle, batch->calls, batch->count, timeout_ms);
+}
 
-    lease->beating = true;
+static void beat(struct lease_keeper *keeper, int64_t now_ns)
+{
+    struct batch *batch = &keeper->batch;
+    int64_t timeout_ms = batch_time_ms(keeper);
+
+    take_due(keeper, now_ns);
     pthread_mutex_unlock(&keeper->mutex);
-    enum hf_error code = lease->kind->beat(lease, timeout_ms > 10 ? timeout_ms : 10, &held);
+    send_batch(keeper->handle, batch, timeout_ms > TIMEOUT_MIN_MS ? timeout_ms : TIMEOUT_MIN_MS);
     pthread_mutex_lock(&keeper->mutex);
-    lease->beating = false;
-    settle(lease, code, held, sent_ns);
-    free_if_over(lease);
-    pthread_cond_broadcast(&keeper->changed);
+    for (size_t i = 0; i < batch->count; i++) {
+        settle(batch->leases[i], &batch->calls[i].problem, batch->figures[i].number > 0, now_ns);
+    }
 }
 
 static void *beat_all(void *context)
@@ -140,11 +205,12 @@ static void *beat_all(void *context)
 
     pthread_mutex_lock(&keeper->mutex);
     while (!keeper->closing) {
-        hf_lease *lease = next_to_beat(keeper);
-        if (lease == NULL || lease->beat_at_ns > lease_now_ns()) {
-            wait_until(keeper, lease ? lease->beat_at_ns : NEVER);
+        int64_t now_ns = lease_now_ns();
+        int64_t due_ns = keeper->beats.first != NULL ? keeper->beats.first->due : NEVER;
+        if (due_ns > now_ns) {
+            wait_until(keeper, &keeper->wake_beater, due_ns);
         } else {
-            beat(keeper, lease);
+            beat(keeper, now_ns);
         }
     }
     pthread_mutex_unlock(&keeper->mutex);
@@ -171,12 +237,21 @@ static void say_why(hf_lease *lease, char why[MESSAGE_SIZE])
     }
 }
 
+/* Nothing is due for a lease any more. */
+static void drop(struct lease_keeper *keeper, hf_lease *lease)
+{
+    heap_remove(&keeper->beats, &lease->beat);
+    heap_remove(&keeper->ends, &lease->end);
+    heap_remove(&keeper->intervals, &lease->interval);
+}
+
 static void report(struct lease_keeper *keeper, hf_lease *lease)
 {
     char why[MESSAGE_SIZE];
 
     say_why(lease, why);
     lease->over = true;
+    drop(keeper, lease);
     atomic_store(&lease->held, false);
     lease->calling = true;
     pthread_mutex_unlock(&keeper->mutex);
@@ -186,41 +261,20 @@ static void report(struct lease_keeper *keeper, hf_lease *lease)
     pthread_mutex_lock(&keeper->mutex);
     lease->calling = false;
     free_if_over(lease);
-    pthread_cond_broadcast(&keeper->changed);
-}
-
-/* One that is lost and not reported yet, or NULL and when to look again. */
-static hf_lease *next_lost(struct lease_keeper *keeper, int64_t *look_ns)
-{
-    int64_t now = lease_now_ns();
-
-    *look_ns = NEVER;
-    for (struct list *node = keeper->leases.next; node != &keeper->leases; node = node->next) {
-        hf_lease *lease = LIST_ENTRY(node, hf_lease, node);
-        int64_t end_ns = lease_end_ns(lease);
-        if (lease->over) {
-            continue;
-        }
-        if (lease->gone || now >= end_ns) {
-            return lease;
-        }
-        *look_ns = end_ns < *look_ns ? end_ns : *look_ns;
-    }
-    return NULL;
+    pthread_cond_broadcast(&keeper->reported);
 }
 
 static void *watch_all(void *context)
 {
     struct lease_keeper *keeper = context;
-    int64_t look_ns;
 
     pthread_mutex_lock(&keeper->mutex);
     while (!keeper->closing) {
-        hf_lease *lease = next_lost(keeper, &look_ns);
-        if (lease != NULL) {
-            report(keeper, lease);
+        struct heap_node *first = keeper->ends.first;
+        if (first != NULL && first->due <= lease_now_ns()) {
+            report(keeper, LIST_ENTRY(first, hf_lease, end));
         } else {
-            wait_until(keeper, look_ns);
+            wait_until(keeper, &keeper->wake_watcher, first != NULL ? first->due : NEVER);
         }
     }
     pthread_mutex_unlock(&keeper->mutex);
@@ -233,28 +287,34 @@ static void close_keeper(struct lease_keeper *keeper)
 {
     pthread_mutex_lock(&keeper->mutex);
     keeper->closing = true;
-    pthread_cond_broadcast(&keeper->changed);
+    pthread_cond_signal(&keeper->wake_beater);
+    pthread_cond_signal(&keeper->wake_watcher);
     pthread_mutex_unlock(&keeper->mutex);
 }
 
 static void free_keeper(struct lease_keeper *keeper)
 {
-    pthread_cond_destroy(&keeper->changed);
+    pthread_cond_destroy(&keeper->reported);
+    pthread_cond_destroy(&keeper->wake_watcher);
+    pthread_cond_destroy(&keeper->wake_beater);
     pthread_mutex_destroy(&keeper->mutex);
     free(keeper);
 }
 
-struct lease_keeper *lease_keeper_start(void)
+struct lease_keeper *lease_keeper_start(hf_handle *handle)
 {
     struct lease_keeper *keeper = calloc(1, sizeof *keeper);
 
     if (keeper == NULL) {
         return NULL;
     }
+    keeper->handle = handle;
     list_init(&keeper->leases);
     random_init(&keeper->random);
     pthread_mutex_init(&keeper->mutex, NULL);
-    handle_init_condition(&keeper->changed);
+    handle_init_condition(&keeper->wake_beater);
+    handle_init_condition(&keeper->wake_watcher);
+    handle_init_condition(&keeper->reported);
     bool beats = handle_start_thread(&keeper->beater, beat_all, keeper);
     if (beats && handle_start_thread(&keeper->watcher, watch_all, keeper)) {
         return keeper;
@@ -289,10 +349,10 @@ void lease_keeper_stop(struct lease_keeper *keeper)
 void lease_keeper_add(struct lease_keeper *keeper, hf_lease *lease, int64_t sent_ns)
 {
     pthread_mutex_lock(&keeper->mutex);
-    settle(lease, HF_OK, true, sent_ns);
-    atomic_store(&lease->held, true);
     list_add_last(&keeper->leases, &lease->node);
-    pthread_cond_broadcast(&keeper->changed);
+    heap_add(&keeper->intervals, &lease->interval, lease->interval_ms);
+    atomic_store(&lease->held, true);
+    prolong(lease, sent_ns);
     pthread_mutex_unlock(&keeper->mutex);
 }
 
@@ -300,9 +360,11 @@ bool lease_keeper_withdraw(struct lease_keeper *keeper, hf_lease *lease)
 {
     pthread_mutex_lock(&keeper->mutex);
     while (lease->calling && !pthread_equal(pthread_self(), keeper->watcher)) {
-        pthread_cond_wait(&keeper->changed, &keeper->mutex);
+        pthread_cond_wait(&keeper->reported, &keeper->mutex);
     }
     list_remove(&lease->node);
+    drop(keeper, lease);
+    lease->withdrawn = true;
     atomic_store(&lease->held, false);
     bool gone = lease->gone;
     pthread_mutex_unlock(&keeper->mutex);

@@ -158,22 +158,6 @@ static enum resp_state read_reply(void *context, struct hf_bytes bytes, size_t *
     return reply_from_resp(expected->reply, expected->spec, bytes, size);
 }
 
-/* Lets `use` see a reply that says what went wrong. */
-static void use_problem(const struct problem *problem, handle_use *use, void *context)
-{
-    struct memory memory;
-    struct reply reply;
-
-    memory_init(&memory);
-    if (use != NULL && reply_init(&reply, &memory) &&
-        reply_refuse_said(&reply, problem->code, hf_text(problem->message))) {
-        use(context, &reply);
-    }
-    if (use != NULL) {
-        reply_free(&reply);
-    }
-}
-
 /* *answered says whether `use` was called. */
 static enum hf_error run(struct remote *remote, const struct command *command, handle_use *use,
                          void *context, int64_t timeout_ms, bool *answered, struct problem *problem)
@@ -205,20 +189,107 @@ static enum hf_error run(struct remote *remote, const struct command *command, h
     return code;
 }
 
+static int64_t allowed_ms(const struct remote *remote, int64_t timeout_ms)
+{
+    return timeout_ms > 0 && timeout_ms < remote->url.timeout_ms ? timeout_ms
+                                                                 : remote->url.timeout_ms;
+}
+
 enum hf_error remote_run(struct remote *remote, const struct command *command, handle_use *use,
                          void *context, int64_t timeout_ms, struct problem *problem)
 {
     bool answered = false;
-    int64_t allowed_ms = remote->url.timeout_ms;
+    enum hf_error code =
+        run(remote, command, use, context, allowed_ms(remote, timeout_ms), &answered, problem);
 
-    if (timeout_ms > 0 && timeout_ms < allowed_ms) {
-        allowed_ms = timeout_ms;
-    }
-    enum hf_error code = run(remote, command, use, context, allowed_ms, &answered, problem);
     if (!answered) {
-        use_problem(problem, use, context);
+        handle_use_problem(problem, use, context);
     }
     return code;
+}
+
+/* ---- several calls at once ------------------------------------------------------------------- */
+
+/* Commands that were sent together: their answers come one behind the other. */
+struct expected_all {
+    struct reply *reply;
+    struct handle_call *calls;
+    size_t count, answered;
+    size_t offset; /* where the answers end that were used already */
+};
+
+static void use_reply(struct handle_call *call, const struct reply *reply)
+{
+    call->done = true;
+    call->problem.code = reply->code;
+    if (reply->code != HF_OK) {
+        reply_message(reply, call->problem.message);
+    }
+    if (call->use != NULL) {
+        call->use(call->context, reply);
+    }
+}
+
+static enum resp_state read_replies(void *context, struct hf_bytes bytes, size_t *size)
+{
+    struct expected_all *all = context;
+
+    while (all->answered < all->count) {
+        struct handle_call *call = &all->calls[all->answered];
+        struct hf_bytes rest = {bytes.data + all->offset, bytes.size - all->offset};
+        enum resp_state state = reply_from_resp(all->reply, call->command->spec, rest, size);
+        *size += all->offset;
+        if (state != RESP_DONE) {
+            return state;
+        }
+        use_reply(call, all->reply);
+        all->answered++;
+        all->offset = *size;
+    }
+    return RESP_DONE;
+}
+
+/* HF_OK, or why some of the calls are not done. */
+static enum hf_error run_all(struct remote *remote, struct handle_call *calls, size_t count,
+                             int64_t timeout_ms, struct problem *problem)
+{
+    uint64_t deadline_ns = deadline_in(timeout_ms);
+    struct connection *connection = take(remote, false, deadline_ns, problem);
+
+    if (connection == NULL) {
+        return problem->code;
+    }
+    struct expected_all all = {.reply = &connection->reply, .calls = calls, .count = count};
+    buffer_clear(&connection->out);
+    for (size_t i = 0; i < count; i++) {
+        command_to_resp(calls[i].command, &connection->out);
+    }
+    enum hf_error code =
+        exchange(remote, connection, false, deadline_ns, read_replies, &all, problem);
+    if (code == HF_OK) {
+        leave(remote, connection, false);
+    }
+    return code;
+}
+
+void remote_run_all(struct remote *remote, struct handle_call *calls, size_t count,
+                    int64_t timeout_ms)
+{
+    struct problem problem;
+
+    for (size_t i = 0; i < count; i++) {
+        calls[i].done = false;
+    }
+    if (run_all(remote, calls, count, allowed_ms(remote, timeout_ms), &problem) == HF_OK) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!calls[i].done) {
+            calls[i].problem = problem;
+            handle_use_problem(&problem, calls[i].use, calls[i].context);
+            calls[i].done = true;
+        }
+    }
 }
 
 enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeout_ms,

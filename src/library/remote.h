@@ -25,6 +25,12 @@ void remote_close(struct remote *remote);
 enum hf_error remote_run(struct remote *remote, const struct command *command, handle_use *use,
                          void *context, int64_t timeout_ms, struct problem *problem);
 
+/* Runs commands that do not wait in line over one connection, in one write. Those whose answer had
+ * not come when something went wrong fail with the same problem. timeout_ms as above, for all
+ * together. */
+void remote_run_all(struct remote *remote, struct handle_call *calls, size_t count,
+                    int64_t timeout_ms);
+
 /* Sends a word of the server's own, such as PING, and reads the answer; timeout_ms as above, but it
  * may be longer than the URL says. */
 enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeout_ms,

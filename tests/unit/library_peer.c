@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -29,10 +30,11 @@ struct visit {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The words of the request at the start, if it is all there; returns its size or 0. */
-static size_t read_words(const struct visit *visit, struct hf_bytes *words, size_t *count)
+/* The words of the request at `at`, if it is all there; returns its size or 0. */
+static size_t read_words(const struct visit *visit, size_t at, struct hf_bytes *words,
+                         size_t *count)
 {
-    struct hf_bytes bytes = {visit->in, visit->size};
+    struct hf_bytes bytes = {visit->in + at, visit->size - at};
     struct resp_item item;
     size_t offset = 0;
 
@@ -168,14 +170,16 @@ static void *serve(void *context)
     buffer_init(&visit->out, &visit->memory);
     visit->in = malloc(REQUEST_MAX);
     while (on && (got = recv(fd, visit->in + visit->size, REQUEST_MAX - visit->size, 0)) > 0) {
+        size_t done = 0;
         visit->size += (size_t)got;
-        while (on && (used = read_words(visit, words, &count)) > 0) {
+        while (on && (used = read_words(visit, done, words, &count)) > 0) {
             buffer_clear(&visit->out);
             answer(visit, count, words);
             on = send_answer(visit);
-            memmove(visit->in, visit->in + used, visit->size - used);
-            visit->size -= used;
+            done += used;
         }
+        visit->size -= done;
+        memmove(visit->in, visit->in + done, visit->size);
     }
     shutdown(fd, SHUT_RDWR);
     buffer_free(&visit->out);
@@ -195,6 +199,8 @@ static void *accept_all(void *context)
         int number = atomic_load(&peer->connections);
         struct visit *visit = calloc(1, sizeof *visit);
         CHECK(visit != NULL && number < PEER_CONNECTIONS_MAX);
+        int on = 1; /* answers go out one by one: none may wait for the last to be acknowledged */
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         visit->peer = peer;
         visit->number = number;
         peer->fds[number] = fd;
