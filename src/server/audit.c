@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Audits. The state in this process is looked through at once; for one that is elsewhere, another
- * thread does it while the loop goes on. */
+ * Audits. A child process looks through the state as it is now, and another thread waits for what
+ * it finds; where the state is elsewhere that thread asks for it itself. The loop goes on. */
 #include "server/server.h"
 #include "server/work.h"
 
@@ -12,6 +12,8 @@ struct audit_work {
     struct session *session;
     struct engine *engine;
     struct memory memory;
+    struct audit_child child;
+    bool forked;            /* the child does it */
     struct buffer findings; /* a line each */
     uint64_t count;
     struct problem problem; /* HF_OK: it was carried out */
@@ -39,8 +41,13 @@ static void run_audit(struct work *work)
 {
     struct audit_work *audit = (struct audit_work *)work;
 
-    audit->problem.code =
-        engine_audit(audit->engine, add_finding, &audit->findings, &audit->count, &audit->problem);
+    if (audit->forked) {
+        audit->problem.code = audit_child_end(&audit->child, add_finding, &audit->findings,
+                                              &audit->count, &audit->problem);
+    } else {
+        audit->problem.code = engine_audit(audit->engine, add_finding, &audit->findings,
+                                           &audit->count, &audit->problem);
+    }
     if (audit->problem.code == HF_OK && audit->findings.failed) {
         problem_set(&audit->problem, HF_BUSY, "out of memory for what the audit found");
     }
@@ -66,7 +73,8 @@ static void audit_done(struct work *work)
     struct server *server = session->server;
 
     server->auditing = false;
-    session->waits = false;
+    server->audit_child = NULL;
+    session_set_waits(session, false);
     if (session->gone) {
         server->release(session);
     } else {
@@ -75,6 +83,23 @@ static void audit_done(struct work *work)
     }
     buffer_free(&audit->findings);
     free(audit);
+}
+
+/* False, and the client is told why, if there is no process for it. */
+static bool fork_audit(struct audit_work *audit)
+{
+    struct session *session = audit->session;
+    enum hf_error code = engine_audit_begin(audit->engine, &audit->child, &audit->problem);
+
+    audit->forked = code == HF_OK;
+    if (audit->forked) {
+        session->server->audit_child = &audit->child;
+    }
+    if (code != HF_OK && code != HF_INVALID_STATE) {
+        session_refuse(session, code, "%s", audit->problem.message);
+        return false;
+    }
+    return true;
 }
 
 void session_audit(struct session *session)
@@ -97,9 +122,13 @@ void session_audit(struct session *session)
     buffer_init(&audit->findings, &audit->memory);
     audit->session = session;
     audit->engine = server->engine;
+    if (!fork_audit(audit)) {
+        free(audit);
+        return;
+    }
     server->auditing = true;
     session->undo_last = session->undo.size; /* there is nothing to take back */
     session->spec = NULL;
-    session->waits = true;
-    work_begin(&audit->work, server->engine->later ? server->loop : NULL, run_audit, audit_done);
+    session_set_waits(session, true);
+    work_begin(&audit->work, server->loop, run_audit, audit_done);
 }

@@ -3,6 +3,7 @@
 
 #include "net/address.h"
 #include "server/loop.h"
+#include "server/wrong_port.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -16,77 +17,20 @@
  * has a growing buffer of its own. */
 #define LEFT_OVER_SMALL ((size_t)8 << 10)
 
-/* A buffer for answers that is no larger stays with its connection. */
-#define OUT_KEPT ((size_t)1 << 10)
+/* Whoever sends so much at a time is served behind those who send less. */
+#define HEAVY ((size_t)16 << 10)
+
+#define MUTED_A_TURN 512
 
 static void watch(struct connection *connection);
 
-/* ---- patience -------------------------------------------------------------------------------- */
-
-static bool has_unsent(const struct connection *connection)
-{
-    return connection->sent < connection->session.out.size;
-}
-
-size_t connection_keeps(const struct connection *connection)
-{
-    const struct session *session = &connection->session;
-    size_t own = session->front->keeps != NULL ? session->front->keeps(session) : 0;
-
-    return connection->in.capacity + session->out.capacity + session->undo.capacity + own;
-}
-
-/* What it keeps others waiting with, if anything. */
-static struct patience *tries(struct connection *connection)
-{
-    struct loop *loop = connection->loop;
-    struct session *session = &connection->session;
-    bool stranger = loop->server.auth != NULL && session->who.role == ROLE_NONE;
-
-    if (connection->lingering) {
-        return &loop->lingering;
-    }
-    if (has_unsent(connection) || (connection->tls != NULL && !tls_ready(connection->tls))) {
-        return &loop->slow;
-    }
-    if (!session_busy(session) && !session->wants_ticks &&
-        (session->partial || (stranger && session->front == &front_resp))) {
-        return &loop->slow;
-    }
-    if (connection_keeps(connection) > CONNECTION_SMALL) {
-        return &loop->crowding;
-    }
-    bool idle = !session_busy(session) && !session->wants_ticks;
-    return idle && session->front == &front_http ? &loop->quiet : NULL;
-}
-
-static void update_patience(struct connection *connection)
-{
-    struct patience *wanted = tries(connection);
-
-    if (wanted == connection->patience &&
-        (wanted == NULL || connection->patient_answered == connection->session.answered)) {
-        return;
-    }
-    if (connection->patience != NULL) {
-        list_remove(&connection->patient);
-    }
-    connection->patience = wanted;
-    if (wanted != NULL) {
-        connection->patient_ns = clock_nanoseconds();
-        connection->patient_answered = connection->session.answered;
-        list_add_last(&wanted->connections, &connection->patient);
-    }
-}
-
-/* Clients keep more memory than they may. The end of this turn sends what it can and closes some of
- * them, and nothing is read until then. */
-static bool is_full(const struct loop *loop)
+bool connections_full(const struct loop *loop)
 {
     const struct server *server = &loop->server;
 
     return server->memory.used > (size_t)server->options->client_memory_bytes &&
-           !(list_empty(&loop->slow.connections) && list_empty(&server->touched));
+           !(list_empty(&loop->slow.connections) && list_empty(&server->touched) &&
+             list_empty(&server->sending));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -130,16 +74,36 @@ void connection_free_released(struct loop *loop)
     list_init(head);
 }
 
-/* Has the client's side taken all that was sent? It says so with every packet. */
-static bool all_acknowledged(const struct connection *connection)
+/* So many bytes were sent that the client's side has not acknowledged; it does so with every
+ * packet. The figure outlives a reset, which acknowledges nothing. */
+static size_t unacknowledged(const struct connection *connection)
 {
-    int unacknowledged = 0;
-    int goodbye = connection->lingering; /* counts as a byte */
+    int bytes = 0;
 
-    return ioctl(connection->fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged <= goodbye;
+    if (ioctl(connection->fd, SIOCOUTQ, &bytes) != 0) {
+        return SIZE_MAX;
+    }
+    bytes -= connection->lingering; /* our goodbye counts as a byte */
+    return bytes > 0 ? (size_t)bytes : 0;
 }
 
-void connection_end(struct connection *connection, bool heard)
+/* Finds out how much of what was answered has been delivered, however the connection ended: what
+ * the client's side has acknowledged, the client may know of, and its heartbeat tells whether it
+ * lives. Of TLS the bytes on the wire are more than those of the answers: a little too much is
+ * taken for undelivered. True if all of it was. */
+static bool note_delivered(const struct connection *connection, struct session *session)
+{
+    size_t missing = unacknowledged(connection);
+    uint64_t sent = session->out_begins + connection->sent;
+
+    if (session->out.failed) { /* the last answers are not among them */
+        return false;
+    }
+    session->delivered = missing < sent ? sent - missing : 0;
+    return missing == 0 && !connection_has_unsent(connection);
+}
+
+void connection_end(struct connection *connection)
 {
     if (connection->ending || connection->fd < 0) {
         return;
@@ -147,9 +111,8 @@ void connection_end(struct connection *connection, bool heard)
     connection->ending = true;
     log_line(&connection->session.server->log, LOG_DEBUG, "%s: closed, %llu answers",
              connection->session.peer, (unsigned long long)connection->session.answered);
-    if (connection->session.undo.size > 0) {
-        heard = heard && !has_unsent(connection) && all_acknowledged(connection);
-    }
+    bool heard =
+        connection->session.undo.size == 0 || note_delivered(connection, &connection->session);
     if (connection->patience != NULL) {
         list_remove(&connection->patient);
         connection->patience = NULL;
@@ -169,20 +132,34 @@ void connection_end(struct connection *connection, bool heard)
     uv_close((uv_handle_t *)&connection->poll, handle_closed);
 }
 
+/* Does nothing keep a server that stops from hanging up? The client's side has taken all of its
+ * answers, and a reset cannot take them away again. */
+static bool may_close(const struct connection *connection)
+{
+    return connection->session.server->state == SERVER_DRAINING && unacknowledged(connection) == 0;
+}
+
+void connection_hang_up(struct connection *connection)
+{
+    if (may_close(connection)) {
+        connection_end(connection);
+    }
+}
+
 /* All is said. What the client still sends is read and thrown away until it hangs up, so that it
  * gets to read our last words. */
 static void linger(struct connection *connection)
 {
     tls_close(connection->tls);
     connection->tls = NULL;
-    if (connection->at_end || shutdown(connection->fd, SHUT_WR) != 0) {
-        connection_end(connection, true);
+    if (connection->at_end || may_close(connection) || shutdown(connection->fd, SHUT_WR) != 0) {
+        connection_end(connection);
         return;
     }
     connection->lingering = true;
     buffer_free(&connection->in);
     connection->in_used = 0;
-    update_patience(connection);
+    patience_update(connection);
     watch(connection);
 }
 
@@ -192,7 +169,7 @@ static void read_on(struct connection *connection)
     ssize_t size = recv(connection->fd, data, READ_SIZE, 0);
 
     if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) {
-        connection_end(connection, size == 0);
+        connection_end(connection);
     }
 }
 
@@ -213,23 +190,17 @@ static ssize_t send_some(struct connection *connection)
     return done;
 }
 
-/* All is sent: the buffer is given back, unless it is small and sure to be used again. */
 static void sent_all(struct connection *connection)
 {
     struct session *session = &connection->session;
 
     connection->sent = 0;
-    session->firm = 0;
-    if (session->out.capacity > OUT_KEPT) {
-        buffer_free(&session->out);
-    } else {
-        buffer_clear(&session->out);
-    }
+    session_sent(session);
     if (session->closing) {
         linger(connection);
     } else if (connection->at_end && connection->in.size == 0 && !session_busy(session)) {
-        connection_end(connection, true);
-    } else if (!session->waits && (connection->in.size > 0 ||
+        connection_end(connection);
+    } else if (!session->waits && (connection->in.size > 0 || session->yielded ||
                                    (connection->tls != NULL && tls_pending(connection->tls)))) {
         session_resume(session);
     }
@@ -240,7 +211,7 @@ void connection_send(struct connection *connection)
     struct session *session = &connection->session;
 
     if (session->out.failed) { /* no memory for its answers: it has to ask again */
-        connection_end(connection, false);
+        connection_end(connection);
         return;
     }
     connection->blocked = connection->wants_read = false;
@@ -253,15 +224,15 @@ void connection_send(struct connection *connection)
             connection->blocked = true;
             break;
         } else if (done == 0 || errno != EINTR) {
-            connection_end(connection, false);
+            connection_end(connection);
             return;
         }
     }
-    if (!connection->blocked && !connection->lingering && !has_unsent(connection)) {
+    if (!connection->blocked && !connection->lingering && !connection_has_unsent(connection)) {
         sent_all(connection);
     }
     if (connection->fd >= 0) {
-        update_patience(connection);
+        patience_update(connection);
         watch(connection);
     }
 }
@@ -345,8 +316,17 @@ static void received(struct connection *connection, const char *at, size_t size)
         feed_own(connection);
     }
     if (in->failed) {
-        connection_end(connection, false);
+        connection_end(connection);
     }
+}
+
+/* Is there nothing left to be asked for, answered or sent? */
+static bool is_done(const struct connection *connection)
+{
+    const struct session *session = &connection->session;
+
+    return !session_busy(session) && !connection_has_unsent(connection) && !session->is_touched &&
+           !session->is_sending;
 }
 
 /* The client sends no more; what it asked for is still answered. */
@@ -355,9 +335,8 @@ static void receive_end(struct connection *connection)
     const struct session *session = &connection->session;
 
     connection->at_end = true;
-    if (session_queues(session) ||
-        (!session_busy(session) && !has_unsent(connection) && !session->is_touched)) {
-        connection_end(connection, true);
+    if (session_queues(session) || is_done(connection)) {
+        connection_end(connection);
     }
 }
 
@@ -365,23 +344,27 @@ static void receive_end(struct connection *connection)
  * only then is it worth telling the loop, which is not free. */
 static void settle(struct connection *connection)
 {
-    if (connection->fd >= 0 && !connection->session.is_touched) {
-        update_patience(connection);
+    if (connection->fd >= 0 && !connection->session.is_touched && !connection->session.is_sending) {
+        patience_update(connection);
         watch(connection);
     }
 }
 
 static void receive(struct connection *connection)
 {
+    if (wrong_port_noticed(connection)) {
+        return;
+    }
     do {
         size_t size;
         char *at = room(connection, &size);
         ssize_t done = at != NULL ? receive_some(connection, at, size) : -1;
         if (at == NULL || (done < 0 && errno != EAGAIN && errno != EINTR)) {
-            connection_end(connection, false);
+            connection_end(connection);
         } else if (done == 0) {
             receive_end(connection);
         } else if (done > 0) {
+            connection->heavy = (size_t)done > HEAVY;
             received(connection, at, (size_t)done);
         }
     } while (connection->fd >= 0 && connection->tls != NULL && tls_pending(connection->tls) &&
@@ -389,19 +372,33 @@ static void receive(struct connection *connection)
     settle(connection);
 }
 
+static void see_to(struct connection *connection, int events);
+
 void connection_resume(struct connection *connection)
 {
-    if (session_stopped(&connection->session)) {
-        return; /* it comes back when it is answered, or when all is sent */
+    struct session *session = &connection->session;
+    int events = connection->events;
+    bool yielded = session->yielded;
+
+    connection->events = 0;
+    session->yielded = false;
+    if (events != 0) {
+        see_to(connection, events);
     }
-    if (is_full(connection->loop)) {
-        session_resume(&connection->session); /* in the next turn */
+    if (connection->fd < 0) {
+        return;
+    }
+    if (session_stopped(session) || connections_full(connection->loop)) {
+        session->yielded |= yielded; /* it comes back when it is answered, or when all is sent */
+        if (!session_stopped(session)) {
+            session_resume(session); /* … or when there is memory */
+        }
+        settle(connection);
         return;
     }
     feed_own(connection);
-    if (connection->at_end && !session_busy(&connection->session) && !has_unsent(connection) &&
-        !connection->session.is_touched) {
-        connection_end(connection, true);
+    if (connection->at_end && is_done(connection)) {
+        connection_end(connection);
         return;
     }
     if (connection->tls != NULL && tls_pending(connection->tls)) {
@@ -413,20 +410,25 @@ void connection_resume(struct connection *connection)
 
 /* ---- the loop's side ------------------------------------------------------------------------- */
 
-static void on_event(uv_poll_t *poll, int status, int events)
+/* Can it do something with more of what the client sends? */
+static bool wants_more(const struct connection *connection)
 {
-    struct connection *connection = poll->data;
+    const struct session *session = &connection->session;
+    /* Whole requests that were read already come first. */
+    bool behind = connection->in.size > connection->in_used && !session->partial;
 
-    if (status < 0) {
-        connection_end(connection, false);
-        return;
-    }
+    return !session_stopped(session) && !connection_has_unsent(connection) && !behind &&
+           !connection->at_end;
+}
+
+static void see_to(struct connection *connection, int events)
+{
     if (connection->lingering) {
         read_on(connection);
         return;
     }
     if (events & UV_DISCONNECT && session_queues(&connection->session)) {
-        connection_end(connection, true);
+        connection_end(connection);
         return;
     }
     if (events & UV_WRITABLE || (events & UV_READABLE && connection->wants_read)) {
@@ -436,9 +438,55 @@ static void on_event(uv_poll_t *poll, int status, int events)
             return;
         }
     }
-    if (connection->fd >= 0 && events & UV_READABLE && connection->watching & UV_READABLE &&
-        !connection->lingering && !is_full(connection->loop)) {
+    if (connection->fd >= 0 && events & UV_READABLE && wants_more(connection) &&
+        !connection->lingering && !connections_full(connection->loop)) {
         receive(connection);
+    }
+}
+
+/* Has it wait for its turn. Until then it is not heard of: the loop would tell the same again and
+ * again. That is not free, so that one turn does it for some only. */
+static void put_off(struct connection *connection, int events, struct list *queue)
+{
+    connection->events |= events;
+    session_wait_turn(&connection->session, queue);
+    if (connection->loop->muted < MUTED_A_TURN) {
+        connection->loop->muted++;
+        connection->watching = 0;
+        uv_poll_stop(&connection->poll);
+    }
+}
+
+/* Does it take long, or bring nobody an answer? Then it comes after those who want one. */
+static bool can_wait(struct connection *connection, int events)
+{
+    int size = 0;
+
+    if (events & UV_READABLE && ioctl(connection->fd, FIONREAD, &size) == 0) {
+        connection->heavy = (size_t)size > HEAVY;
+    }
+    return connection->heavy || (events & UV_DISCONNECT && !session_queues(&connection->session));
+}
+
+/* When the turn is spent, and behind others who wait for the next one, it has to wait too. */
+static void on_event(uv_poll_t *poll, int status, int events)
+{
+    struct connection *connection = poll->data;
+    struct session *session = &connection->session;
+    struct server *server = session->server;
+    bool late = turn_is_over(server, TURN_FRESH);
+    bool crowded = late || connection->heavy || !list_empty(&server->yielded);
+
+    if (status < 0) {
+        connection_end(connection);
+    } else if (connection->tls != NULL && !tls_ready(connection->tls)) {
+        put_off(connection, events, &connection->loop->handshaking);
+    } else if (!session->is_resumed && crowded && can_wait(connection, events)) {
+        put_off(connection, events, &server->yielded);
+    } else if (late || session->is_resumed) {
+        put_off(connection, events, &server->resumed); /* or it stays where it is */
+    } else {
+        see_to(connection, events);
     }
 }
 
@@ -446,15 +494,12 @@ static void on_event(uv_poll_t *poll, int status, int events)
 static void watch(struct connection *connection)
 {
     int events = 0;
-    /* Whole requests that were read already come first. */
-    bool behind = connection->in.size > connection->in_used && !connection->session.partial;
-    bool stopped = session_stopped(&connection->session) || has_unsent(connection) || behind;
 
     if (connection->fd < 0) {
         return;
     }
-    if (connection->lingering || connection->wants_read || (!stopped && !connection->at_end)) {
-        events |= UV_READABLE;
+    if (connection->lingering || connection->wants_read || wants_more(connection)) {
+        events |= UV_READABLE | UV_DISCONNECT;
     }
     if (connection->blocked && !connection->wants_read) {
         events |= UV_WRITABLE;
@@ -502,16 +547,18 @@ void connection_begin(struct loop *loop, int fd, const struct front *front)
     connection->poll.data = connection;
     buffer_init(&connection->in, &server->memory);
     address_of_peer(fd, connection->session.peer);
+    connection->session.only_health =
+        server->session_count > (size_t)server->options->max_connections;
     uv_poll_init(&loop->uv, &connection->poll, fd);
     if (loop->tls != NULL) {
         connection->tls = tls_accept(loop->tls, fd);
         if (connection->tls == NULL) {
-            connection_end(connection, true);
+            connection_end(connection);
             return;
         }
     }
     server->metrics.accepted++;
     log_line(&server->log, LOG_DEBUG, "%s: connected, %s", connection->session.peer, front->name);
-    update_patience(connection);
+    patience_update(connection);
     watch(connection);
 }

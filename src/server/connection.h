@@ -31,6 +31,9 @@ struct connection {
     size_t sent; /* of session.out */
 
     int watching;          /* the events asked of the loop */
+    int events;            /* … and those that came and are to be seen to in its turn */
+    bool heavy;            /* it sends much at a time */
+    bool begun;            /* something came of it */
     bool blocked;          /* the socket takes no more for now */
     bool wants_read;       /* … and TLS has to read before it can send */
     bool at_end;           /* the client sends no more */
@@ -54,16 +57,31 @@ void connection_resume(struct connection *connection);
 /* No more requests: what was asked is answered, then it ends. */
 void connection_drain(struct connection *connection);
 
-/* Ends it now. `heard`: as far as we know the client has taken all that was sent. */
-void connection_end(struct connection *connection, bool heard);
+/* Of a server that stops: ends a lingering one whose client's side has taken all of its answers. */
+void connection_hang_up(struct connection *connection);
+
+/* Ends it now. What was granted to the client and not delivered is given back. */
+void connection_end(struct connection *connection);
 
 /* How much memory it makes us keep; so much is nothing to speak of. */
 #define CONNECTION_SMALL ((size_t)2 << 10)
 size_t connection_keeps(const struct connection *connection);
 
+/* Do clients keep more memory than they may? The end of this turn sends what it can and closes some
+ * of them, and nothing is read until then. */
+bool connections_full(const struct loop *loop);
+
 /* server->release(): the session is freed at the end of the turn, by the other. */
 void connection_release(struct session *session);
 void connection_free_released(struct loop *loop);
+
+/* Puts it where its state belongs: into the list of those who are slow, quiet, and so on. */
+void patience_update(struct connection *connection);
+
+static inline bool connection_has_unsent(const struct connection *connection)
+{
+    return connection->sent < connection->session.out.size;
+}
 
 static inline struct connection *connection_of(struct session *session)
 {

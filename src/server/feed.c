@@ -147,6 +147,8 @@ bool feed_listen(struct feed *feed, struct feed_listener *listener, uint64_t aft
     if (listener->next < feed->since) {
         listener->lost_track = true;
         listener->next = feed->since;
+    } else if (after >= feed->next && after != UINT64_MAX) {
+        listener->lost_track = true; /* of a run whose wall clock was ahead of this one's */
     }
     list_add_last(&feed->listeners, &listener->node);
     feed->listener_count++;

@@ -37,6 +37,7 @@ struct feed {
     struct memory *memory;
     bool wanted;     /* somebody watches, or entries are kept */
     bool collecting; /* the engine was told to keep events */
+    bool behind;     /* … and has more of them than one turn had time for */
 
     struct feed_entry *kept; /* FEED_KEPT of them; NULL while none are kept */
     uint64_t first, next;    /* numbers of the oldest entry kept and of the one to come */

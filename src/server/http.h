@@ -70,6 +70,9 @@ static inline const struct http_request *http_request_of(const struct session *s
 
 /* The request is answered: on to the next. */
 void http_finish(struct session *session);
+/* Carries out a command, whose answer belongs to this step. If the engine cannot take it in this
+ * turn, the request stays at the step where it is, which is taken again in the next. */
+void http_submit(struct session *session, struct command *command, enum http_step step);
 /* What is wrong becomes the answer. */
 void http_answer_problem(struct session *session, const struct problem *problem);
 
@@ -132,6 +135,8 @@ void http_keyed_entropy(const struct session *session, uint8_t *entropy, size_t 
 /* ---- http_endpoints.c: the server's own ------------------------------------------------------ */
 
 void http_endpoint(struct session *session);
+/* Does it tell how the server is? */
+bool http_endpoint_is_health(enum endpoint endpoint);
 /* May it be asked by anybody? */
 bool http_endpoint_is_open(enum endpoint endpoint);
 

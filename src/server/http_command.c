@@ -202,8 +202,7 @@ void http_run(struct session *session)
     struct json_fields json;
 
     if (http_command(session, &command, &json)) {
-        http_of(session)->step = STEP_RUNNING;
-        session_submit(session, &command);
+        http_submit(session, &command, STEP_RUNNING);
         json_release(&json);
         if (session->waits) {
             http_parser_drop_body(&http_of(session)->parser); /* its texts are needed no more */

@@ -31,8 +31,14 @@ static void answer_readyz(struct session *session)
     const struct server *server = session->server;
     size_t start = session->out.size;
     bool away = server->engine != NULL && engine_is_away(server->engine);
+    const char *unready = server->engine != NULL ? engine_unready(server->engine) : NULL;
 
-    buffer_text(&session->out, server_state_name(server->state));
+    bool ready = server->state == SERVER_READY && !away && unready == NULL;
+    if (server->state == SERVER_READY && unready != NULL) {
+        buffer_format(&session->out, "not ready: %s", unready);
+    } else {
+        buffer_text(&session->out, server_state_name(server->state));
+    }
     if (away) {
         buffer_text(&session->out, ": the engine cannot be reached");
     }
@@ -41,7 +47,7 @@ static void answer_readyz(struct session *session)
                       (long long)server->load_total);
     }
     buffer_byte(&session->out, '\n');
-    respond(session, start, server->state == SERVER_READY && !away ? 200 : 503, HTTP_TEXT);
+    respond(session, start, ready ? 200 : 503, HTTP_TEXT);
 }
 
 static void answer_metrics(struct session *session)
@@ -173,6 +179,11 @@ static const struct {
     [ENDPOINT_FEED] = {ROLE_ADMIN, http_stream_feed},
     [ENDPOINT_PLACE] = {ROLE_READ, http_stream_place},
 };
+
+bool http_endpoint_is_health(enum endpoint endpoint)
+{
+    return endpoint == ENDPOINT_LIVEZ || endpoint == ENDPOINT_READYZ;
+}
 
 bool http_endpoint_is_open(enum endpoint endpoint)
 {

@@ -31,6 +31,16 @@ void http_finish(struct session *session)
     set_max_body(session);
 }
 
+void http_submit(struct session *session, struct command *command, enum http_step step)
+{
+    enum http_step before = http_of(session)->step;
+
+    http_of(session)->step = step; /* the answer may come at once */
+    if (!session_submit(session, command)) {
+        http_of(session)->step = before;
+    }
+}
+
 void http_answer_problem(struct session *session, const struct problem *problem)
 {
     size_t start = session->out.size;
@@ -84,6 +94,7 @@ static void begin_request(struct session *session)
     struct http *http = http_of(session);
     struct http_request *request = &http->parser.request;
 
+    request->keep_alive = request->keep_alive && !session->only_health;
     if (!http_keyed_open(session)) {
         return;
     }
@@ -104,7 +115,10 @@ static void begin_request(struct session *session)
     case ROUTE_FOUND:
         break;
     }
-    if (is_foreign(session)) {
+    if (session->only_health && !http_endpoint_is_health(http->match.route->endpoint)) {
+        server_refused(session->server, session->peer);
+        answer_error(session, 503, 0, "max-connections is reached: only /livez and /readyz answer");
+    } else if (is_foreign(session)) {
         answer_error(session, 403, 0, "a page of another site; see cors-origin");
     } else if (http_endpoint_is_open(http->match.route->endpoint)) {
         http_endpoint(session);
@@ -241,10 +255,10 @@ static size_t http_feed(struct session *session, const char *data, size_t size)
     while (!session_stopped(session) && http->step != STEP_STREAMING) {
         if (http->step != STEP_READING) {
             go_on(session);
-        } else if (used < size) {
-            used += read_some(session, data + used, size - used);
-        } else {
+        } else if (used == size || (used > 0 && session_spent(session))) {
             break;
+        } else {
+            used += read_some(session, data + used, size - used);
         }
     }
     session->partial = http->step == STEP_READING && http_parser_partial(&http->parser);
@@ -313,6 +327,9 @@ static void http_timed_out(struct session *session)
 
 const struct front front_http = {
     .name = "http",
+    .wants_tls = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 49\r\n"
+                 "Connection: close\r\n\r\nthis port speaks TLS: ask again with https://...\n",
+    .has_health = true,
     .sorry = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
              "Connection: close\r\n\r\n",
     .open = http_open,

@@ -168,8 +168,7 @@ void http_keyed_begin(struct session *session)
     args.key = key(http->keyed);
     args.fingerprint = fingerprint(http->keyed);
     command_from_struct(&command, &command_table[IDEM_BEGIN], &args, NULL);
-    http->step = STEP_BEGINNING;
-    session_submit(session, &command);
+    http_submit(session, &command, STEP_BEGINNING);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -262,8 +261,7 @@ void http_keyed_end(struct session *session)
             .response = result.size <= RESPONSE_MAX ? result : hf_text(too_long)};
         command_from_struct(&command, &command_table[IDEM_COMPLETE], &args, NULL);
     }
-    http->step = STEP_ENDING;
-    session_submit(session, &command);
+    http_submit(session, &command, STEP_ENDING);
 }
 
 static void ignore(void *context, const struct reply *reply)

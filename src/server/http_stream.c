@@ -62,7 +62,7 @@ static bool start(struct session *session, struct http_stream *stream)
     }
     http->stream = stream;
     http->step = STEP_STREAMING;
-    session->wants_ticks = true;
+    session_want_ticks(session);
     return true;
 }
 
@@ -181,8 +181,7 @@ void http_stream_place(struct session *session)
         session_refuse(session, problem.code, "%s", problem.message);
         return;
     }
-    http_of(session)->step = STEP_RUNNING;
-    session_submit(session, &command);
+    http_submit(session, &command, STEP_RUNNING);
 }
 
 static void tell_position(struct http_stream *stream, const struct reply *reply)

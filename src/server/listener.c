@@ -11,13 +11,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPTS_A_TURN 256
+#define ACCEPTS_A_TURN 64
+#define HEALTH_RESERVE 16
 
 static void turn_away(struct listener *listener, int fd)
 {
     const char *sorry = listener->front->sorry;
+    char peer[ADDRESS_TEXT_SIZE];
 
-    listener->loop->server.metrics.turned_away++;
+    address_of_peer(fd, peer);
+    server_refused(&listener->loop->server, peer);
     if (listener->loop->tls == NULL) {
         (void)!send(fd, sorry, strlen(sorry), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
@@ -36,6 +39,16 @@ static bool accept_and_drop(struct loop *loop, struct listener *listener)
     return fd >= 0;
 }
 
+/* Some more are taken where clients may ask for the server's health: those that come when there are
+ * too many ask whether it is alive, and a refusal would have it restarted. */
+static bool is_too_many(const struct listener *listener)
+{
+    const struct server *server = &listener->loop->server;
+    size_t reserve = listener->front->has_health ? HEALTH_RESERVE : 0;
+
+    return server->session_count >= (size_t)server->options->max_connections + reserve;
+}
+
 static void on_connect(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
@@ -43,7 +56,7 @@ static void on_connect(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
 
-    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+    for (int i = 0; i < ACCEPTS_A_TURN && !turn_is_over(&loop->server, TURN_FRESH); i++) {
         int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
             if (!accept_and_drop(loop, listener)) {
@@ -51,7 +64,7 @@ static void on_connect(uv_poll_t *poll, int status, int events)
             }
         } else if (fd < 0) {
             return;
-        } else if (loop->server.session_count >= (size_t)loop->server.options->max_connections) {
+        } else if (is_too_many(listener)) {
             turn_away(listener, fd);
         } else {
             connection_begin(loop, fd, listener->front);

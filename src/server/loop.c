@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #define TICK_MS 250
+#define DRAIN_TICK_MS 10
+#define EVICT_LOOKS 512 /* connections that one turn may look at to make room */
 #define LINGER_MS 2000
+#define HEALTH_MS 1000
 /* A server whose disk failed goes on refusing so long, so that those who ask for its health see it
  * before it is gone. */
 #define FAILED_MS 5000
@@ -27,33 +30,42 @@ static void take_list(struct list *from, struct list *to)
     }
 }
 
-/* Those who have to come again after this wait for the next turn, so that each gets its share. */
-static void resume_all(struct server *server)
+static bool has_time(uint64_t ends)
 {
-    struct list resumed;
+    return clock_ticks() <= ends;
+}
 
-    take_list(&server->resumed, &resumed);
-    while (!list_empty(&resumed)) {
-        struct session *session = LIST_ENTRY(resumed.next, struct session, resumed);
+/* Serves those in a queue for so many microseconds, the first one in any case. Those who have to
+ * come again after this wait for the next turn, so that each gets its share; so do those there was
+ * no time for. */
+static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
+{
+    uint64_t ends = turn_deadline(&loop->server, microseconds);
+    struct list waiting;
+    bool some = true;
+
+    take_list(queue, &waiting);
+    while (!list_empty(&waiting) && !connections_full(loop) && (some || has_time(ends))) {
+        struct session *session = LIST_ENTRY(waiting.next, struct session, resumed);
         list_remove(&session->resumed);
         session->is_resumed = false;
         connection_resume(connection_of(session));
+        some = false;
     }
+    list_move_first(queue, &waiting);
 }
 
-/* Sends what was committed. Somebody's end may be another one's answer: that is for the next
- * commit. */
-static void send_all(struct server *server)
+/* Who asks for little comes first. Sessions that yielded and handshakes, which take long, come
+ * after them, in turns. */
+static void serve_all(struct loop *loop)
 {
-    struct list touched;
+    struct server *server = &loop->server;
+    struct list *yielded = &server->yielded, *handshaking = &loop->handshaking;
 
-    take_list(&server->touched, &touched);
-    while (!list_empty(&touched)) {
-        struct session *session = LIST_ENTRY(touched.next, struct session, touched);
-        list_remove(&session->touched);
-        session->is_touched = false;
-        connection_send(connection_of(session));
-    }
+    serve(loop, &server->resumed, TURN_SHARE);
+    bool shake = !list_empty(handshaking) && (loop->handshakes_next || list_empty(yielded));
+    serve(loop, shake ? handshaking : yielded, TURN_SHARE);
+    loop->handshakes_next = !shake;
 }
 
 /* Closes those in a list who keep at least `least` bytes, the longest there first, until what is
@@ -62,16 +74,16 @@ static unsigned close_some(struct loop *loop, struct patience *patience, size_t 
                            size_t enough)
 {
     struct list *head = &patience->connections;
-    unsigned closed = 0;
+    unsigned closed = 0, seen = 0;
 
     for (struct list *node = head->next, *next; node != head; node = next) {
         struct connection *connection = LIST_ENTRY(node, struct connection, patient);
         next = node->next;
-        if (loop->server.memory.used <= enough) {
+        if (loop->server.memory.used <= enough || seen++ == EVICT_LOOKS) {
             break;
         }
         if (connection_keeps(connection) >= least) {
-            connection_end(connection, false);
+            connection_end(connection);
             closed++;
         }
     }
@@ -95,6 +107,41 @@ static void evict(struct loop *loop)
                  "clients kept %zu bytes waiting, at most %zu are allowed: closed %u of them", used,
                  limit, closed);
     }
+}
+
+static bool send_some(struct list *list, uint64_t ends)
+{
+    bool some = true;
+
+    while (!list_empty(list) && (some || has_time(ends))) {
+        struct session *session = LIST_ENTRY(list->next, struct session, sending);
+        list_remove(&session->sending);
+        session->is_sending = false;
+        connection_send(connection_of(session));
+        some = false;
+    }
+    return list_empty(list);
+}
+
+/* Commits and sends: what is committed now first, so that one answer does not have to wait for a
+ * hundred thousand of an earlier turn. Somebody's end may be another one's answer: that is for the
+ * next commit. */
+static void commit_and_send(struct loop *loop)
+{
+    struct server *server = &loop->server;
+    uint64_t ends = turn_deadline(server, TURN_SENDING);
+    struct list earlier;
+
+    take_list(&server->sending, &earlier);
+    do {
+        server_commit(server);
+        send_some(&server->sending, ends);
+        if (server->memory.used > (size_t)server->options->client_memory_bytes) {
+            evict(loop);
+        }
+    } while (!list_empty(&server->touched) && has_time(ends));
+    send_some(&earlier, ends);
+    list_move_first(&server->sending, &earlier);
 }
 
 /* Something is due, or a snapshot may be done. */
@@ -155,9 +202,17 @@ static void stop_if_done(struct loop *loop)
     }
 }
 
+static void on_tick(uv_timer_t *timer);
+
 static void on_deadline(uv_timer_t *timer)
 {
     uv_stop(timer->loop);
+}
+
+void loop_drain_within(struct loop *loop, int64_t ms)
+{
+    uv_timer_start(&loop->ticks, on_tick, 0, DRAIN_TICK_MS);
+    loop_end_within(loop, ms);
 }
 
 void loop_end_within(struct loop *loop, int64_t ms)
@@ -169,9 +224,22 @@ static void note_failure(struct loop *loop)
 {
     if (loop->exit_code == SERVER_DONE) {
         loop->exit_code = SERVER_DISK;
+        log_line(&loop->server.log, LOG_ERROR, "stopping in %d s because the data directory failed",
+                 FAILED_MS / 1000);
         loop_end_within(loop, FAILED_MS);
         notify_supervisor("STOPPING=1");
     }
+}
+
+/* Is there more to do than this turn had time for? */
+static bool has_more(const struct loop *loop)
+{
+    const struct server *server = &loop->server;
+
+    return !(list_empty(&server->resumed) && list_empty(&server->yielded) &&
+             list_empty(&server->touched) && list_empty(&server->sending) &&
+             list_empty(&loop->handshaking)) ||
+           loop->impatient || loop->ticks_left > 0 || server->feed.behind;
 }
 
 /* What was read was applied: put it on disk, then answer. */
@@ -179,30 +247,26 @@ static void end_turn(struct loop *loop)
 {
     struct server *server = &loop->server;
 
-    resume_all(server);
-    do {
-        server_commit(server);
-        send_all(server);
-        if (server->memory.used > (size_t)server->options->client_memory_bytes) {
-            evict(loop);
-        }
-    } while (!list_empty(&server->touched));
+    commit_and_send(loop);
     connection_free_released(loop);
     if (server->metrics.turn_kinds > 0) {
-        metrics_turn(&server->metrics, clock_nanoseconds() - server->turn_ns);
+        metrics_turn(&server->metrics, clock_nanoseconds() - server->turn.began_ns);
     }
-    server->turn_ns = 0;
+    server->turn.began_ns = 0;
+    loop->muted = 0;
     if (server->state == SERVER_FAILED) {
         note_failure(loop);
     }
-    if (list_empty(&server->resumed)) {
-        uv_idle_stop(&loop->idle);
-    } else {
+    if (has_more(loop)) {
         uv_idle_start(&loop->idle, on_idle);
+    } else {
+        uv_idle_stop(&loop->idle);
     }
     set_engine_timer(loop);
     stop_if_done(loop);
 }
+
+static void keep_house(struct loop *loop);
 
 /* Before the loop waits: what timers and finished work left to be said. */
 static void on_prepare(uv_prepare_t *prepare)
@@ -210,58 +274,120 @@ static void on_prepare(uv_prepare_t *prepare)
     end_turn(prepare->data);
 }
 
-/* After it waited and all that was ready has been read. */
+/* After it waited and all that was ready has been read, or is in a queue. */
 static void on_check(uv_check_t *check)
 {
-    end_turn(check->data);
+    struct loop *loop = check->data;
+
+    serve_all(loop);
+    if (loop->impatient || loop->ticks_left > 0) {
+        keep_house(loop);
+    }
+    end_turn(loop);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void lose_patience(struct loop *loop, struct patience *patience, uint64_t now_ns)
+/* Gives a slow one its last words, if it is in the middle of a request, and a second time to take
+ * them. */
+static bool warn(struct patience *patience, struct connection *connection, uint64_t now_ns)
 {
-    uint64_t limit_ns = (uint64_t)patience->limit_ms * 1000000;
+    struct session *session = &connection->session;
+
+    if (!(session->partial || session->only_health) || session->closing || session->waits) {
+        return false;
+    }
+    if (session->only_health) {
+        server_refused(session->server, session->peer);
+        buffer_text(&session->out, session->front->sorry);
+    } else {
+        session->front->timed_out(session);
+    }
+    session->closing = true;
+    session->partial = false;
+    session_touch(session);
+    connection->patient_ns = now_ns;
+    list_remove(&connection->patient);
+    list_add_last(&patience->connections, &connection->patient);
+    return true;
+}
+
+/* Closes those who have been in a list for too long. False if there was no time for all of them. */
+static bool lose_patience(struct loop *loop, struct patience *patience, uint64_t ends)
+{
+    uint64_t limit_ns = (uint64_t)patience->limit_ms * 1000000, now_ns = clock_nanoseconds();
 
     while (patience->limit_ms > 0 && !list_empty(&patience->connections)) {
         struct connection *connection =
             LIST_ENTRY(patience->connections.next, struct connection, patient);
-        struct session *session = &connection->session;
         if (now_ns - connection->patient_ns < limit_ns) {
-            return;
+            return true;
         }
-        if (patience == &loop->slow) {
-            loop->server.metrics.timed_out++;
-            if (session->partial && !session->closing && !session->waits) {
-                session->front->timed_out(session); /* its last words */
-                session->closing = true;
-                session->partial = false;
-                session_touch(session);
-                connection->patient_ns = now_ns; /* a second time to take them */
-                list_remove(&connection->patient);
-                list_add_last(&patience->connections, &connection->patient);
-                continue;
-            }
+        if (!has_time(ends)) {
+            return false;
         }
-        connection_end(connection, patience != &loop->slow);
+        bool slow = patience == &loop->slow;
+        loop->server.metrics.timed_out += slow;
+        if (!(slow || patience == &loop->health) || !warn(patience, connection, now_ns)) {
+            connection_end(connection);
+        }
+    }
+    return true;
+}
+
+/* The first in the list gets its tick and becomes the last. */
+static void tick_one(struct server *server)
+{
+    struct session *session = LIST_ENTRY(server->ticking.next, struct session, ticking);
+
+    list_remove(&session->ticking);
+    list_add_last(&server->ticking, &session->ticking);
+    if (!session->gone) {
+        session->front->tick(session);
     }
 }
 
+/* A server that stops does not wait for its clients to hang up first. */
+static void hang_up(struct loop *loop, uint64_t ends)
+{
+    struct list *head = &loop->lingering.connections;
+
+    for (struct list *node = head->next, *next; node != head && has_time(ends); node = next) {
+        next = node->next;
+        connection_hang_up(LIST_ENTRY(node, struct connection, patient));
+    }
+}
+
+static void keep_house(struct loop *loop)
+{
+    uint64_t ends = turn_deadline(&loop->server, TURN_HOUSEKEEPING);
+
+    if (loop->server.state == SERVER_DRAINING) {
+        hang_up(loop, ends);
+    }
+
+    if (loop->impatient) {
+        loop->impatient =
+            !(lose_patience(loop, &loop->slow, ends) && lose_patience(loop, &loop->quiet, ends) &&
+              lose_patience(loop, &loop->lingering, ends) &&
+              lose_patience(loop, &loop->health, ends));
+    }
+    while (loop->ticks_left > 0 && !list_empty(&loop->server.ticking) && has_time(ends)) {
+        loop->ticks_left--;
+        tick_one(&loop->server);
+    }
+    if (list_empty(&loop->server.ticking)) {
+        loop->ticks_left = 0;
+    }
+}
+
+/* The work itself is done at the ends of this turn and the next ones, a little each time. */
 static void on_tick(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
-    uint64_t now_ns = clock_nanoseconds();
 
-    lose_patience(loop, &loop->slow, now_ns);
-    lose_patience(loop, &loop->quiet, now_ns);
-    lose_patience(loop, &loop->lingering, now_ns);
-    struct list *sessions = &loop->server.sessions;
-    for (struct list *node = sessions->next, *next; node != sessions; node = next) {
-        struct session *session = LIST_ENTRY(node, struct session, node);
-        next = node->next;
-        if (session->wants_ticks && !session->gone) {
-            session->front->tick(session);
-        }
-    }
+    loop->impatient = true;
+    loop->ticks_left = loop->server.ticking_count;
 }
 
 /* ---- work on other threads ------------------------------------------------------------------- */
@@ -306,14 +432,17 @@ void loop_init(struct loop *loop, const struct server_options *options)
     server_init(&loop->server, options);
     loop->server.loop = loop;
     loop->server.release = connection_release;
+    loop->server.turn.bounded = true;
     loop->due_ms = -1;
     loop->listeners[0].fd = loop->listeners[1].fd = -1;
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     patience_init(&loop->slow, options->request_timeout_ms);
     patience_init(&loop->crowding, 0);
     list_init(&loop->released);
+    list_init(&loop->handshaking);
     patience_init(&loop->quiet, options->idle_timeout_ms);
     patience_init(&loop->lingering, LINGER_MS);
+    patience_init(&loop->health, HEALTH_MS);
     uv_loop_init(&loop->uv);
     uv_prepare_init(&loop->uv, &loop->prepare);
     uv_check_init(&loop->uv, &loop->check);
@@ -357,9 +486,12 @@ void loop_free(struct loop *loop)
     listener_close(&loop->listeners[1]);
     for (struct list *node = sessions->next, *next; node != sessions; node = next) {
         next = node->next;
-        connection_end(connection_of(LIST_ENTRY(node, struct session, node)), false);
+        connection_end(connection_of(LIST_ENTRY(node, struct session, node)));
     }
     uv_run(&loop->uv, UV_RUN_NOWAIT);
+    if (loop->server.audit_child != NULL) {
+        audit_child_stop(loop->server.audit_child);
+    }
     while (loop->server.auditing) {
         uv_run(&loop->uv, UV_RUN_ONCE);
     }

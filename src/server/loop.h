@@ -16,7 +16,7 @@ struct loop {
     struct listener listeners[2];
     uv_prepare_t prepare;
     uv_check_t check;
-    uv_idle_t idle;          /* active while sessions can go on by themselves */
+    uv_idle_t idle;          /* active while there is more to do than a turn has time for */
     uv_timer_t engine_timer; /* when something falls due */
     uv_async_t engine_wake;  /* an engine's own thread has answers */
     uv_timer_t ticks;
@@ -31,6 +31,12 @@ struct loop {
     struct patience crowding;  /* waiting or idle, and keeping more memory than that is worth */
     struct patience quiet;     /* HTTP, between two requests */
     struct patience lingering; /* all is said */
+    struct patience health;    /* beyond max-connections, and has not asked for the health yet */
+    struct list handshaking;   /* sessions whose TLS handshake goes on in one of the next turns */
+    bool handshakes_next;      /* those come next, rather than sessions that yielded */
+    bool impatient;            /* somebody may have been slow or quiet for too long */
+    unsigned muted;            /* connections put off in this turn that are not watched any more */
+    size_t ticks_left;         /* sessions that are still to be given their tick */
     struct list released;      /* sessions to be freed at the end of the turn */
     char read_buffer[READ_SIZE];
 };
@@ -41,6 +47,10 @@ void loop_free(struct loop *loop);
 
 /* Called from any thread: the engine has something to say. */
 void loop_wake(void *loop);
+
+/* Of a server that stops: hangs up as soon as clients have their answers, and ends when all
+ * have. */
+void loop_drain_within(struct loop *loop, int64_t ms);
 
 /* Whatever is still to be done then. */
 void loop_end_within(struct loop *loop, int64_t ms);

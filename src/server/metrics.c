@@ -148,9 +148,10 @@ static void write_process(struct server *server, struct buffer *out)
 }
 
 static void write_figure(void *context, const char *name, const char *help, bool grows,
-                         uint64_t value)
+                         double value)
 {
-    figure(context, name, grows ? "counter" : "gauge", help, value);
+    head(context, name, grows ? "counter" : "gauge", help);
+    buffer_format(context, "holdfast_%s %.15g\n", name, value);
 }
 
 static void write_state(struct server *server, struct buffer *out)

@@ -4,14 +4,17 @@
 #include "server/options.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "net/address.h"
 #include "engine/engine.h"
 #include "server/options_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FILE_SIZE_MAX ((size_t)64 << 10)
+#define VARIABLE_PREFIX "HOLDFAST_"
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -73,13 +76,24 @@ static bool has_control(struct hf_bytes text)
     return false;
 }
 
+/* What may have been meant by a name that no setting has; `before` is "--" for a flag. */
+static const char *hint_for(struct hf_bytes name, const char *before, char hint[TEXT_HINT_SIZE])
+{
+    struct text_guess guess = {.given = name};
+
+    for (size_t i = 0; i < setting_count; i++) {
+        text_guess_try(&guess, setting_table[i].name);
+    }
+    return text_hint(&guess, before, hint);
+}
+
 /* `where` is "file:line", `seen` the settings of the lines before. */
 static enum hf_error parse_line(struct server_options *options, const char *where,
                                 struct hf_bytes line, uint32_t *seen, struct problem *problem)
 {
     size_t equals = position(line, '=');
     struct hf_bytes key = trim((struct hf_bytes){line.data, equals}), value;
-    char label[SETTING_LABEL_SIZE];
+    char label[SETTING_LABEL_SIZE], hint[TEXT_HINT_SIZE];
 
     if (has_control(line)) {
         return problem_set(problem, HF_INVALID_ARGUMENT, "%s: a control character", where);
@@ -91,10 +105,10 @@ static enum hf_error parse_line(struct server_options *options, const char *wher
     const struct setting *setting = setting_find(key);
     if (setting == NULL || !(setting->places & IN_FILE)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "%s: %s \"%.*s\"; `holdfast serve --help` "
+                           "%s: %s \"%.*s\"%s; `holdfast serve --help` "
                            "lists the settings",
                            where, setting ? "only a flag can say" : "there is no setting",
-                           SHOWN(key));
+                           SHOWN(key), setting ? "" : hint_for(key, "", hint));
     }
     if (*seen & setting_bit(setting)) {
         return problem_set(problem, HF_INVALID_ARGUMENT, "%s: %s is set a second time", where,
@@ -163,6 +177,7 @@ static const struct setting *next_flag(int argc, char **argv, int *at, struct hf
                                        struct problem *problem)
 {
     const char *word = argv[(*at)++];
+    char hint[TEXT_HINT_SIZE];
 
     if (strncmp(word, "--", 2) != 0) {
         problem_set(problem, HF_INVALID_ARGUMENT,
@@ -178,7 +193,8 @@ static const struct setting *next_flag(int argc, char **argv, int *at, struct hf
     const struct setting *setting = setting_find(name);
     if (setting == NULL) {
         problem_set(problem, HF_INVALID_ARGUMENT,
-                    "there is no flag --%.*s; `holdfast serve --help` lists them", SHOWN(name));
+                    "there is no flag --%.*s%s; `holdfast serve --help` lists them", SHOWN(name),
+                    hint_for(name, "--", hint));
     } else if (!attached && setting->kind != KIND_FLAG) {
         if (*at == argc || strncmp(argv[*at], "--", 2) == 0) {
             problem_set(problem, HF_INVALID_ARGUMENT, "--%s needs a value: --%s %s", setting->name,
@@ -222,6 +238,48 @@ static enum hf_error read_environment(struct server_options *options, struct pro
         }
     }
     return code;
+}
+
+/* A short name is near to many: then only a single slip counts. */
+static bool is_near(const struct text_guess *guess)
+{
+    return guess->nearest != NULL && guess->distance > 0 &&
+           (guess->distance == 1 || guess->given.size >= 8);
+}
+
+static void name_stranger(struct hf_bytes name, struct buffer *out)
+{
+    char spelt[SETTING_LABEL_SIZE], meant[SETTING_LABEL_SIZE];
+    struct text_guess guess = {.given = {spelt, name.size - strlen(VARIABLE_PREFIX)}};
+
+    if (guess.given.size >= sizeof spelt) {
+        return;
+    }
+    for (size_t i = 0; i < guess.given.size; i++) { /* as settings are spelt */
+        char c = name.data[strlen(VARIABLE_PREFIX) + i];
+        spelt[i] = c == '_' ? '-' : c;
+    }
+    for (size_t i = 0; i < setting_count; i++) {
+        if (setting_table[i].places & ENVIRONMENT) {
+            text_guess_try(&guess, setting_table[i].name);
+        }
+    }
+    if (is_near(&guess)) {
+        setting_variable(setting_find(hf_text(guess.nearest)), meant);
+        buffer_format(out,
+                      "holdfast: there is no setting %.*s (did you mean %s?): the variable is "
+                      "passed over\n",
+                      SHOWN(name), meant);
+    }
+}
+
+void options_strangers(struct buffer *out)
+{
+    for (char **at = environ; at != NULL && *at != NULL; at++) {
+        if (strncmp(*at, VARIABLE_PREFIX, strlen(VARIABLE_PREFIX)) == 0) {
+            name_stranger((struct hf_bytes){*at, strcspn(*at, "=")}, out);
+        }
+    }
 }
 
 /* The file that has the settings, which must be known before the others are read. */

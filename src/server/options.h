@@ -23,6 +23,8 @@ struct server_options {
     char *cors_origin;                    /* NULL: no page of another site may call */
     enum log_level log_level;
     bool log_json;
+    int64_t max_memory_bytes; /* of the state; 0: three quarters of the machine's */
+    int64_t min_free_bytes;   /* with less room where the data is kept it is not ready */
     int64_t max_connections;
     int64_t client_memory_bytes; /* all buffers of all clients */
     int64_t request_timeout_ms;  /* from the first byte of a request to its last, and for a client
@@ -52,6 +54,10 @@ enum hf_error options_parse_file(struct server_options *options, const char *nam
                                  struct hf_bytes text, struct problem *problem);
 
 void options_free(struct server_options *options);
+
+/* A line for each variable of the environment that has nearly the name of a setting's: it was
+ * probably meant to be that. Others are not named: an orchestrator may have set them. */
+void options_strangers(struct buffer *out);
 
 /* Each setting as a flag, with its help and default, two lines a setting. */
 void options_help(struct buffer *out);

@@ -7,22 +7,10 @@
 
 #include <stdio.h>
 
-static void ok(struct session *session)
-{
-    resp_simple(&session->out, "OK");
-}
-
 static void resp_pair(struct session *session, const char *name, struct hf_bytes value)
 {
     resp_text(&session->out, hf_text(name));
     resp_text(&session->out, value);
-}
-
-/* Answers with a text, and gives its memory back. */
-static void answer_text(struct session *session, struct buffer *text)
-{
-    resp_text(&session->out, (struct hf_bytes){text->data, text->failed ? 0 : text->size});
-    buffer_free(text);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -46,7 +34,7 @@ static void select_database(struct session *session, size_t count, const struct 
 {
     (void)count;
     if (text_equal(words[1], hf_text("0"))) {
-        ok(session);
+        resp_ok(session);
     } else {
         resp_error(session, "ERR DB index is out of range: there is only 0");
     }
@@ -56,7 +44,7 @@ static void quit(struct session *session, size_t count, const struct hf_bytes *w
 {
     (void)count;
     (void)words;
-    ok(session);
+    resp_ok(session);
     session->closing = true;
 }
 
@@ -66,10 +54,32 @@ static void reset(struct session *session, size_t count, const struct hf_bytes *
     (void)count;
     (void)words;
 
+    resp_transaction_end(session);
     state->version = 2;
     state->name[0] = '\0';
     session->who = (struct identity){.role = ROLE_NONE};
     resp_simple(&session->out, "RESET");
+}
+
+/* Some clients send it as a matter of course when they are done. */
+static void unwatch(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    (void)count;
+    (void)words;
+    resp_ok(session);
+}
+
+/* Clients that know of users only send a token as the password of the user "default", which is the
+ * one everybody is on Redis. A user of that name with a password of its own comes in all the same.
+ */
+static void authenticate_as(struct session *session, const struct hf_bytes *user,
+                            struct hf_bytes secret)
+{
+    struct identity who;
+    bool is_token = user != NULL && text_equal(*user, hf_text("default")) &&
+                    auth_token(session->server->auth, secret, &who);
+
+    session_authenticate(session, is_token ? NULL : user, secret);
 }
 
 static void authenticate(struct session *session, size_t count, const struct hf_bytes *words)
@@ -78,22 +88,26 @@ static void authenticate(struct session *session, size_t count, const struct hf_
         resp_error(session, "ERR AUTH called, but this server has no users: see --auth-file");
         return;
     }
-    resp_client(session)->hello = 0;
-    session_authenticate(session, count == 3 ? &words[1] : NULL, words[count - 1]);
+    resp_client(session)->hello = (struct resp_hello){.version = 0};
+    authenticate_as(session, count == 3 ? &words[1] : NULL, words[count - 1]);
 }
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
 void resp_say_hello(struct session *session)
 {
+    struct resp_client *state = resp_client(session);
     struct buffer *out = &session->out;
-    int version = resp_client(session)->version;
 
-    resp_map(out, version, 7);
+    state->version = state->hello.version;
+    if (state->hello.names) {
+        memcpy(state->name, state->hello.name, sizeof state->name);
+    }
+    resp_map(out, state->version, 7);
     resp_pair(session, "server", hf_text("holdfast"));
     resp_pair(session, "version", hf_text(hf_version()));
     resp_text(out, hf_text("proto"));
-    resp_number(out, ':', version);
+    resp_number(out, ':', state->version);
     resp_text(out, hf_text("id"));
     resp_number(out, ':', (int64_t)session->id);
     resp_pair(session, "mode", hf_text("standalone"));
@@ -102,149 +116,60 @@ void resp_say_hello(struct session *session)
     resp_number(out, '*', 0);
 }
 
-/* Names go into lists of words: no spaces, nothing that cannot be printed. */
-static bool set_name(char out[CLIENT_NAME_SIZE], struct hf_bytes name)
+/* Reads [2|3 [AUTH user password] [SETNAME name]]; false if it is no such thing, and the client
+ * knows. *user stays NULL without AUTH; the password stands behind it. */
+static bool read_hello(struct session *session, size_t count, const struct hf_bytes *words,
+                       struct resp_hello *hello, const struct hf_bytes **user)
 {
-    for (size_t i = 0; i < name.size; i++) {
-        if (name.data[i] <= ' ' || name.data[i] > '~') {
-            return false;
-        }
-    }
-    if (name.size >= CLIENT_NAME_SIZE) {
-        return false;
-    }
-    memcpy(out, name.data, name.size);
-    out[name.size] = '\0';
-    return true;
-}
-
-static void bad_name(struct session *session)
-{
-    resp_error(session,
-               "ERR a name has no spaces, newlines or special characters, and at most %d "
-               "of the others",
-               CLIENT_NAME_SIZE - 1);
-}
-
-/* HELLO [2|3 [AUTH user password] [SETNAME name]] */
-static void hello(struct session *session, size_t count, const struct hf_bytes *words)
-{
-    struct resp_client *state = resp_client(session);
-    const struct hf_bytes *user = NULL;
-    int64_t version = state->version;
+    int64_t version = resp_client(session)->version;
 
     if (count > 1 && (!text_to_integer(words[1], &version) || version < 2 || version > 3)) {
         resp_error(session, "NOPROTO unsupported protocol version");
-        return;
+        return false;
     }
+    hello->version = (int)version;
     for (size_t i = 2; i < count;) {
         if (text_is_word(words[i], "AUTH") && i + 2 < count) {
-            user = &words[i + 1];
+            *user = &words[i + 1];
             i += 3;
         } else if (text_is_word(words[i], "SETNAME") && i + 1 < count) {
-            if (!set_name(state->name, words[i + 1])) {
-                bad_name(session);
-                return;
+            if (!resp_set_name(session, hello->name, words[i + 1])) {
+                return false;
             }
+            hello->names = true;
             i += 2;
         } else {
             resp_error(session, "ERR Syntax error in HELLO");
-            return;
+            return false;
         }
     }
-    if (user != NULL && session->server->auth != NULL) {
-        state->hello = (int)version;
-        session_authenticate(session, user, user[1]);
-    } else if (session->server->auth != NULL && session->who.role == ROLE_NONE) {
+    return true;
+}
+
+/* HELLO [2|3 [AUTH user password] [SETNAME name]]. All of it counts or, with a wrong password,
+ * nothing. */
+static void hello(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    struct resp_client *state = resp_client(session);
+    struct resp_hello wanted = {.version = 0};
+    const struct hf_bytes *user = NULL;
+    bool has_users = session->server->auth != NULL;
+
+    if (!read_hello(session, count, words, &wanted, &user)) {
+        return;
+    }
+    if (user != NULL && has_users && state->transaction.running) {
+        resp_error(session, "ERR HELLO with AUTH is not allowed inside a transaction");
+    } else if (user != NULL && has_users) {
+        state->hello = wanted;
+        authenticate_as(session, user, user[1]);
+    } else if (has_users && session->who.role == ROLE_NONE) {
         resp_error(session, "NOAUTH HELLO must be called with the client already authenticated, "
                             "otherwise the HELLO <proto> AUTH <user> <pass> option can be used");
     } else {
-        state->version = (int)version;
+        state->hello = wanted;
         resp_say_hello(session);
-    }
-}
-
-/* ---- CLIENT ---------------------------------------------------------------------------------- */
-
-static void describe_client(struct session *session, struct buffer *out)
-{
-    const struct resp_client *state = session->front == &front_resp ? session->state : NULL;
-
-    buffer_format(
-        out, "id=%llu addr=%s name=%s proto=%s age=%llu user=%s waits=%d omem=%zu",
-        (unsigned long long)session->id, session->peer, state ? state->name : "",
-        session->front->name,
-        state ? (unsigned long long)((clock_nanoseconds() - state->since_ns) / 1000000000) : 0ULL,
-        session->who.role == ROLE_NONE ? "" : session->who.name, session->waits, session->out.size);
-    if (state != NULL) {
-        buffer_format(out, " resp=%d lib-name=%s lib-ver=%s tot-cmds=%llu", state->version,
-                      state->library, state->library_version, (unsigned long long)state->commands);
-    }
-    buffer_byte(out, '\n');
-}
-
-static void list_clients(struct session *session)
-{
-    struct server *server = session->server;
-    struct buffer text;
-
-    buffer_init(&text, &server->memory);
-    for (struct list *node = server->sessions.next; node != &server->sessions; node = node->next) {
-        struct session *other = LIST_ENTRY(node, struct session, node);
-        if (!other->gone) {
-            describe_client(other, &text);
-        }
-    }
-    answer_text(session, &text);
-}
-
-static void client_info(struct session *session)
-{
-    struct buffer text;
-
-    buffer_init(&text, &session->server->memory);
-    describe_client(session, &text);
-    answer_text(session, &text);
-}
-
-static void set_client_name(struct session *session, char name[CLIENT_NAME_SIZE],
-                            struct hf_bytes value)
-{
-    if (set_name(name, value)) {
-        ok(session);
-    } else {
-        bad_name(session);
-    }
-}
-
-static void client(struct session *session, size_t count, const struct hf_bytes *words)
-{
-    struct resp_client *state = resp_client(session);
-
-    if (text_is_word(words[1], "SETNAME") && count == 3) {
-        set_client_name(session, state->name, words[2]);
-    } else if (text_is_word(words[1], "GETNAME") && count == 2) {
-        resp_text(&session->out, hf_text(state->name));
-    } else if (text_is_word(words[1], "SETINFO") && count == 4 &&
-               text_is_word(words[2], "LIB-NAME")) {
-        set_client_name(session, state->library, words[3]);
-    } else if (text_is_word(words[1], "SETINFO") && count == 4 &&
-               text_is_word(words[2], "LIB-VER")) {
-        set_client_name(session, state->library_version, words[3]);
-    } else if (text_is_word(words[1], "ID") && count == 2) {
-        resp_number(&session->out, ':', (int64_t)session->id);
-    } else if (text_is_word(words[1], "INFO") && count == 2) {
-        client_info(session);
-    } else if (text_is_word(words[1], "LIST") && count == 2) {
-        if (session_allows(session, ROLE_ADMIN)) {
-            list_clients(session);
-        }
-    } else if ((text_is_word(words[1], "NO-EVICT") || text_is_word(words[1], "NO-TOUCH")) &&
-               count == 3) {
-        ok(session); /* nothing to be evicted */
-    } else {
-        resp_error(session, "ERR unknown subcommand or wrong number of arguments for CLIENT: "
-                            "SETNAME GETNAME SETINFO ID INFO LIST");
+        state->hello = (struct resp_hello){.version = 0};
     }
 }
 
@@ -322,7 +247,7 @@ static void slowlog(struct session *session, size_t count, const struct hf_bytes
         resp_number(&session->out, ':', (int64_t)slowlog_size(slow));
     } else if (text_is_word(words[1], "RESET") && count == 2) {
         slowlog_clear(slow);
-        ok(session);
+        resp_ok(session);
     } else {
         resp_error(session, "ERR SLOWLOG GET [count], SLOWLOG LEN or SLOWLOG RESET");
     }
@@ -367,7 +292,7 @@ static void metrics(struct session *session, size_t count, const struct hf_bytes
 
     buffer_init(&text, &server->memory);
     metrics_write(&server->metrics, server, &text);
-    answer_text(session, &text);
+    resp_answer_text(session, &text);
 }
 
 static void snapshot(struct session *session, size_t count, const struct hf_bytes *words)
@@ -378,7 +303,7 @@ static void snapshot(struct session *session, size_t count, const struct hf_byte
 
     if (session->server->engine != NULL &&
         engine_snapshot(session->server->engine, &problem) == HF_OK) {
-        ok(session);
+        resp_ok(session);
     } else {
         session_refuse(session, problem.code, "%s", problem.message);
     }
@@ -387,22 +312,31 @@ static void snapshot(struct session *session, size_t count, const struct hf_byte
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct own_command own_commands[] = {
-    {"AUDIT", "Prove that everything adds up", 0, 0, false, ROLE_ADMIN, audit},
-    {"AUTH", "Say who you are: [user] secret", 1, 2, true, ROLE_NONE, authenticate},
-    {"CLIENT", "SETNAME, GETNAME, SETINFO, ID, INFO, LIST", 1, 3, false, ROLE_READ, client},
-    {"COMMAND", "COUNT, DOCS, INFO, LIST", 0, 1000, false, ROLE_READ, own_command_docs},
-    {"CONFIG", "GET name", 1, 100, false, ROLE_READ, config},
-    {"DBSIZE", "How many holds there are", 0, 0, false, ROLE_READ, dbsize},
-    {"ECHO", "The same back", 1, 1, false, ROLE_READ, echo},
-    {"HELLO", "[2|3 [AUTH user password] [SETNAME name]]", 0, 6, true, ROLE_NONE, hello},
-    {"INFO", "Figures about the server", 0, 10, false, ROLE_READ, own_command_info},
-    {"METRICS", "The figures of /metrics", 0, 0, false, ROLE_READ, metrics},
-    {"PING", "PONG, or the same back", 0, 1, false, ROLE_READ, ping},
-    {"QUIT", "Close the connection", 0, 0, true, ROLE_NONE, quit},
-    {"RESET", "As if just connected", 0, 0, true, ROLE_NONE, reset},
-    {"SELECT", "0", 1, 1, false, ROLE_READ, select_database},
-    {"SLOWLOG", "GET [count], LEN, RESET", 1, 2, false, ROLE_ADMIN, slowlog},
-    {"SNAPSHOT", "Begin a snapshot of the state", 0, 0, false, ROLE_ADMIN, snapshot},
+    {"AUDIT", "Prove that everything adds up", 0, 0, false, false, 0, ROLE_ADMIN, audit},
+    {"AUTH", "Say who you are: [user] secret", 1, 2, true, false, 0, ROLE_NONE, authenticate},
+    {"CLIENT", "SETNAME, GETNAME, SETINFO, ID, INFO, LIST, KILL, …", 1, 1000, false, false, 4,
+     ROLE_READ, own_command_client},
+    {"COMMAND", "COUNT, DOCS, INFO, LIST", 0, 1000, false, false, 64, ROLE_READ, own_command_docs},
+    {"CONFIG", "GET name", 1, 100, false, false, 1, ROLE_READ, config},
+    {"DBSIZE", "How many holds there are", 0, 0, false, false, 64, ROLE_READ, dbsize},
+    {"DISCARD", "Forget what was queued since MULTI", 0, 0, false, true, 1, ROLE_READ,
+     own_command_discard},
+    {"ECHO", "The same back", 1, 1, false, false, 1, ROLE_READ, echo},
+    {"EXEC", "Carry out what was queued since MULTI", 0, 0, false, true, 1, ROLE_READ,
+     own_command_exec},
+    {"HELLO", "[2|3 [AUTH user password] [SETNAME name]]", 0, 6, true, false, 1, ROLE_NONE, hello},
+    {"INFO", "Figures about the server", 0, 10, false, false, 64, ROLE_READ, own_command_info},
+    {"METRICS", "The figures of /metrics", 0, 0, false, false, 64, ROLE_READ, metrics},
+    {"MULTI", "Queue commands until EXEC or DISCARD", 0, 0, false, true, 1, ROLE_READ,
+     own_command_multi},
+    {"PING", "PONG, or the same back", 0, 1, false, false, 1, ROLE_READ, ping},
+    {"QUIT", "Close the connection", 0, 0, true, true, 1, ROLE_NONE, quit},
+    {"RESET", "As if just connected", 0, 0, true, true, 1, ROLE_NONE, reset},
+    {"SELECT", "0", 1, 1, false, false, 1, ROLE_READ, select_database},
+    {"SLOWLOG", "GET [count], LEN, RESET", 1, 2, false, false, 64, ROLE_ADMIN, slowlog},
+    {"SNAPSHOT", "Begin a snapshot of the state", 0, 0, false, false, 0, ROLE_ADMIN, snapshot},
+    {"UNWATCH", "Nothing is ever watched", 0, 0, false, false, 1, ROLE_READ, unwatch},
+    {"WATCH", "Not supported", 1, 1000, false, true, 1, ROLE_READ, own_command_watch},
 };
 
 const struct own_command *own_command_find(struct hf_bytes name)
@@ -417,4 +351,11 @@ const struct own_command *own_command_find(struct hf_bytes name)
         }
     }
     return NULL;
+}
+
+bool own_command_is_at_once(struct hf_bytes name)
+{
+    const struct own_command *own = own_command_find(name);
+
+    return own != NULL && own->at_once;
 }

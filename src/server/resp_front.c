@@ -22,20 +22,36 @@ static bool open_front(struct session *session)
     session->state = state;
     if (state != NULL) {
         state->version = 2;
-        state->since_ns = clock_nanoseconds();
+        buffer_init(&state->transaction.words, &session->server->memory);
     }
     return state != NULL;
 }
 
 static void close_front(struct session *session)
 {
+    resp_transaction_close(session);
+    resp_list_end(session);
     memory_free(&session->server->memory, session->state, sizeof(struct resp_client));
     session->state = NULL;
 }
 
+static size_t keeps(const struct session *session)
+{
+    const struct resp_client *state = session->state;
+
+    return state->transaction.words.capacity + resp_list_keeps(state);
+}
+
 static void refuse(struct session *session, const struct problem *problem)
 {
-    problem_to_resp(problem, &session->out);
+    const struct resp_transaction *transaction = &resp_client(session)->transaction;
+
+    if (transaction->open && !transaction->running) {
+        /* Clients take every answer but an error for "queued". */
+        problem_to_resp_error(problem, &session->out);
+    } else {
+        problem_to_resp(problem, &session->out);
+    }
 }
 
 static void answer(struct session *session, const struct reply *reply)
@@ -59,45 +75,91 @@ void resp_error(struct session *session, const char *format, ...)
     buffer_bytes(&session->out, "\r\n", 2);
 }
 
+void resp_ok(struct session *session)
+{
+    resp_simple(&session->out, "OK");
+}
+
+void resp_answer_text(struct session *session, struct buffer *text)
+{
+    session->out.failed |= text->failed; /* the client has to ask again */
+    resp_text(&session->out, (struct hf_bytes){text->data, text->failed ? 0 : text->size});
+    buffer_free(text);
+}
+
+bool resp_own_fits(struct session *session, const struct own_command *own, size_t count)
+{
+    if (count - 1 < own->min || count - 1 > own->max) {
+        resp_error(session, "ERR wrong number of arguments for '%s' command", own->name);
+        return false;
+    }
+    return own->open || session_allows(session, own->role);
+}
+
 static void run_own(struct session *session, const struct own_command *own, size_t count,
                     const struct hf_bytes *words)
 {
+    struct resp_transaction *transaction = &resp_client(session)->transaction;
     uint64_t before = session->answered;
 
-    if (count - 1 < own->min || count - 1 > own->max) {
-        resp_error(session, "ERR wrong number of arguments for '%s' command", own->name);
-    } else if (own->open || session_allows(session, own->role)) {
+    if (resp_own_fits(session, own, count)) {
         own->run(session, count, words);
+    } else if (transaction->open && !transaction->running) {
+        transaction->failed = true; /* a malformed EXEC or DISCARD spoils the transaction, too */
     }
-    if (session->answered == before && !session->waits) {
+    if (session->answered == before && !session_busy(session)) {
         session_answered(session);
     }
 }
 
-static void carry_out(struct session *session, size_t count, const struct hf_bytes *words)
+bool resp_decode(struct session *session, size_t count, const struct hf_bytes *words,
+                 struct command *command)
 {
-    struct command command;
     struct problem problem;
 
-    resp_client(session)->commands++;
-    const struct own_command *own = own_command_find(words[0]);
-    if (own != NULL) {
-        run_own(session, own, count, words);
-        return;
-    }
     /* Strangers learn nothing, not even what is wrong with their request. */
     if (session->server->auth != NULL && !session_allows(session, ROLE_READ)) {
-        return;
+        return false;
     }
-    if (command_from_words(&command, count, words, &problem) != HF_OK) {
-        const struct command_spec *spec = command_find(words[0]);
-        if (spec != NULL) {
-            metrics_refused(&session->server->metrics, command_id(spec), problem.code);
+    if (command_from_words(command, count, words, &problem) == HF_OK) {
+        return true;
+    }
+    const struct command_spec *spec = command_find(words[0]);
+    if (spec != NULL) {
+        metrics_refused(&session->server->metrics, command_id(spec), problem.code);
+    }
+    session_refuse(session, problem.code, "%s", problem.message);
+    return false;
+}
+
+bool resp_run(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    const struct own_command *own = own_command_find(words[0]);
+    struct command command;
+
+    if (own != NULL) {
+        resp_client(session)->last = own->name;
+        run_own(session, own, count, words);
+    } else if (resp_decode(session, count, words, &command)) {
+        resp_client(session)->last = command.spec->name;
+        if (resp_client(session)->transaction.running) {
+            resp_transaction_hurry(&command);
         }
-        session_refuse(session, problem.code, "%s", problem.message);
-        return;
+        return session_submit(session, &command);
     }
-    session_submit(session, &command);
+    return true;
+}
+
+/* False if the engine cannot take the command in this turn: the request is to be offered again. */
+static bool carry_out(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    struct resp_client *state = resp_client(session);
+
+    if (state->transaction.open && !own_command_is_at_once(words[0])) {
+        resp_transaction_queue(session, count, words);
+        return true;
+    }
+    return resp_run(session, count, words);
 }
 
 /* A page can make a browser send us anything in the body of a POST. Nobody who speaks HTTP here
@@ -122,7 +184,14 @@ static size_t feed(struct session *session, const char *data, size_t size)
     size_t used = 0;
 
     session->partial = false;
-    while (!session_stopped(session) && used < size) {
+    if (session->unfinished) {
+        resp_client(session)->go_on(session);
+        if (session->unfinished) {
+            return 0;
+        }
+    }
+    while (!session_stopped(session) && !session->unfinished && used < size &&
+           !(used > 0 && session_spent(session))) {
         bool stranger = session->server->auth != NULL && session->who.role == ROLE_NONE;
         switch (
             resp_request(data + used, size - used, stranger ? &strangers : &clients, &request)) {
@@ -140,15 +209,17 @@ static size_t feed(struct session *session, const char *data, size_t size)
             if (request.count > 0 && !session_takes(session, request.words[0])) {
                 return used;
             }
-            used += request.used;
             if (request.count > 0 && is_http(request.words[0])) {
-                log_line(&session->server->log, LOG_WARNING, "%s: speaks HTTP to the RESP port",
-                         session->peer);
+                if (server_warns(session->server)) {
+                    log_line(&session->server->log, LOG_WARNING, "%s: speaks HTTP to the RESP port",
+                             session->peer);
+                }
                 return hang_up(session, size);
             }
-            if (request.count > 0) {
-                carry_out(session, request.count, request.words);
+            if (request.count > 0 && !carry_out(session, request.count, request.words)) {
+                return used;
             }
+            used += request.used;
             break;
         }
     }
@@ -162,17 +233,15 @@ static size_t feed(struct session *session, const char *data, size_t size)
 static void authenticated(struct session *session, bool right)
 {
     struct resp_client *state = resp_client(session);
-    int hello = state->hello;
 
-    state->hello = 0;
     if (!right) {
         resp_error(session, "WRONGPASS invalid username-password pair or user is disabled.");
-    } else if (hello != 0) {
-        state->version = hello;
+    } else if (state->hello.version != 0) {
         resp_say_hello(session);
     } else {
         resp_simple(&session->out, "OK");
     }
+    state->hello = (struct resp_hello){.version = 0};
     session_answered(session);
 }
 
@@ -183,6 +252,8 @@ static void timed_out(struct session *session)
 
 const struct front front_resp = {
     .name = "resp",
+    .wants_tls =
+        "-ERR this port speaks TLS: connect with TLS, as rediss:// or redis-cli --tls do\r\n",
     .sorry = "-ERR max number of clients reached\r\n",
     .pipelines = true,
     .open = open_front,
@@ -193,4 +264,5 @@ const struct front front_resp = {
     .authenticated = authenticated,
     .audited = resp_audited,
     .timed_out = timed_out,
+    .keeps = keeps,
 };

@@ -20,16 +20,11 @@ static void server_section(struct server *server, struct buffer *out)
 
 static void clients_section(struct server *server, struct buffer *out)
 {
-    size_t waiting = 0;
-
-    for (struct list *node = server->sessions.next; node != &server->sessions; node = node->next) {
-        waiting += LIST_ENTRY(node, struct session, node)->waits;
-    }
     buffer_format(out,
                   "connected_clients:%zu\r\nblocked_clients:%zu\r\nmaxclients:%lld\r\n"
                   "client_memory_bytes:%zu\r\n",
-                  server->session_count, waiting, (long long)server->options->max_connections,
-                  server->memory.used);
+                  server->session_count, server->waiting,
+                  (long long)server->options->max_connections, server->memory.used);
 }
 
 static void persistence_section(struct server *server, struct buffer *out)
@@ -113,6 +108,5 @@ void own_command_info(struct session *session, size_t count, const struct hf_byt
             sections[i].write(session->server, &text);
         }
     }
-    resp_text(&session->out, (struct hf_bytes){text.data, text.failed ? 0 : text.size});
-    buffer_free(&text);
+    resp_answer_text(session, &text);
 }

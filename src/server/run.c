@@ -10,7 +10,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <sys/resource.h>
+
+/* How long the end waits for the log to be read. */
+#define LAST_WORDS_MS 1000
 
 /* ---- opening the engine ---------------------------------------------------------------------- */
 
@@ -40,6 +44,8 @@ static void open_engine(struct work *work)
                                      .progress_context = server,
                                      .wake = loop_wake,
                                      .wake_context = opening->loop,
+                                     .max_memory_bytes = server->options->max_memory_bytes,
+                                     .min_free_bytes = server->options->min_free_bytes,
                                      .worker = true,
                                      .clock = server->options->clock,
                                      .clock_context = server->options->clock_context};
@@ -47,8 +53,24 @@ static void open_engine(struct work *work)
     engine_open(opening->url, &options, &opening->engine, &opening->problem);
 }
 
+/* What is served from now on, and what it took to get there. */
+static void log_ready(struct loop *loop)
+{
+    struct server *server = &loop->server;
+    double seconds = (double)(clock_nanoseconds() - server->started_ns) / 1e9;
+    struct hf_info info = {.holds = 0};
+
+    engine_info(server->engine, &info);
+    log_line(&server->log, LOG_INFO,
+             "ready after %.3f s: read %lld bytes of snapshot and journal, %llu holds and %llu in "
+             "line",
+             seconds, (long long)server->loaded, (unsigned long long)info.holds,
+             (unsigned long long)info.waiting);
+}
+
 static void say_ready(struct loop *loop)
 {
+    log_ready(loop);
     printf("holdfast: ready resp=%s http=%s engine=%s\n", loop->listeners[0].name,
            loop->listeners[1].name, engine_name(loop->server.engine));
     fflush(stdout);
@@ -95,13 +117,18 @@ static bool begin_opening(struct loop *loop)
         snprintf(opening->url, sizeof opening->url, "embedded:%s?fsync=%s", options->dir,
                  options->fsync);
     }
+    log_line(&loop->server.log, LOG_INFO,
+             "version %s starts: RESP on %s, HTTP on %s, %s, engine %s, fsync %s", hf_version(),
+             loop->listeners[0].name, loop->listeners[1].name, loop->tls != NULL ? "TLS" : "no TLS",
+             strcmp(options->engine, "embedded") == 0 ? opening->url : "elsewhere",
+             options->memory ? "none" : options->fsync);
     work_begin(&opening->work, loop, open_engine, engine_opened);
     return true;
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static void drain(struct loop *loop)
+static void drain(struct loop *loop, const char *why)
 {
     struct server *server = &loop->server;
 
@@ -109,10 +136,14 @@ static void drain(struct loop *loop)
         return;
     }
     if (server->state == SERVER_LOADING) {
-        log_line(&server->log, LOG_INFO, "asked to stop while loading: nothing was changed");
-        exit(SERVER_DONE);
+        log_line(&server->log, LOG_INFO, "asked to stop by %s while loading: nothing was changed",
+                 why);
+        /* The thread that loads goes on until the very end. */
+        log_finish(&server->log, LAST_WORDS_MS);
+        _exit(SERVER_DONE);
     }
-    log_line(&server->log, LOG_INFO, "asked to stop: answering %zu clients", server->session_count);
+    log_line(&server->log, LOG_INFO, "asked to stop by %s: answering %zu clients", why,
+             server->session_count);
     notify_supervisor("STOPPING=1");
     server->state = SERVER_DRAINING;
     listener_close(&loop->listeners[0]);
@@ -125,7 +156,7 @@ static void drain(struct loop *loop)
             connection_drain(connection_of(session));
         }
     }
-    loop_end_within(loop, server->options->drain_timeout_ms);
+    loop_drain_within(loop, server->options->drain_timeout_ms);
 }
 
 /* The new users count for those who are connected, too. */
@@ -194,7 +225,7 @@ static void on_signal(uv_signal_t *handle, int number)
     if (number == SIGHUP) {
         reload(loop);
     } else {
-        drain(loop);
+        drain(loop, number == SIGTERM ? "SIGTERM" : "SIGINT");
     }
 }
 
@@ -203,6 +234,10 @@ static void watch_signals(struct loop *loop)
     static const int signals[3] = {SIGTERM, SIGINT, SIGHUP};
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1,
+           SIG_IGN); /* what other servers take for a request to reopen logs and the like */
+    signal(SIGUSR2, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write */
     for (size_t i = 0; i < 3; i++) {
         uv_signal_init(&loop->uv, &loop->signals[i]);
         loop->signals[i].data = loop;
@@ -249,9 +284,6 @@ static bool prepare(struct loop *loop, struct problem *problem)
             return false;
         }
     }
-    if (options->check_config) {
-        return true;
-    }
     raise_limits(loop);
     return listener_open(&loop->listeners[0], loop, &front_resp, options->resp_port, problem) &&
            listener_open(&loop->listeners[1], loop, &front_http, options->http_port, problem);
@@ -268,18 +300,24 @@ enum server_exit server_run(const struct server_options *options)
     mallopt(M_MMAP_THRESHOLD, 64 << 10);  /* clients' large buffers go back when they are freed */
     setenv("UV_THREADPOOL_SIZE", "2", 0); /* hashing a password takes 16 MB */
     loop_init(loop, options);
+    if (!options->check_config) {
+        log_start(&loop->server.log);
+    }
     watch_signals(loop);
-    if (!prepare(loop, &problem) || (!options->check_config && !begin_opening(loop))) {
+    if (!prepare(loop, &problem) || !begin_opening(loop)) {
         log_line(&loop->server.log, LOG_ERROR, "%s", problem.message);
         loop->exit_code = SERVER_USAGE;
-    } else if (options->check_config) {
-        printf("holdfast: the settings are good\n");
     } else {
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     }
     enum server_exit code = loop->exit_code;
+    struct log log = loop->server.log;
     loop_free(loop);
     server_free(&loop->server);
     free(loop);
+    if (!options->check_config) {
+        log_line(&log, LOG_INFO, "stopped, exit code %d", (int)code);
+    }
+    log_stop(&log, LAST_WORDS_MS);
     return code;
 }

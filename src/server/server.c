@@ -22,8 +22,12 @@ void server_init(struct server *server, const struct server_options *options)
     memory_init(&server->memory);
     feed_init(&server->feed, &server->memory);
     list_init(&server->sessions);
+    list_init(&server->walks);
     list_init(&server->touched);
+    list_init(&server->sending);
     list_init(&server->resumed);
+    list_init(&server->yielded);
+    list_init(&server->ticking);
 }
 
 void server_free(struct server *server)
@@ -55,6 +59,35 @@ void server_attach(struct server *server, struct engine *engine)
     }
 }
 
+#define WARNINGS_A_SECOND 10
+#define REFUSED_EVERY_NS (UINT64_C(10) * 1000000000)
+
+bool server_warns(struct server *server)
+{
+    uint64_t second = clock_nanoseconds() / 1000000000;
+
+    if (second != server->warned_second) {
+        server->warned_second = second;
+        server->warnings = 0;
+    }
+    return server->warnings++ < WARNINGS_A_SECOND;
+}
+
+void server_refused(struct server *server, const char *peer)
+{
+    uint64_t now_ns = clock_nanoseconds(), count = ++server->metrics.turned_away;
+
+    if (server->refused_told == 0 || now_ns - server->refused_told_ns > REFUSED_EVERY_NS) {
+        log_line(&server->log, LOG_WARNING,
+                 "%s: refused, there are %zu connections and max-connections is %lld; %llu were "
+                 "refused since this was last said",
+                 peer, server->session_count, (long long)server->options->max_connections,
+                 (unsigned long long)(count - server->refused_told));
+        server->refused_told_ns = now_ns;
+        server->refused_told = count;
+    }
+}
+
 /* The batch did not get to disk: nobody may see what was answered in this turn. */
 static void fail(struct server *server, const char *why)
 {
@@ -74,12 +107,19 @@ static void fail(struct server *server, const char *why)
     }
 }
 
+/* As many as one turn has time for. The engine keeps the others, within its own bounds. */
 static void collect_events(struct server *server)
 {
+    uint64_t ends = turn_deadline(server, TURN_HOUSEKEEPING);
     struct event event;
 
+    server->feed.behind = false;
     while (engine_next_event(server->engine, &event)) {
         feed_event(&server->feed, &event);
+        if (clock_ticks() > ends) {
+            server->feed.behind = true;
+            return;
+        }
     }
 }
 
@@ -112,9 +152,7 @@ void server_commit(struct server *server)
             }
         }
     }
-    for (struct list *node = server->touched.next; node != &server->touched; node = node->next) {
-        struct session *session = LIST_ENTRY(node, struct session, touched);
-        session->firm = session->out.size;
-        session->answers = 0;
+    while (!list_empty(&server->touched)) {
+        session_committed(LIST_ENTRY(server->touched.next, struct session, touched));
     }
 }

@@ -16,6 +16,7 @@
 #include "server/options.h"
 #include "server/session.h"
 #include "server/slowlog.h"
+#include "server/turn.h"
 
 enum server_state {
     SERVER_LOADING, /* the engine is being opened */
@@ -43,19 +44,28 @@ struct server {
     struct http_shared *http; /* what HTTP sessions share; theirs to make and free */
 
     struct list sessions;
+    struct list walks; /* of those who go through them in steps: struct session_walk */
     size_t session_count;
+    size_t waiting; /* of them, those whose command waits */
     uint64_t sessions_made;
     uint64_t started_ns, started_ticks;
-    uint64_t turn_ns;    /* when this turn began to read; 0: it has not */
+    struct turn turn;
     uint64_t last_ticks; /* when the last command was done */
     uint64_t slow_ticks; /* a command that takes longer goes to the slow log */
 
-    struct list touched;   /* sessions with something to send */
-    struct list resumed;   /* sessions that can go on reading */
-    unsigned hashing;      /* passwords on their way */
-    bool auditing;         /* another thread is at it */
-    uint64_t wrong_second; /* the second of the last wrong secret, and how many it saw */
-    unsigned wrong_secrets;
+    struct list touched; /* sessions with something to send once it is committed */
+    struct list sending; /* … and with something that is */
+    struct list resumed; /* sessions that can go on reading */
+    struct list yielded; /* sessions with more requests than one turn has time for */
+    struct list ticking; /* sessions that look after themselves a few times a second */
+    size_t ticking_count;
+    unsigned hashing;                /* passwords on their way */
+    bool auditing;                   /* another thread is at it */
+    struct audit_child *audit_child; /* that it waits for, or NULL */
+    uint64_t warned_second;   /* the second of the last warning that strangers brought about, */
+    unsigned warnings;        /* and how many it saw */
+    uint64_t refused_told_ns; /* when the log last told of clients that were too many, */
+    uint64_t refused_told;    /* and how many there had been */
 
     struct loop *loop; /* NULL: there is none, slow work is done at once */
     /* A session that was `gone` can be freed now; not at once, it is still in use. */
@@ -74,6 +84,13 @@ void server_attach(struct server *server, struct engine *engine);
 /* The engine is closed; what it had not answered is never answered. */
 void server_detach(struct server *server);
 
+/* Should this warning be written, which strangers bring about? Whoever watches the log should see
+ * an attack, and not have the disk filled by it. */
+bool server_warns(struct server *server);
+
+/* A client was refused because there are too many: counts it, and says so now and then. */
+void server_refused(struct server *server, const char *peer);
+
 /* Ends a turn as far as the engine goes: what is due, one flush. After a failure every answer that
  * was not on disk yet has become IOERR. Afterwards all of every `out` may be sent. */
 void server_commit(struct server *server);
@@ -85,6 +102,10 @@ enum server_exit {
     SERVER_DISK = 3,         /* the data directory cannot be used, or failed */
     SERVER_UNAVAILABLE = 69, /* the engine is elsewhere and cannot be reached */
 };
+
+/* Tries all that a start would need and says of everything that is wrong; starts and changes
+ * nothing. */
+enum server_exit server_check(const struct server_options *options);
 
 /* Serves until it is told to stop. */
 enum server_exit server_run(const struct server_options *options);

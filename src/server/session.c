@@ -3,6 +3,7 @@
 
 #include "command/wire.h"
 #include "server/server.h"
+#include "server/session_undo.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,9 +11,8 @@
 
 /* A client that has not taken so much is not answered further until it has. */
 #define OUT_MAX ((size_t)128 << 10)
-/* Of a client that asks for more than anybody needs, what it may not have learned of long ago is
- * given back by its heartbeat. */
-#define UNDO_MAX ((size_t)16 << 10)
+/* A buffer for answers that is no larger stays with its session. */
+#define OUT_KEPT ((size_t)1 << 10)
 /* So much a client may ask before it is answered. */
 #define LATER_MAX 128
 
@@ -22,6 +22,7 @@ bool session_open(struct session *session, struct server *server, const struct f
     buffer_init(&session->out, &server->memory);
     buffer_init(&session->undo, &server->memory);
     list_init(&session->later);
+    session->opened_ns = session->heard_ns = clock_nanoseconds();
     if (!front->open(session)) {
         return false;
     }
@@ -45,23 +46,76 @@ void session_answered(struct session *session)
     session_touch(session);
 }
 
-void session_resume(struct session *session)
+void session_committed(struct session *session)
+{
+    session->firm = session->out.size;
+    session->answers = 0;
+    list_remove(&session->touched);
+    session->is_touched = false;
+    if (!session->is_sending) {
+        session->is_sending = true;
+        list_add_last(&session->server->sending, &session->sending);
+    }
+}
+
+void session_wait_turn(struct session *session, struct list *queue)
 {
     if (!session->is_resumed && !session->gone) {
         session->is_resumed = true;
-        list_add_last(&session->server->resumed, &session->resumed);
+        list_add_last(queue, &session->resumed);
+    }
+}
+
+void session_resume(struct session *session)
+{
+    session_wait_turn(session, &session->server->resumed);
+}
+
+void session_yield(struct session *session)
+{
+    session->yielded = true;
+    session_wait_turn(session, &session->server->yielded);
+}
+
+void session_set_waits(struct session *session, bool waits)
+{
+    session->server->waiting += (size_t)waits - (size_t)session->waits;
+    session->waits = waits;
+}
+
+bool session_spent(struct session *session)
+{
+    if (clock_ticks() <= session->server->turn.share_ends) {
+        return false;
+    }
+    session_yield(session);
+    return true;
+}
+
+void session_want_ticks(struct session *session)
+{
+    if (!session->wants_ticks) {
+        session->wants_ticks = true;
+        list_add_last(&session->server->ticking, &session->ticking);
+        session->server->ticking_count++;
     }
 }
 
 bool session_stopped(const struct session *session)
 {
     return session->waits || session->closing || session->gone || session->barrier ||
-           session->later_count >= LATER_MAX || session->out.size > OUT_MAX;
+           session->yielded || session->later_count >= LATER_MAX || session->out.size > OUT_MAX;
+}
+
+/* Does the engine, or another thread, owe it an answer? */
+static bool is_owed(const struct session *session)
+{
+    return session->waits || session->later_count > 0;
 }
 
 bool session_busy(const struct session *session)
 {
-    return session->waits || session->later_count > 0;
+    return is_owed(session) || session->unfinished || session->yielded;
 }
 
 bool session_queues(const struct session *session)
@@ -77,25 +131,16 @@ bool session_takes(struct session *session, struct hf_bytes name)
     return !session->barrier;
 }
 
-/* Takes the time, and finds out how many ticks make a slow command. */
-static void begin_turn(struct server *server)
-{
-    server->turn_ns = clock_nanoseconds();
-    uint64_t ticks = clock_ticks() - server->started_ticks;
-    uint64_t elapsed_ns = server->turn_ns - server->started_ns;
-    double ticks_a_ms = elapsed_ns > 0 ? (double)ticks * 1e6 / (double)elapsed_ns : 1;
-    server->slow_ticks = (uint64_t)((double)server->options->slow_ms * ticks_a_ms);
-}
-
 size_t session_feed(struct session *session, const char *data, size_t size)
 {
     struct server *server = session->server;
     struct engine *engine = server->engine;
 
-    if (server->turn_ns == 0) {
-        begin_turn(server);
-    }
+    turn_begin(server);
+    server->turn.share_ends = turn_deadline(server, TURN_SHARE);
+    session->heard_ns = server->turn.began_ns;
     server->last_ticks = clock_ticks();
+    session->yielded = false;
     if (engine != NULL) {
         engine_together(engine, true);
     }
@@ -104,67 +149,6 @@ size_t session_feed(struct session *session, const char *data, size_t size)
         engine_together(engine, false);
     }
     return used;
-}
-
-/* ---- what a client may never have learned of ------------------------------------------------- */
-
-/* Remembers how to take back what this command may hand out: the row's undo command, which has the
- * same first arguments. False when there is no memory: what waits has to be able to leave. */
-static bool remember_undo(struct session *session, const struct command *command)
-{
-    struct command undo;
-    struct buffer encoded;
-
-    if (session->undo.size > UNDO_MAX) {
-        buffer_clear(&session->undo);
-    }
-    session->undo_last = session->undo.size;
-    command_from_struct(&undo, command->spec->undo, &command->args, NULL);
-    buffer_init(&encoded, &session->server->memory);
-    wire_encode(&undo, &encoded);
-    bool good = !encoded.failed && buffer_reserve(&session->undo, encoded.size + 10);
-    if (good) {
-        buffer_varint(&session->undo, encoded.size);
-        buffer_bytes(&session->undo, encoded.data, encoded.size);
-    }
-    buffer_free(&encoded);
-    session->undo.failed = false;
-    return good;
-}
-
-static void forget_last_undo(struct session *session)
-{
-    session->undo.size = session->undo_last;
-}
-
-static void ignore(void *context, const struct reply *reply)
-{
-    (void)context;
-    (void)reply;
-}
-
-/* Takes back all that stands from an offset on. */
-static void undo_from(struct session *session, size_t offset)
-{
-    struct server *server = session->server;
-    struct reader reader;
-
-    if (offset >= session->undo.size) {
-        return;
-    }
-    reader_init(&reader, session->undo.data + offset, session->undo.size - offset);
-    while (server->engine != NULL && reader_left(&reader) > 0) {
-        size_t size = reader_varint(&reader);
-        const uint8_t *bytes = reader_bytes(&reader, size);
-        struct command command;
-        struct wire_scratch scratch;
-        if (bytes == NULL || wire_decode(&command, (struct hf_bytes){(const char *)bytes, size},
-                                         &scratch, NULL) != HF_OK) {
-            break;
-        }
-        engine_submit(server->engine, &command, ignore, NULL);
-    }
-    session->undo.size = offset;
 }
 
 /* ---- answers in order ------------------------------------------------------------------------ */
@@ -318,9 +302,29 @@ static void note_time(struct session *session)
 static void bury(struct session *session, const struct reply *reply)
 {
     if (reply->code != HF_OK || !reply->granted) {
-        forget_last_undo(session);
+        undo_forget_last(session);
     }
     session->server->release(session);
+}
+
+/* What was taken out of its line because the server stops has not waited in vain for so long as it
+ * asked to: it is told why, so that it asks another server or this one's successor. */
+static void write_answer(struct session *session, const struct reply *reply, bool granted)
+{
+    struct problem problem;
+
+    if (session->given_up && reply->code == HF_TIMEOUT) {
+        problem_set(&problem, HF_BUSY,
+                    "the server is shutting down and this request waits no longer: ask again, "
+                    "another server or this one when it is back");
+        session->front->refuse(session, &problem);
+    } else {
+        session->front->answer(session, reply);
+    }
+    session->given_up = false;
+    if (granted) {
+        undo_note_end(session);
+    }
 }
 
 /* ---- an engine that answers at once ---------------------------------------------------------- */
@@ -331,7 +335,7 @@ static void answered(void *context, const struct reply *reply)
     struct server *server = session->server;
     enum command_id id = command_id(session->spec);
 
-    session->waits = false;
+    session_set_waits(session, false);
     if (session->submitting) {
         metrics_done(&server->metrics, id, reply->code);
         note_time(session);
@@ -342,10 +346,11 @@ static void answered(void *context, const struct reply *reply)
         bury(session, reply);
         return;
     }
-    if (session->spec->undo != NULL && !(reply->code == HF_OK && reply->granted)) {
-        forget_last_undo(session);
+    bool granted = session->spec->undo != NULL && reply->code == HF_OK && reply->granted;
+    if (session->spec->undo != NULL && !granted) {
+        undo_forget_last(session);
     }
-    session->front->answer(session, reply);
+    write_answer(session, reply, granted);
     session_answered(session);
     if (!session->submitting) {
         session_resume(session);
@@ -370,7 +375,7 @@ static void submit_now(struct session *session, struct command *command)
 
     session->command = command;
     session->submitting = true;
-    session->waits = true;
+    session_set_waits(session, true);
     engine_submit(server->engine, command,
                   feed_wanted(&server->feed) ? answered_and_observed : answered, session);
     session->submitting = false;
@@ -403,10 +408,10 @@ static void bury_later(struct later *later, const struct reply *reply)
 
     remove_later(later);
     if (queued && !(reply->code == HF_OK && reply->granted)) {
-        forget_last_undo(session);
+        undo_forget_last(session);
     }
     if (session->later_count == 0) {
-        session->waits = false;
+        session_set_waits(session, false);
         session->server->release(session);
     }
 }
@@ -423,14 +428,15 @@ static void answered_later(void *context, const struct reply *reply)
         bury_later(later, reply);
         return;
     }
-    session->waits = false;
-    if (later->spec->undo != NULL && !(reply->code == HF_OK && reply->granted)) {
-        forget_last_undo(session);
+    session_set_waits(session, false);
+    bool granted = later->spec->undo != NULL && reply->code == HF_OK && reply->granted;
+    if (later->spec->undo != NULL && !granted) {
+        undo_forget_last(session);
     }
     bool first = session->later.next == &later->node;
     size_t before = session->out.size;
     session->spec = later->spec;
-    session->front->answer(session, reply);
+    write_answer(session, reply, granted);
     if (first) {
         remove_later(later);
         session_answered(session);
@@ -457,24 +463,34 @@ static void submit_later(struct session *session, struct command *command)
         wire_encode(command, &later->bytes);
     }
     later->since_ns = clock_nanoseconds();
-    session->waits = !session->front->pipelines || command->spec->undo != NULL;
+    session_set_waits(session, !session->front->pipelines || command->spec->undo != NULL);
     session->submitting = true;
     engine_submit(server->engine, command, answered_later, later);
     session->submitting = false;
 }
 
-void session_submit(struct session *session, struct command *command)
+bool session_accepts(struct session *session, const struct command_spec *spec)
+{
+    enum role needed = spec->flags & COMMAND_WRITES ? ROLE_WRITE : ROLE_READ;
+
+    return session_allows(session, needed) && engine_serves(session);
+}
+
+bool session_submit(struct session *session, struct command *command)
 {
     struct server *server = session->server;
     const struct command_spec *spec = command->spec;
-    enum role needed = spec->flags & COMMAND_WRITES ? ROLE_WRITE : ROLE_READ;
 
-    if (!session_allows(session, needed) || !engine_serves(session)) {
-        return;
+    if (!session_accepts(session, spec)) {
+        return true;
     }
-    if (spec->undo != NULL && !remember_undo(session, command)) {
+    if (!engine_ready(server->engine, command)) {
+        session_yield(session);
+        return false;
+    }
+    if (spec->undo != NULL && !undo_remember(session, command)) {
         session_refuse(session, HF_BUSY, "out of memory");
-        return;
+        return true;
     }
     session->spec = spec;
     if (server->engine->later) {
@@ -482,6 +498,10 @@ void session_submit(struct session *session, struct command *command)
     } else {
         submit_now(session, command);
     }
+    if (server->state == SERVER_DRAINING) {
+        session_give_up(session); /* nobody gets in line any more */
+    }
+    return true;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -492,9 +512,18 @@ static void leave_lists(struct session *session)
         list_remove(&session->touched);
         session->is_touched = false;
     }
+    if (session->is_sending) {
+        list_remove(&session->sending);
+        session->is_sending = false;
+    }
     if (session->is_resumed) {
         list_remove(&session->resumed);
         session->is_resumed = false;
+    }
+    if (session->wants_ticks) {
+        list_remove(&session->ticking);
+        session->server->ticking_count--;
+        session->wants_ticks = false;
     }
 }
 
@@ -504,6 +533,8 @@ void session_free(struct session *session)
     while (!list_empty(&session->later)) { /* only when the engine will answer nothing any more */
         remove_later(LIST_ENTRY(session->later.next, struct later, node));
     }
+    session_set_waits(session, false);
+    session_walks_pass(session);
     list_remove(&session->node);
     session->server->session_count--;
     buffer_free(&session->out);
@@ -512,9 +543,11 @@ void session_free(struct session *session)
 
 bool session_close(struct session *session, bool heard)
 {
-    bool waited = session_busy(session), queued = session_queues(session);
+    bool queued = session_queues(session);
 
     session->front->close(session);
+    session->unfinished = false; /* nobody is left to resume it for */
+    bool waited = is_owed(session);
     leave_lists(session);
     buffer_free(&session->out);
     if (waited) {
@@ -526,16 +559,13 @@ bool session_close(struct session *session, bool heard)
     return !waited;
 }
 
-void session_give_up(struct session *session)
+void session_sent(struct session *session)
 {
-    if (session->waits) {
-        undo_from(session, session->undo_last);
-    }
-}
-
-void session_heard(struct session *session)
-{
-    if (!session->waits) {
-        buffer_clear(&session->undo);
+    session->out_begins += session->out.size;
+    session->firm = 0;
+    if (session->out.capacity > OUT_KEPT) {
+        buffer_free(&session->out);
+    } else {
+        buffer_clear(&session->out);
     }
 }

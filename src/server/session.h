@@ -22,9 +22,11 @@ struct session;
 
 /* A protocol. */
 struct front {
-    const char *name;  /* "resp", "http" */
-    const char *sorry; /* all that is said to one client too many */
-    bool pipelines;    /* takes more requests while answers are not there yet */
+    const char *name;      /* "resp", "http" */
+    const char *sorry;     /* all that is said to one client too many */
+    const char *wants_tls; /* all that is said to one who does not speak TLS where that is wanted */
+    bool has_health;       /* has requests that are answered also when there are too many clients */
+    bool pipelines;        /* takes more requests while answers are not there yet */
 
     /* Makes session->state; false when there is no memory. */
     bool (*open)(struct session *session);
@@ -63,6 +65,7 @@ struct session {
     uint64_t id;
     char peer[64]; /* "127.0.0.1:51234" */
     struct identity who;
+    uint64_t opened_ns, heard_ns; /* when it was opened, and last offered bytes */
 
     struct buffer out; /* answers not sent yet */
     size_t firm;       /* so much of it shows nothing that could still be lost */
@@ -73,10 +76,14 @@ struct session {
     const struct command *command;   /* itself, while it is submitted */
     bool submitting;                 /* inside session_submit() */
     bool waits;                      /* for the answer to its command, or to who it is */
+    bool unfinished;                 /* the front goes on with the last request when resumed */
     bool closing;                    /* no more requests; over when `out` is sent */
     bool partial;                    /* in the middle of a request; the front says so */
     bool wants_ticks;
-    bool gone; /* the client left while its command waits: freed with the answer */
+    bool yielded; /* has more to do than this turn has time for, or must ask again in the next */
+    bool only_health; /* beyond max-connections: may ask how the server is, once, and no more */
+    bool given_up;    /* what waits was taken out of its line because the server stops */
+    bool gone;        /* the client left while its command waits: freed with the answer */
 
     struct list later;    /* what an engine answers later: struct later, in the order asked */
     unsigned later_count; /* of them */
@@ -85,24 +92,45 @@ struct session {
     uint64_t since_ns;  /* when the command that waits was given */
     struct buffer undo; /* commands that take back what the client may never have learned of */
     size_t undo_last;   /* where the last of them begins */
+    /* Counted in bytes of all answers so far: where `out` begins, and what has been delivered for
+     * sure. The latter is set by whoever sends, before session_close(). */
+    uint64_t out_begins, delivered;
 
     struct list node;    /* of server->sessions */
     struct list touched; /* of server->touched, if is_touched */
-    struct list resumed; /* of server->resumed, if is_resumed */
-    bool is_touched, is_resumed;
+    struct list sending; /* of server->sending, if is_sending */
+    struct list resumed; /* of server->resumed or another queue for a turn, if is_resumed */
+    struct list ticking; /* of server->ticking, if wants_ticks */
+    bool is_touched, is_sending, is_resumed;
 };
+
+/* A place in server->sessions that stays right while sessions come and go: what lists all of them
+ * does it in steps. session_walk.c */
+struct session_walk {
+    struct list node;  /* of server->walks */
+    struct list *next; /* of server->sessions */
+};
+void session_walk_begin(struct session_walk *walk, struct server *server);
+/* The next one, NULL behind the last. */
+struct session *session_walk_next(struct session_walk *walk, const struct server *server);
+void session_walk_end(struct session_walk *walk);
+/* This session is about to leave the list. */
+void session_walks_pass(const struct session *session);
 
 /* Begins a conversation; false when there is no memory. */
 bool session_open(struct session *session, struct server *server, const struct front *front);
 
-/* The client is there no longer. `heard` says that it has taken every answer that was sent. What
- * waits is taken out of its line, and what was granted but never heard of is given back. Returns
- * true if the session can be freed; otherwise it is `gone`, and server->release() is called with it
- * when it can be. */
+/* The client is there no longer. `heard` says that it has taken every answer; otherwise it has
+ * taken what was `delivered`. What waits is taken out of its line, and what was granted in an
+ * answer that cannot have been received is given back. Returns true if the session can be freed;
+ * otherwise it is `gone`, and server->release() is called with it when it can be. */
 bool session_close(struct session *session, bool heard);
 void session_free(struct session *session);
 
-/* Takes what waits out of its line, which answers it. */
+/* All of `out` was sent: it is emptied, and its memory given back unless it is small. */
+void session_sent(struct session *session);
+
+/* The server stops: takes what waits out of its line, and answers it with that. */
 void session_give_up(struct session *session);
 
 /* The client spoke again: it knows what it was answered so far. */
@@ -111,9 +139,16 @@ void session_heard(struct session *session);
 /* Offers bytes; returns how many were used. */
 size_t session_feed(struct session *session, const char *data, size_t size);
 
-/* Must the front stop taking requests? Its command waits, it is closing, or its client takes
- * answers more slowly than it asks. */
+/* Must the front stop taking requests? Its command waits, it is closing, it yielded, or its client
+ * takes answers more slowly than it asks. */
 bool session_stopped(const struct session *session);
+
+/* The session goes on in the next turn, after others. */
+void session_yield(struct session *session);
+
+/* Has the session used up its share of this turn? Between two requests fronts ask this; if so it
+ * has yielded, and what is left is offered again in the next turn. */
+bool session_spent(struct session *session);
 
 /* Is there anything that is not answered yet? */
 bool session_busy(const struct session *session);
@@ -125,9 +160,15 @@ bool session_queues(const struct session *session);
  * request is offered again then. */
 bool session_takes(struct session *session, struct hf_bytes name);
 
+/* May this client have such a command carried out, and is the engine there for it? Refuses and
+ * returns false otherwise. */
+bool session_accepts(struct session *session, const struct command_spec *spec);
+
 /* Carries a command out, if the client may. front->answer() or front->refuse() is called once, now
- * or later. The command's texts are needed only during the call. */
-void session_submit(struct session *session, struct command *command);
+ * or later. The command's texts are needed only during the call. False if the engine cannot take it
+ * in this turn: nothing has happened, the session has yielded, and the front is to submit the same
+ * request again when it is fed next. */
+bool session_submit(struct session *session, struct command *command);
 
 /* Answers with what is wrong: front->refuse(). */
 void session_refuse(struct session *session, enum hf_error code, const char *format, ...)
@@ -148,8 +189,20 @@ void session_audit(struct session *session);
 /* The next line of a list, taken off it. */
 struct hf_bytes next_finding(struct hf_bytes *findings);
 
+/* Sets `waits`, and counts those who do. */
+void session_set_waits(struct session *session, bool waits);
+
 /* Lets a session go on this very turn: its front is fed again, even if there is nothing new. */
 void session_resume(struct session *session);
+
+/* Has it wait in one of the server's queues for its turn, unless it does already. */
+void session_wait_turn(struct session *session, struct list *queue);
+
+/* front->tick() is called a few times a second from now on. */
+void session_want_ticks(struct session *session);
+
+/* What stands in `out` is on disk: it may be sent. */
+void session_committed(struct session *session);
 
 /* An answer that no command of the table gave stands in `out`. */
 void session_answered(struct session *session);

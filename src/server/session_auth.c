@@ -5,21 +5,15 @@
 #include "server/work.h"
 
 #include <stdlib.h>
-
-/* Whoever watches the log should see an attack, and not have the disk filled by it. */
-#define WRONG_SECRETS_A_SECOND 10
+#include <sys/resource.h>
+#include <unistd.h>
 
 static void note_wrong_secret(struct session *session)
 {
     struct server *server = session->server;
-    uint64_t second = clock_nanoseconds() / 1000000000;
 
     server->metrics.unauthorized++;
-    if (second != server->wrong_second) {
-        server->wrong_second = second;
-        server->wrong_secrets = 0;
-    }
-    if (server->wrong_secrets++ < WRONG_SECRETS_A_SECOND) {
+    if (server_warns(server)) {
         log_line(&server->log, LOG_WARNING, "%s: wrong secret", session->peer);
     }
 }
@@ -40,8 +34,18 @@ struct password_work {
     struct auth_check check;
 };
 
+/* So nice are threads that hash, for good: with two of them on two cores the loop would otherwise
+ * have to share a core with them. */
+#define HASHING_NICE 10
+
 static void hash_password(struct work *work)
 {
+    static _Thread_local bool is_nice;
+
+    if (!is_nice && ((struct password_work *)work)->session->server->loop != NULL) {
+        is_nice = true;
+        setpriority(PRIO_PROCESS, (id_t)gettid(), HASHING_NICE);
+    }
     auth_hash(&((struct password_work *)work)->check);
 }
 
@@ -51,7 +55,7 @@ static void password_hashed(struct work *work)
     struct session *session = password->session;
     struct server *server = session->server;
 
-    session->waits = false;
+    session_set_waits(session, false);
     server->hashing--;
     if (session->gone) {
         server->release(session);
@@ -83,7 +87,7 @@ static void authenticate_slowly(struct session *session, const struct auth_check
     session->undo_last = session->undo.size; /* there is nothing to take back */
     password->session = session;
     password->check = *check;
-    session->waits = true;
+    session_set_waits(session, true);
     server->hashing++;
     work_begin(&password->work, server->loop, hash_password, password_hashed);
 }

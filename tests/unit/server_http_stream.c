@@ -149,6 +149,14 @@ static void numbers_of_another_time_are_known_as_such(void **state)
     has("event: missed\ndata: {\"count\":null}\n\n");
 }
 
+/* The clock that numbers begin with may have been ahead in the run before. */
+static void numbers_that_were_not_given_yet_are_known_as_such(void **state)
+{
+    (void)state;
+    ask(1, "GET", "/v1/feed", "Last-Event-ID: 18000000000000000000\r\n", NULL);
+    has("event: missed\ndata: {\"count\":null}\n\n");
+}
+
 static void a_slow_listener_loses_entries_and_is_told(void **state)
 {
     struct session *slow = &fixture.clients[1];
@@ -344,6 +352,7 @@ int main(void)
         TEST(a_listener_that_comes_back_misses_nothing),
         TEST(what_is_gone_is_counted),
         TEST(numbers_of_another_time_are_known_as_such),
+        TEST(numbers_that_were_not_given_yet_are_known_as_such),
         TEST(a_slow_listener_loses_entries_and_is_told),
         TEST(long_entries_are_shortened),
         TEST(there_are_only_so_many_listeners),

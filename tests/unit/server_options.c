@@ -283,7 +283,8 @@ static void an_endless_file_is_an_error(void **state)
 static void a_bad_flag_is_named_with_what_to_do(void **state)
 {
     static char *const cases[][3] = {
-        {"--resp-prot", "1", "there is no flag --resp-prot; `holdfast serve --help`"},
+        {"--resp-prot", "1",
+         "there is no flag --resp-prot (did you mean --resp-port?); `holdfast serve --help`"},
         {"--resp", "1", "there is no flag --resp;"},
         {"now", NULL, "what is \"now\"? serve takes flags only"},
         {"-p", "1", "what is \"-p\"?"},
