@@ -16,8 +16,8 @@ _holdfast_commands='
 '
 _holdfast_serve_flags='
     --config --dir --memory --fsync --bind --resp-port --http-port --engine --ledger --auth-file
-    --tls-cert --tls-key --cors-origin --log-level --log-format --max-connections
-    --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
+    --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
+    --max-memory --max-connections --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
 '
 
@@ -48,7 +48,7 @@ _holdfast_value() {
     --engine) _holdfast_words embedded ;;
     --load) _holdfast_words reserve refuse cycle ;;
     --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
-    --resp-port | --http-port | --cors-origin | --ledger | --max-* | --client-memory) ;;
+    --resp-port | --http-port | --cors-origin | --ledger | --m??-* | --client-memory) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
     --semaphore | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
     --url | --connections | --pipeline | --interval) ;;

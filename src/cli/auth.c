@@ -86,7 +86,7 @@ int cli_auth(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option != 'p') {
-            return cli_usage("auth: %s: unknown", argv[optind - 1]);
+            return cli_bad_option("auth", argv, options);
         }
         wants_password = true;
     }

@@ -254,7 +254,7 @@ int cli_bench(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (option == '?') {
-            return cli_usage("bench: %s: unknown, or without its value", argv[optind - 1]);
+            return cli_bad_option("bench", argv, long_options);
         }
         if (!read_option(option, optarg, &wanted)) {
             return EXIT_USAGE;

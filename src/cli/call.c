@@ -160,7 +160,7 @@ int cli_call(int argc, char **argv)
         } else if (option == 'j') {
             json = true;
         } else {
-            return cli_usage("call: %s: unknown, or without its value", argv[optind - 1]);
+            return cli_bad_option("call", argv, options);
         }
     }
     if (argc - optind > WORDS_MAX) {

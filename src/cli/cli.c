@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,34 @@ int cli_usage(const char *format, ...)
     va_end(args);
     fputc('\n', stderr);
     return EXIT_USAGE;
+}
+
+bool cli_is_help(const char *word)
+{
+    return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}
+
+int cli_bad_option(const char *subcommand, char **argv, const struct option *options)
+{
+    const char *word = argv[optind - 1];
+    struct text_guess guess = {.given = hf_text(word)};
+    char hint[TEXT_HINT_SIZE];
+
+    if (cli_is_help(word) && cli_help_subcommand(subcommand)) {
+        return EXIT_DONE;
+    }
+    if (strncmp(word, "--", 2) == 0) {
+        guess.given = (struct hf_bytes){word + 2, strcspn(word + 2, "=")};
+    }
+    for (; options != NULL && options->name != NULL; options++) {
+        if (text_equal(guess.given, hf_text(options->name))) {
+            return cli_usage("%s: %s %s", subcommand, word,
+                             options->has_arg == no_argument ? "takes no value" : "needs a value");
+        }
+        text_guess_try(&guess, options->name);
+    }
+    return cli_usage("%s: there is no option %s%s; `holdfast help %s` lists them", subcommand, word,
+                     text_hint(&guess, "--", hint), subcommand);
 }
 
 const char *cli_server_url(void)

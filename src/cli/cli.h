@@ -35,6 +35,21 @@ int cli_top(int argc, char **argv);
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What getopt_long() did not understand, with what may have been meant; --help and -h print what
+ * `holdfast help` says of the subcommand. Returns the exit code. `options` may be NULL. */
+struct option;
+int cli_bad_option(const char *subcommand, char **argv, const struct option *options);
+
+/* Is it --help or -h? */
+bool cli_is_help(const char *word);
+
+/* Prints all about a subcommand. False if there is none of this name. */
+bool cli_help_subcommand(const char *name);
+
+/* Shows a guess every subcommand. */
+struct text_guess;
+void cli_guess_subcommand(struct text_guess *guess);
+
 /* Where the server is if nothing else is said: $HOLDFAST_URL, or port 4653 of this machine. */
 const char *cli_server_url(void);
 

@@ -117,7 +117,7 @@ static bool read_options(struct job *job, int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
         if (option == '?') {
-            cli_usage("exec: %s: unknown, or without its value", argv[optind - 1]);
+            cli_bad_option("exec", argv, options);
             return false;
         }
         if (!read_option(job, option)) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast help [COMMAND | --markdown] */
+ * holdfast help [COMMAND | SUBCOMMAND | --markdown] */
 #include "command/help.h"
 
+#include "base/text.h"
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static const char overview[] =
     "    holdfast auth NAME ROLE                a line for the file of users: read, write or "
     "admin.\n"
     "                                           --password for one from standard input\n"
-    "    holdfast help [COMMAND]                this, or all about a command\n"
+    "    holdfast help [COMMAND]                this, or all about a command or a subcommand\n"
     "    holdfast version\n"
     "\n"
     "URLs: holdfast://[user:password@|token@]host[:port]   a server; holdfast+tls:// over TLS\n"
@@ -47,6 +48,19 @@ static const char overview[] =
     "The server is the one at $HOLDFAST_URL, or else at holdfast://127.0.0.1:4653.\n"
     "\n"
     "Commands:\n";
+
+static int unknown(const char *word)
+{
+    struct text_guess guess = {.given = hf_text(word)};
+    char hint[TEXT_HINT_SIZE];
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        text_guess_try(&guess, command_table[i].name);
+    }
+    cli_guess_subcommand(&guess);
+    return cli_usage("unknown command '%s'%s; `holdfast help` lists them", word,
+                     text_hint(&guess, "", hint));
+}
 
 int cli_help(int argc, char **argv)
 {
@@ -66,10 +80,10 @@ int cli_help(int argc, char **argv)
         help_markdown(&out);
     } else {
         const struct command_spec *spec = command_find(hf_text(argv[1]));
-        if (spec == NULL) {
-            code = cli_usage("unknown command '%s'; `holdfast help` lists them", argv[1]);
-        } else {
+        if (spec != NULL) {
             help_command(spec, &out);
+        } else if (!cli_help_subcommand(argv[1])) {
+            code = unknown(argv[1]);
         }
     }
     if (out.size > 0) {

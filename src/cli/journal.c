@@ -11,7 +11,9 @@
 #include "cli/directory.h"
 #include "command/wire.h"
 #include "command/words.h"
+#include "base/uuid.h"
 #include "engine/inspect.h"
+#include "engine/own_record.h"
 #include "journal/record.h"
 #include "journal/snapshot.h"
 #include "journal/survey.h"
@@ -185,12 +187,26 @@ static void write_time(struct buffer *out, int64_t time_ms)
     buffer_format(out, "%s.%03dZ", text, (int)(time_ms % 1000));
 }
 
-static void write_json(struct buffer *out, const struct journal_record *record,
-                       const struct command *command)
+/* As far as the comma before what was recorded. */
+static void write_json_head(struct buffer *out, const struct journal_record *record)
 {
     buffer_format(out, "{\"sequence\":%" PRIu64 ",\"time\":\"", record->sequence);
     write_time(out, record->time_ms);
-    buffer_format(out, "\",\"command\":\"%s\",\"arguments\":", command->spec->name);
+    buffer_text(out, "\",");
+}
+
+static void write_head(struct buffer *out, const struct journal_record *record)
+{
+    buffer_format(out, "%" PRIu64 " ", record->sequence);
+    write_time(out, record->time_ms);
+    buffer_byte(out, ' ');
+}
+
+static void write_json(struct buffer *out, const struct journal_record *record,
+                       const struct command *command)
+{
+    write_json_head(out, record);
+    buffer_format(out, "\"command\":\"%s\",\"arguments\":", command->spec->name);
     command_to_json(command, out);
     if (command->spec->flags & COMMAND_RANDOM) {
         buffer_text(out, ",\"entropy\":\"");
@@ -202,27 +218,69 @@ static void write_json(struct buffer *out, const struct journal_record *record,
     buffer_byte(out, '}');
 }
 
+/* "5 2031-05-17T20:00:00.123Z # start boot … offset … ms, fences from …": no command, so nothing
+ * that could be typed. */
+static void write_own(struct dump *dump, const struct journal_record *record,
+                      const struct own_record *own)
+{
+    struct buffer *out = &dump->line;
+    char boot[UUID_TEXT];
+
+    uuid_write(own->run.boot, boot);
+    if (dump->json) {
+        write_json_head(out, record);
+        buffer_format(out, "\"record\":\"%s\"", own->kind == OWN_START ? "start" : "tick");
+        if (own->kind == OWN_START) {
+            buffer_format(out, ",\"boot\":\"%.36s\",\"offset_ms\":%" PRId64 ",\"fence\":%" PRId64,
+                          boot, own->run.offset_ms, own->fence);
+        }
+        buffer_byte(out, '}');
+        return;
+    }
+    write_head(out, record);
+    if (own->kind == OWN_START) {
+        buffer_format(out, "# start boot=%.36s offset_ms=%" PRId64 " fence=%" PRId64, boot,
+                      own->run.offset_ms, own->fence);
+    } else {
+        buffer_text(out, "# tick");
+    }
+}
+
+/* False, and why, if it is no record of this version. */
+static bool write_record(struct dump *dump, const struct journal_record *record,
+                         struct problem *problem)
+{
+    struct own_record own;
+    struct command command;
+    struct wire_scratch scratch;
+
+    if (own_record_decode(&own, record->command)) {
+        write_own(dump, record, &own);
+        return true;
+    }
+    if (wire_decode(&command, record->command, &scratch, problem) != HF_OK) {
+        return false;
+    }
+    if (dump->json) {
+        write_json(&dump->line, record, &command);
+    } else {
+        write_head(&dump->line, record);
+        command_to_words(&command, &dump->line);
+    }
+    return true;
+}
+
 static void dump_record(struct dump *dump, const struct journal_record *record)
 {
     struct buffer *out = &dump->line;
-    struct command command;
-    struct wire_scratch scratch;
     struct problem problem;
 
     buffer_clear(out);
-    if (wire_decode(&command, record->command, &scratch, &problem) != HF_OK) {
+    if (!write_record(dump, record, &problem)) {
         cli_usage("record %" PRIu64 " is none of this version: %s", record->sequence,
                   problem.message);
         dump->code = EXIT_REFUSED;
         return;
-    }
-    if (dump->json) {
-        write_json(out, record, &command);
-    } else {
-        buffer_format(out, "%" PRIu64 " ", record->sequence);
-        write_time(out, record->time_ms);
-        buffer_byte(out, ' ');
-        command_to_words(&command, out);
     }
     buffer_byte(out, '\n');
     if (out->failed) {
@@ -312,7 +370,7 @@ static int journal_dump(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?') {
-            return cli_usage("journal dump: %s: unknown, or without its value", argv[optind - 1]);
+            return cli_bad_option("journal", argv, options);
         }
         if (option == 'f' && !cli_number("--from", optarg, 1, INT64_MAX, &from)) {
             return EXIT_USAGE;

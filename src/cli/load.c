@@ -375,7 +375,7 @@ int cli_load(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?') {
-            return cli_usage("load: %s: unknown, or without its value", argv[optind - 1]);
+            return cli_bad_option("load", argv, options);
         }
         url = optarg;
     }

@@ -6,17 +6,19 @@
 
 #include <stdio.h>
 
-static int print_settings(void)
+/* A variable that looks like a misspelt setting would otherwise be passed over in silence. */
+static void warn_of_strangers(void)
 {
     struct memory memory;
     struct buffer text;
 
     memory_init(&memory);
     buffer_init(&text, &memory);
-    options_help(&text);
-    printf("holdfast serve [settings]\n\n%.*s", (int)text.size, text.data);
+    options_strangers(&text);
+    if (text.size > 0) {
+        fwrite(text.data, 1, text.size, stderr);
+    }
     buffer_free(&text);
-    return EXIT_DONE;
 }
 
 int cli_serve(int argc, char **argv)
@@ -24,13 +26,11 @@ int cli_serve(int argc, char **argv)
     struct server_options options;
     struct problem problem;
 
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        return print_settings();
-    }
     if (options_load(&options, argc, argv, &problem) != HF_OK) {
         return cli_usage("%s", problem.message);
     }
-    int code = server_run(&options);
+    warn_of_strangers();
+    int code = (int)(options.check_config ? server_check(&options) : server_run(&options));
     options_free(&options);
     return code;
 }

@@ -233,7 +233,7 @@ int cli_top(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?') {
-            return cli_usage("top: %s: unknown, or without its value", argv[optind - 1]);
+            return cli_bad_option("top", argv, options);
         }
         if (option == 'u') {
             url = optarg;
