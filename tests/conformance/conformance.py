@@ -7,7 +7,7 @@ from front import ClockedServer, RespFront
 from generate import Generator
 from http_front import HttpFront
 from model import Model
-from model_values import OrderedFences
+from model_values import Fences, OrderedFences
 from redis_cluster import RedisCluster
 from servers import RedisServer
 from sharded import ShardedStock
@@ -43,7 +43,8 @@ class Embedded:
         """Every process begins with nothing."""
 
     def model(self):
-        return Model()
+        """Its clock begins at 0, so that the fences jump by no more than they do at any start."""
+        return Model(Fences(1 << 30))
 
 
 class Standalone:

@@ -202,13 +202,15 @@ def wait_until_free(directory):
 def test_orphaned_child_does_no_harm(worker, count_crashes):
     """The child of a killed run comes late: it begins to write when the next run has written its
     own snapshot and is about to give it its name. That run is killed, too, when it has removed what
-    the snapshot replaces."""
+    the snapshot replaces. The first one is killed a little after the fork: a child that finds nobody
+    to report to before it has begun to write ends by itself."""
     seed, directory, said = 1, worker.base / "orphan", worker.base / "orphan.said"
     forked = answers_before(worker, worker.base / "fork", seed, 1, FORKS)
     options = tracing(
-        ["openat", "pwrite64", "writev"], follow=True, paths=[said, *names_of_temporary(directory)],
+        ["openat", "pwrite64", "close", "writev"], follow=True,
+        paths=[said, *names_of_temporary(directory)],
         inject=["openat,pwrite64:delay_enter=1500000:when=1",
-                f"writev:signal=KILL:when={forked + 1}"])
+                "close:delay_enter=300000:when=1", f"writev:signal=KILL:when={forked + 1}"])
     with said.open("w") as out:
         orphan = worker.start("run", directory, seed, 1, COMMANDS, out=out, strace=options)
     wait_for(lambda: said.stat().st_size > 0)

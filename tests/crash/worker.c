@@ -81,7 +81,8 @@ static struct engine *open_engine(const char *path, const struct pace *pace)
                                        .snapshot_bytes = pace->snapshot_bytes,
                                        .clock = {.read = read_time},
                                        .log = {.level = LOG_ERROR},
-                                       .fixed_entropy = true};
+                                       .fixed_entropy = true,
+                                       .steady_fences = true};
     struct engine *engine;
     struct problem problem;
 

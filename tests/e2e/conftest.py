@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from certificates import certificate_in
 from harness import ROOT, Build, run
+from server import Server
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +43,16 @@ def script(holdfast):
 @pytest.fixture(scope="session")
 def header():
     return (ROOT / "include" / "holdfast.h").read_text()
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    return certificate_in(tmp_path)
+
+
+@pytest.fixture
+def secure(certificate):
+    """A server that speaks TLS on both ports."""
+    cert, key = certificate
+    with Server("--tls-cert", cert, "--tls-key", key, memory=True) as one:
+        yield one

@@ -38,7 +38,8 @@ def parse(text):
             assert len({label.split("=")[0] for label in labels}) == len(labels), line
             assert belongs(current, name), f"{name} stands under {current.name}"
             assert (name, labels) not in current.samples, f"{line} twice"
-            assert value >= 0 and not math.isnan(value), line
+            signed = name.endswith("_offset_seconds")  # how far apart two clocks are
+            assert (signed or value >= 0) and not math.isnan(value), line
             current.samples[name, labels] = value
     for family in families.values():
         check(family)

@@ -169,9 +169,11 @@ class Error(Exception):
 class Opened:
     """A socket with its file for reading, closed with the block that uses it."""
 
-    def __init__(self, opened):
-        self.socket = opened
-        self.file = opened.makefile("rb")
+    def __init__(self, port, timeout=TIMEOUT_S, context=None):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
+        self.file = self.socket.makefile("rb")
 
     def __enter__(self):
         return self
@@ -186,9 +188,6 @@ class Opened:
 
 class Connection(Opened):
     """RESP2 in its simplest form, for tests that look at the bytes' meaning and no more."""
-
-    def __init__(self, port, timeout=TIMEOUT_S):
-        super().__init__(socket.create_connection(("127.0.0.1", port), timeout))
 
     def send(self, *words):
         """A command, without waiting for its answer."""

@@ -26,6 +26,43 @@ def test_help_names_every_subcommand(holdfast, subcommand):
     assert f"    holdfast {subcommand}" in holdfast("help").out
 
 
+SUBCOMMANDS = ["audit", "auth", "backup", "bench", "call", "demo", "exec", "help", "journal",
+               "load", "restore", "serve", "top", "version"]
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
+def test_every_subcommand_has_help(holdfast, subcommand):
+    ended = holdfast("help", subcommand)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.lines[0].startswith(f"holdfast {subcommand}")
+    for flag in ("--help", "-h"):
+        assert holdfast(subcommand, flag).out == ended.out
+
+
+@pytest.mark.parametrize("words", [
+    ["journal", "dump", "--help"], ["top", "--once", "--help"], ["-h"], ["serve", "-h"]])
+def test_help_is_found_behind_other_words(holdfast, words):
+    ended = holdfast(*words)
+    assert (ended.code, ended.err) == (0, "") and "holdfast" in ended.lines[0] + ended.lines[2]
+
+
+@pytest.mark.parametrize("words, hint", [
+    (["serv"], "did you mean serve?"),
+    (["jurnal", "dump"], "did you mean journal?"),
+    (["help", "SEATS.RESRVE"], "did you mean SEATS.RESERVE?"),
+    (["help", "tpo"], "did you mean top?"),
+    (["call", "--jsn", "SEM.CARD", "a"], "did you mean --json?"),
+    (["top", "--intervall", "1s"], "did you mean --interval?"),
+    (["exec", "--lokc", "a", "--", "true"], "did you mean --lock?"),
+    (["serve", "--resp-prot", "0"], "did you mean --resp-port?"),
+    (["call", "--url"], "--url needs a value"),
+    (["call", "--json=yes"], "--json=yes takes no value"),
+])
+def test_a_mistyped_word_gets_a_hint(holdfast, words, hint):
+    ended = holdfast(*words)
+    assert ended.code == NOT_UNDERSTOOD and hint in ended.err
+
+
 def test_help_as_a_flag(holdfast):
     assert holdfast("--help").out == holdfast("help").out
 

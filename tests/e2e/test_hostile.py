@@ -331,6 +331,29 @@ def test_connections_beyond_the_limit_are_turned_away(build):
             one.close()
 
 
+def test_at_the_limit_the_health_is_still_told():
+    """A supervisor that gets no answer restarts a server that only has too many clients."""
+    with Server("--max-connections", "5", memory=True) as server:
+        taken = [Client(server.resp_port) for _ in range(5)]
+        for one in taken:
+            assert one.call("PING") == "PONG"
+        for path in ("/livez", "/readyz"):
+            with Http(server.http_port) as web:
+                assert web.call("GET", path).status == 200
+                assert web.file.read() == b"", "one answer, then somebody else's turn"
+        with Http(server.http_port) as web:
+            answer = web.call("GET", "/v1/info")
+            assert answer.status == 503 and b"max-connections" in answer.body
+            assert web.file.read() == b""
+        with Client(server.resp_port) as beyond:
+            assert "max number of clients" in str(beyond.read())
+        assert "rejected_connections:2\r\n" in taken[0].call("INFO", "stats")
+        wait_until(lambda: "max-connections is 5" in server.said(), "the log tells")
+        assert server.said().count("max-connections") == 1, "… but not each time"
+        for one in taken:
+            one.close()
+
+
 def test_a_server_that_runs_out_of_descriptors(build):
     """It turns away those who are too many, and goes on with the others."""
     with besieged(build) as (server, watch):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two clients that programs in Node use, as npm has them, against the server."""
+"""The clients that programs in Node use, as npm has them, against the server."""
 
 import os
 import shutil
@@ -45,9 +45,10 @@ def server():
         yield one
 
 
-@pytest.mark.parametrize("script", ["redis.js", "ioredis.js"])
+@pytest.mark.parametrize("script", ["redis.js", "redis.js redis5", "ioredis.js"])
 def test_a_client_of_node(scripts, server, script):
+    script, *module = script.split()
     # Sanitizers are for our own program.
     env = {name: "" for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
-    ended = run("node", scripts / script, server.resp_port, env=env)
+    ended = run("node", scripts / script, server.resp_port, *module, env=env)
     assert (ended.code, ended.out) == (0, "well\n"), ended

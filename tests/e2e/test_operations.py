@@ -2,6 +2,7 @@
 """Running the server: starting, stopping, health, figures, logs, a directory that takes long to read
 and a disk that fails."""
 
+import itertools
 import json
 import os
 import re
@@ -80,6 +81,46 @@ def test_check_config_starts_nothing(holdfast, tmp_path):
     assert ended.code == EXIT_USAGE and f"{config}:2" in ended.err and "resp-prot" in ended.err
 
 
+def test_check_config_tries_all_that_is_named(holdfast, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "bad.pem").write_text("no certificate")
+    (tmp_path / "users").write_text("nonsense\n")
+    ended = holdfast("serve", "--check-config", "--dir", tmp_path / "none" / "data",
+                     "--tls-cert", tmp_path / "bad.pem", "--tls-key", tmp_path / "gone.pem",
+                     "--auth-file", tmp_path / "users")
+    assert (ended.code, ended.out) == (EXIT_USAGE, "")
+    dir_line, users_line, tls_line = ended.err.splitlines()
+    assert f'dir "{tmp_path}/none/data": cannot be created: {tmp_path}/none: No such' in dir_line
+    assert f"{tmp_path}/users" in users_line
+    assert "bad.pem" in tls_line
+    assert not (tmp_path / "none").exists()
+    ended = holdfast("serve", "--check-config", "--dir", tmp_path / "file")
+    assert ended.code == EXIT_USAGE and "not a directory" in ended.err
+
+
+def test_check_config_sees_a_directory_that_is_in_use(holdfast, tmp_path):
+    with Server(directory=tmp_path / "data") as server:
+        ended = holdfast("serve", "--check-config", "--dir", server.directory)
+        assert ended.code == EXIT_USAGE and "in use by another process" in ended.err
+    ended = holdfast("serve", "--check-config", "--dir", tmp_path / "data")
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize("variable, meant", [
+    ("HOLDFAST_RESP_PROT", "HOLDFAST_RESP_PORT"), ("HOLDFAST_FSYC", "HOLDFAST_FSYNC"),
+    ("HOLDFAST_MAXCONNECTIONS", "HOLDFAST_MAX_CONNECTIONS"), ("HOLDFAST_SERVICE_HOST", None),
+    ("HOLDFAST_PORT", None), ("HOLDFAST_URL", None)])
+def test_a_misspelt_variable_is_named(build, tmp_path, variable, meant):
+    ended = run(build.program, "serve", "--check-config", "--dir", tmp_path / "data",
+                env={variable: "1"})
+    assert ended.code == 0
+    if meant:
+        assert ended.err == (f"holdfast: there is no setting {variable} (did you mean {meant}?): "
+                             "the variable is passed over\n")
+    else:
+        assert ended.err == ""
+
+
 def test_settings_from_file_environment_and_flags(tmp_path):
     config = tmp_path / "holdfast.conf"
     config.write_text("max-connections = 11\nfsync = everysec\nclient-memory = 2m\nmax-body = 1m\n")
@@ -153,6 +194,29 @@ def test_it_does_not_wait_for_ever_to_stop():
             start = time.monotonic()
             assert server.stop() == 0
             assert time.monotonic() - start < 10
+
+
+def test_idle_clients_do_not_keep_it_from_stopping():
+    """They are not asked to hang up first, which took two seconds."""
+    with Server(memory=True) as server:
+        with Client(server.resp_port) as idle, Http(server.http_port) as web, \
+                Client(server.resp_port) as silent:
+            assert idle.call("PING") == "PONG"
+            assert web.call("GET", "/livez").status == 200
+            start = time.monotonic()
+            assert server.stop() == 0
+            assert time.monotonic() - start < 2
+            for one in (idle, web, silent):
+                assert one.file.read() == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE])
+def test_other_signals_do_not_end_it(number):
+    with Server(memory=True) as server:
+        server.process.send_signal(number)
+        assert server.call("PING") == "PONG"
+        assert server.stop() == 0
+        assert "asked to stop by SIGTERM" in server.said()
 
 
 def test_nothing_is_lost_by_stopping():
@@ -268,6 +332,42 @@ def test_logs_as_json():
         entry = json.loads(line)
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
         assert entry["level"] in ("debug", "info", "warning", "error") and entry["message"]
+
+
+TIMED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z holdfast: "
+
+
+def test_logs_tell_the_time_the_beginning_and_the_end():
+    with Server() as server:
+        server.call("QUOTA.RESERVE", "t", 1, "HOLD", "h")
+        server.call("QUOTA.LIMIT", "t", 5)
+        server.call("QUOTA.RESERVE", "t", 1, "HOLD", "h")
+        server.restart("kill")
+        server.stop()
+        lines = server.said().splitlines()
+    assert all(re.match(TIMED, line) for line in lines), lines
+    told = [re.sub(TIMED, "", line) for line in lines]
+    assert re.match(rf"version \S+ starts: RESP on \S+:{server.resp_port}, HTTP on "
+                    rf"\S+:{server.http_port}, no TLS, engine embedded:\S+, fsync always", told[0])
+    assert re.match(r"ready after [\d.]+ s: read \d+ bytes of snapshot and journal, 0 holds", told[1])
+    assert re.match(r"ready after [\d.]+ s: read [1-9]\d* bytes of snapshot and journal, 1 holds",
+                    told[3])
+    assert told[-2].startswith("asked to stop by SIGTERM") and told[-1] == "stopped, exit code 0"
+
+
+def test_a_log_that_nobody_reads_stops_nobody(build, tmp_path):
+    process = subprocess.Popen(
+        [build.program, "serve", "--memory", "--resp-port", "0", "--http-port", "0", "--log-level",
+         "debug"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    port = int(READY.match(process.stdout.readline().decode())[2])
+    for _ in range(4000):  # two lines each: more than a pipe and the server's own buffer take
+        Client(port).close()
+    with Client(port) as client:
+        assert client.call("PING") == "PONG"
+    process.terminate()
+    _, log = process.communicate(timeout=TIMEOUT_S)  # now it is read
+    assert process.returncode == 0
+    assert re.search(r"holdfast: warning: \d+ lines were left out here", log.decode())
 
 
 def test_logs_below_the_level_are_left_out():
@@ -441,25 +541,6 @@ def test_a_file_that_may_not_grow(careless, tmp_path):
         failing.check_kept(tmp_path / "elsewhere")
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system with room for little."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mounted = os.geteuid() == 0 and run(
-        "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place).code == 0
-    if not mounted:
-        pytest.skip("a file system of one's own needs to be root and allowed to mount")
-    yield place
-    assert run("umount", "-l", place).code == 0
-
-
-def test_a_disk_without_room_for_a_journal(small_disk, holdfast):
-    ended = holdfast("serve", "--dir", small_disk / "data", "--resp-port", "0", "--http-port", "0")
-    assert ended.code == EXIT_DISK and ended.out == ""
-    assert "No space left on device" in ended.err
-
-
 def test_those_who_wait_are_told_when_the_disk_fails(careless, tmp_path):
     with Server(directory=tmp_path / "data", program=careless) as server:
         failing = Failing(server)
@@ -477,6 +558,25 @@ def test_those_who_wait_are_told_when_the_disk_fails(careless, tmp_path):
         assert server.process.wait(TIMEOUT_S) == EXIT_DISK
 
 
+def test_one_error_takes_the_place_of_all_that_exec_answered(careless, tmp_path):
+    with Server(directory=tmp_path / "data", program=careless) as server:
+        client = Failing(server).client
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
+        for number in itertools.count():
+            client.send_raw(encode("MULTI") + b"".join(
+                encode("SEATS.RESERVE", "gala", "floor", f"b-{number}-{i}", "ann", 1, 1 << 50)
+                for i in range(100)))
+            assert [client.read() for _ in range(101)] == ["OK"] + ["QUEUED"] * 100
+            client.send("EXEC")
+            answer = client.read()
+            if isinstance(answer, Error):
+                break
+        assert answer.code == "IOERR"
+        assert client.call("ECHO", "next") == "next", "one answer for one request"
+        assert client.read_nothing_more() == b""
+        assert server.process.wait(TIMEOUT_S) == EXIT_DISK
+
+
 def wait_behind_unsent_answers(holder, reader):
     """Has the reader, who reads nothing, wait for a slot with something left to be sent to it. Gives
     how many answers of either kind it will get."""
@@ -487,7 +587,7 @@ def wait_behind_unsent_answers(holder, reader):
                         encode("SEM.ACQUIRE", "sem", "reader", 1, "WAIT", 60000))
         wait_until(lambda: fields(holder.call("SEM.STATS", "sem"))["waiting"] == 1)
         clients = holder.call("CLIENT", "LIST").splitlines()
-        if any(" waits=1 " in line and " omem=0 " not in line for line in clients):
+        if any(" flags=b " in line and " omem=0 " not in line for line in clients):
             return rounds
         assert holder.call("SEM.RELEASE", "sem", "reader") == 1  # the system took it all: once more
 

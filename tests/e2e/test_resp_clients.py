@@ -98,6 +98,14 @@ def test_redis_cli_waits_for_a_slot(cli, client):
     assert ended[0].lines[:2] == ["1) (integer) 1", "2) (integer) 1"]
 
 
+def test_redis_cli_transacts(cli):
+    ended = cli(stdin="MULTI\nSEATS.OPEN cli-multi floor 3\nSEATS.USER cli-multi ann\nEXEC\nDISCARD\n")
+    assert ended.lines[:3] == ["OK", "QUEUED", "QUEUED"], ended
+    assert ended.lines[3:] == [
+        "1) 1) (integer) 1", "   2) (integer) 3", "   3) (integer) 3",
+        "2) 1) (integer) 0", "   2) (integer) 0", "(error) ERR DISCARD without MULTI"]
+
+
 def test_redis_benchmark(server, build):
     if not shutil.which("redis-benchmark"):
         pytest.skip("redis-benchmark is not installed")
@@ -148,6 +156,41 @@ def test_the_library_pipelines(library):
     assert opened == [1, 1000, 1000]
     assert [answer[1:] for answer in answers[:500]] == [[999 - i, i + 1] for i in range(500)]
     assert all(answer[:2] == [0, "USER_LIMIT_EXCEEDED"] for answer in answers[500:])
+
+
+def test_the_library_transacts(library):
+    """A pipeline is a transaction unless one says otherwise."""
+    with library.pipeline() as pipeline:
+        pipeline.execute_command("SEATS.OPEN", "lib-multi", "floor", 5)
+        pipeline.execute_command("SEATS.RESERVE", "lib-multi", "floor", "b", "ann", 2, 4)
+        pipeline.execute_command("SEATS.RESERVE", "lib-multi", "floor", "c", "ann", 9, 9)
+        pipeline.ping()
+        opened, reserved, refused, pong = pipeline.execute()
+    assert (opened, reserved, refused[:2], pong) == ([1, 5, 5], [1, 3, 2], [0, "INSUFFICIENT_STOCK"],
+                                                     True)
+
+
+def test_the_library_raises_what_could_not_be_queued(library):
+    with library.pipeline() as pipeline:
+        pipeline.execute_command("QUOTA.LIMIT", "lib-abort", 5)
+        pipeline.execute_command("QUOTA.LIMIT", "lib-abort", -5)
+        with pytest.raises(redis.ResponseError, match="Command # 2 .*INVALID_AMOUNT"):
+            pipeline.execute()
+    assert library.execute_command("QUOTA.GET", "lib-abort") == [0, 0, 0]
+    with library.pipeline() as pipeline, pytest.raises(redis.ResponseError, match="not supported"):
+        pipeline.watch("key")
+
+
+def test_the_library_runs_a_transaction_function(library):
+    assert library.transaction(lambda pipe: pipe.execute_command("STOCK.LOAD", "lib-fun", 3)) == [[1, 3]]
+
+
+def test_the_library_takes_no_error_inside_for_one_of_the_whole(library):
+    with library.pipeline() as pipeline:
+        pipeline.execute_command("SELECT", 9)
+        pipeline.execute_command("QUOTA.LIMIT", "lib-inside", 5)
+        failed, limited = pipeline.execute(raise_on_error=False)
+    assert isinstance(failed, redis.ResponseError) and limited == [1, 0, 5]
 
 
 def test_the_library_acquires_in_threads(server, library):

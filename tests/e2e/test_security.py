@@ -3,7 +3,7 @@
 under a running server."""
 
 import base64
-import shutil
+import contextlib
 import signal
 import socket
 import ssl
@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from certificates import make_certificate, trusting
 from harness import run
 from server import Error, Server, wait_until
 from wire import Client, Http, http
@@ -84,7 +85,7 @@ def basic(user, password):
 
 READS = ("SEATS.ZONE", "gala", "floor")
 WRITES = ("SEATS.OPEN", "gala", "floor", "5")
-ADMINS = ("CLIENT", "LIST")
+ADMINS = ("CLIENT", "KILL", "ID", "999999")
 
 
 def test_a_stranger_may_do_nothing(server):
@@ -313,35 +314,6 @@ def test_a_file_that_is_not_in_order_changes_nothing(server, users, as_user):
 
 # ---- TLS -----------------------------------------------------------------------------------------
 
-def make_certificate(where, name):
-    """A certificate for localhost that signs itself."""
-    cert, key = where / f"{name}.crt", where / f"{name}.key"
-    ended = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", f"/CN={name}",
-                "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
-    assert ended.code == 0, ended
-    key.chmod(0o600)
-    return cert, key
-
-
-@pytest.fixture
-def certificate(tmp_path):
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed")
-    return make_certificate(tmp_path, "first")
-
-
-@pytest.fixture
-def secure(certificate):
-    cert, key = certificate
-    with Server("--tls-cert", cert, "--tls-key", key, memory=True) as one:
-        yield one
-
-
-def trusting(cert):
-    return ssl.create_default_context(cafile=cert)
-
-
 def test_tls_redis_cli_and_curl(secure, certificate):
     cert, _ = certificate
     for flags in ((), ("-3",)):
@@ -403,6 +375,51 @@ def test_tls_plain_text_and_nonsense_get_nowhere(secure):
                 except OSError:
                     pass  # it hung up before all was said
                 assert b"PONG" not in said and b"HTTP/1.1 200" not in said
+
+
+def everything(port, data):
+    """What the server says to these bytes until it hangs up."""
+    with socket.create_connection(("127.0.0.1", port), 30) as one, one.makefile("rb") as file:
+        one.sendall(data)
+        return file.read()
+
+
+def test_tls_a_plain_client_is_told_what_is_spoken(secure):
+    assert everything(secure.resp_port, b"*1\r\n$4\r\nPING\r\n").startswith(
+        b"-ERR this port speaks TLS")
+    said = everything(secure.http_port, b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 400 ") and b"https://" in said
+    assert int(said.split(b"Content-Length: ")[1].split()[0]) == len(said.split(b"\r\n\r\n")[1])
+    wait_until(lambda: secure.said().count("does not speak TLS") == 2, "the log tells")
+
+
+@pytest.mark.parametrize("front", ["resp", "http"])
+def test_a_tls_client_at_a_plain_port_is_told_and_logged(front):
+    with Server(memory=True) as server:
+        port = server.resp_port if front == "resp" else server.http_port
+        with pytest.raises(ssl.SSLError):
+            Http(port, context=ssl.create_default_context())
+        wait_until(lambda: f"speaks TLS, which is not spoken here, on the {front} port" in
+                   server.said(), "the log tells")
+
+
+def test_tls_many_handshakes_at_once_all_succeed(secure, certificate):
+    """They take turns, and nobody is forgotten."""
+    context = trusting(certificate[0])
+    sockets = [socket.create_connection(("127.0.0.1", secure.resp_port), 30) for _ in range(100)]
+    sessions = [context.wrap_socket(one, server_hostname="localhost", do_handshake_on_connect=False)
+                for one in sockets]
+    for one in sessions:
+        one.setblocking(False)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            one.do_handshake()  # most of them have said hello before they are answered
+    for one in sessions:
+        one.setblocking(True)
+        one.do_handshake()
+        one.sendall(b"PING\r\n")
+    for one in sessions:
+        assert one.recv(100) == b"+PONG\r\n"
+        one.close()
 
 
 def test_tls_handshakes_that_nobody_finishes(certificate):

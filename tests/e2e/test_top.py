@@ -155,7 +155,7 @@ def test_who_reads_a_pipe_may_stop(build, server):
     (("--url", "holdfast://a:b@"), USAGE, "the host or port cannot be read"),
     (("--interval", "1ms"), USAGE, "must be a time from 100ms to 1h"),
     (("--interval", "soon"), USAGE, "must be a time from 100ms to 1h"),
-    (("--nonsense",), USAGE, "--nonsense: unknown"),
+    (("--nonsense",), USAGE, "there is no option --nonsense"),
     (("more",), USAGE, "what is 'more'?"),
 ])
 def test_what_is_not_understood(holdfast, words, code, complaint):

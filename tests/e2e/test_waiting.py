@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from server import Error, Server, wait_until
-from wire import Client, Http, encode, fields
+from certificates import trusting
+from server import Server, wait_until
+from wire import Client, Http, encode, fields, has_acknowledged, reset
 
 LONG = 60000  # ms; no test waits for it to run out
 numbers = itertools.count(1)
@@ -71,7 +72,7 @@ def test_others_are_served_meanwhile(line, client):
         for i in range(200):
             assert client.call("QUOTA.LIMIT", line.name, i) == [1, 0, i]
         assert time.monotonic() - start < 10
-        assert " waits=1 " in client.call("CLIENT", "LIST")
+        assert " flags=b " in client.call("CLIENT", "LIST")
         line.release()
         assert waiter.read()[0] == 1
 
@@ -174,13 +175,18 @@ def test_a_grant_that_was_never_read_is_given_back(line):
 
 
 @pytest.mark.parametrize("how", ["close", "reset"])
-def test_a_grant_that_arrived_but_was_not_read_is_given_back(line, how):
+def test_a_grant_that_arrived_is_kept(line, how):
+    """The answer is in the system's buffer of the client, who closes without looking. The server can
+    tell that from a proxy's reset of a connection that was read long ago no better than anybody: the
+    heartbeat decides."""
     first, second = line.join("first"), line.join("second")
     line.release()
-    wait_until(lambda: line.holds("first"), "first has the slot")
-    # The answer is in the system's buffer of the client, who closes without looking.
+    wait_until(lambda: has_acknowledged(first), "the grant has arrived")
     getattr(first, how)()
-    assert second.read()[0] == 1, "the slot passes on"
+    wait_until(lambda: line.client.call("CLIENT", "LIST").count("\n") == 2, "first is gone")
+    assert line.holds("first") and line.stats()["waiting"] == 1
+    line.release("first")
+    assert second.read()[0] == 1
     second.close()
 
 
@@ -194,7 +200,7 @@ time.sleep(600)
 
 
 def test_a_client_killed_before_it_read_its_grant(line):
-    data = encode("SEM.ACQUIRE", line.name, "first", 1, "WAIT", LONG).decode()
+    data = encode("SEM.ACQUIRE", line.name, "first", 1, "WAIT", LONG, "HEARTBEAT", "1s").decode()
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(line.server.resp_port),
          data.replace("\r", "\\r").replace("\n", "\\n")], stdout=subprocess.PIPE)
@@ -202,7 +208,6 @@ def test_a_client_killed_before_it_read_its_grant(line):
     line.wait_for(1)
     second = line.join("second")
     line.release()
-    wait_until(lambda: line.holds("first"), "first has the slot")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
@@ -215,8 +220,7 @@ def test_a_client_that_read_its_grant_keeps_its_slot(line, how):
     first, second = line.join("first"), line.join("second", 300)
     line.release()
     assert first.read()[0] == 1
-    if how == "reset":
-        assert first.call("PING") == "PONG"  # an RST says nothing of what was read; this does
+    wait_until(lambda: has_acknowledged(first), "its system has said so")
     getattr(first, how)()
     assert second.read()[:2] == [0, "TIMEOUT"], "the slot is still the first one's"
     assert line.holds("first")
@@ -267,15 +271,53 @@ def test_http_waiter_that_disconnects_leaves_the_line(line):
     second.close()
 
 
-def test_http_grant_that_was_not_read_is_given_back(line):
+def test_http_grant_that_never_arrived_is_given_back(line):
     first = acquire(line, "first")
     line.wait_for(1)
     second = line.join("second")
-    line.release()
-    wait_until(lambda: line.holds("first"), "first has the slot")
-    first.close()
+    line.server.pause()
+    try:
+        with Client(line.server.resp_port) as releasing:
+            releasing.send("SEM.RELEASE", line.name, "holder")
+            first.close()
+            line.server.go_on()
+            assert releasing.read() == 1
+    finally:
+        line.server.go_on()
     assert second.read()[0] == 1, "the slot passes on"
     second.close()
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_http_reset_of_an_idle_connection_takes_nothing_away(line, waits):
+    """The holder read its answer long ago and pings on other connections."""
+    if not waits:
+        line.release()
+    first = acquire(line, "first")
+    if waits:
+        line.wait_for(1)
+        line.release()
+    assert first.read().status == 200
+    wait_until(lambda: has_acknowledged(first), "its system has said so")
+    reset(first)
+    wait_until(lambda: line.client.call("CLIENT", "LIST").count("\n") == 1, "first is gone")
+    assert line.holds("first")
+
+
+@pytest.mark.parametrize("front", ["resp", "http"])
+def test_tls_reset_of_an_idle_connection_takes_nothing_away(secure, certificate, front):
+    context = trusting(certificate[0])
+    if front == "http":
+        one = Http(secure.http_port, context=context)
+        assert one.call("POST", "/v1/semaphores/s/acquire", {"id": "a", "limit": 1}).status == 200
+    else:
+        one = Client(secure.resp_port, context=context)
+        assert one.call("SEM.ACQUIRE", "s", "a", 1)[0] == 1
+    wait_until(lambda: has_acknowledged(one), "its system has said so")
+    reset(one)
+    with Client(secure.resp_port, context=context) as client:
+        wait_until(lambda: client.call("CLIENT", "LIST").count("\n") == 1, "it is gone")
+        assert client.call("SEM.PING", "s", "a", 60, 600) == [0, 1]
 
 
 def test_lines_are_shared_by_both_protocols(line):
@@ -304,9 +346,22 @@ def test_a_server_that_stops_answers_those_who_wait(memory):
         assert server.stop() == 0
         for waiter in waiters:
             answer = waiter.read()
-            assert answer[:2] == [0, "TIMEOUT"] if not isinstance(answer, Error) else False, answer
+            assert answer.code == "BUSY" and "shutting down" in answer.message, answer
             assert waiter.read_nothing_more() == b""
             waiter.close()
+
+
+def test_a_server_that_stops_answers_those_who_wait_over_http():
+    with Server() as server, Client(server.resp_port) as client:
+        line = Line(server, client)
+        with acquire(line, "waiter") as waiter:
+            line.wait_for(1)
+            assert server.stop() == 0
+            answer = waiter.read()
+            assert (answer.status, answer.code) == (503, "BUSY"), answer
+            assert "shutting down" in answer.json["error"]["message"]
+        server.start()
+        assert fields(server.call("SEM.STATS", line.name)) == {"in_use": 1, "max": 1, "waiting": 0}
 
 
 def test_a_key_is_free_when_who_waits_under_it_has_left(server, line):

@@ -39,9 +39,25 @@ class Client(Connection):
         return self.file.read()
 
     def reset(self):
-        """Closes so that the server gets an RST, as it does from a client that is killed."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        self.close()
+        reset(self)
+
+
+def reset(opened):
+    """Closes so that the server gets an RST, as it does from a client that is killed, or from a proxy
+    that has forgotten the connection."""
+    opened.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    opened.close()
+
+
+def has_acknowledged(opened):
+    """Has the client's side acknowledged all that the server sent on this connection?"""
+    here = f"{opened.socket.getsockname()[1]:04X}"
+    there = f"{opened.socket.getpeername()[1]:04X}"
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, remote, _, queues = line.split()[:5]
+        if local.endswith(":" + there) and remote.endswith(":" + here):
+            return queues.startswith("00000000:")
+    raise AssertionError("no such connection")
 
 
 class Answer:
@@ -76,12 +92,6 @@ def request(method, path, body=None, headers=()):
 class Http(Opened):
     """One connection, kept open."""
 
-    def __init__(self, port, timeout=TIMEOUT_S, context=None):
-        opened = socket.create_connection(("127.0.0.1", port), timeout)
-        if context is not None:
-            opened = context.wrap_socket(opened, server_hostname="localhost")
-        super().__init__(opened)
-
     def send(self, method, path, body=None, headers=()):
         self.socket.sendall(request(method, path, body, headers))
 
@@ -114,6 +124,15 @@ def http(port, method, path, body=None, headers=()):
         return connection.call(method, path, body, headers)
 
 
+def transact(client, *lines):
+    """A transaction sent in one go, as clients do; gives the answer to EXEC."""
+    client.send_raw(encode("MULTI") + b"".join(encode(*line.split()) for line in lines) +
+                    encode("EXEC"))
+    assert client.read() == "OK"
+    assert [client.read() for _ in lines] == ["QUEUED"] * len(lines)
+    return client.read()
+
+
 def resident_kb(pid):
     """The memory of a process that is in use, VmRSS."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -128,4 +147,4 @@ def fields(flat):
 
 
 __all__ = ["Answer", "Client", "Error", "Http", "encode", "fields", "http", "request",
-           "resident_kb"]
+           "has_acknowledged", "reset", "resident_kb", "transact"]

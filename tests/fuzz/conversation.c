@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define HEAD 4
 #define NOW_MS INT64_C(1800000000000)
 /* Of the token "secret". */
 #define USERS "ann write sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n"
@@ -160,14 +159,14 @@ void converse(const struct front *front, const uint8_t *data, size_t size,
 {
     static struct talk whole, cut;
 
-    if (size < HEAD) {
+    if (size < CONVERSATION_HEAD) {
         return;
     }
     bool with_users = data[0] & WITH_USERS, heard = !(data[0] & GOES_UNHEARD);
     uint32_t dice = data[1] | (uint32_t)data[2] << 8;
     size_t largest = 1 + (size_t)data[3];
-    data += HEAD;
-    size -= HEAD;
+    data += CONVERSATION_HEAD;
+    size -= CONVERSATION_HEAD;
 
     talk_begin(&whole, front, with_users);
     talk_hear(&whole, data, size);

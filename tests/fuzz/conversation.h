@@ -8,14 +8,18 @@
 
 #include "server/server.h"
 
+/* So many bytes of an input say how the conversation is held. */
+#define CONVERSATION_HEAD 4
+
 /* What the first byte of an input decides. */
 enum {
-    WITH_USERS = 1,  /* the server has users: ann, write, with the token "secret" */
-    GOES_UNHEARD = 2 /* the client leaves without having taken its answers */
+    WITH_USERS = 1,   /* the server has users: ann, write, with the token "secret" */
+    GOES_UNHEARD = 2, /* the client leaves without having taken its answers */
+    TRANSACTION = 4   /* the RESP front's fuzzer puts a MULTI before and an EXEC behind it all */
 };
 
-/* Holds the conversation twice, in one piece and in pieces, and compares. The first four bytes of
- * the input say how. `tidy` makes answers comparable that carry the time of day; may be NULL. */
+/* Holds the conversation twice, in one piece and in pieces, and compares. Its head
+ * says how. `tidy` makes answers comparable that carry the time of day; may be NULL. */
 void converse(const struct front *front, const uint8_t *data, size_t size,
               void (*tidy)(struct buffer *said));
 

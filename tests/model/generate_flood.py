@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One long sequence for the bounds that random commands do not reach.
 
-Closes more holds within the retry window than are remembered, in each family that remembers them,
-and tries the closing command again around the border. Then admits more users than one call may.
+Closes very many holds within the retry window, in each family that remembers them, and tries the
+closing command again at both ends of the window. Then admits more users than one call may.
 """
 
 from generate import START_MS
-from model_closed import MAX_REMEMBERED, RETRY_WINDOW_MS
+from model_closed import RETRY_WINDOW_MS
 from model_room import MAX_ADMITTED
 
-CLOSED = MAX_REMEMBERED + 500
-OLDEST_REMEMBERED = CLOSED - MAX_REMEMBERED
+CLOSED = 66_000
 
 
 class FloodGenerator:
@@ -32,11 +31,11 @@ class FloodGenerator:
             yield self.start, [b"SEM.CARD", b"idle"]
 
     def closed_holds(self, opening, closings):
-        """Opens and closes ids one by one, then closes those at the border once more."""
+        """Opens and closes ids one by one, then closes some of them once more."""
         for number in range(CLOSED):
             yield 0, opening.format(id=number)
             yield 0, closings[number % len(closings)].format(id=number)
-        around = range(OLDEST_REMEMBERED - 3, OLDEST_REMEMBERED + 3)
+        around = range(497, 503)
         for at_ms in (RETRY_WINDOW_MS - 1, RETRY_WINDOW_MS):
             for number in (0, 1, *around, CLOSED - 2, CLOSED - 1):
                 yield at_ms, closings[number % len(closings)].format(id=number)

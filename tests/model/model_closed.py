@@ -2,7 +2,6 @@
 """The memory of closed holds that makes a retry of the closing command safe."""
 
 RETRY_WINDOW_MS = 300_000
-MAX_REMEMBERED = 65_536
 
 
 class ClosedHolds:
@@ -14,8 +13,6 @@ class ClosedHolds:
     def remember(self, now, scope, hold_id, hold):
         self.holds.pop((scope, hold_id), None)
         self.holds[scope, hold_id] = (now, hold)
-        if len(self.holds) > MAX_REMEMBERED:
-            del self.holds[next(iter(self.holds))]
 
     def find(self, now, scope, hold_id):
         """The hold if it was closed less than the retry window ago, else None."""

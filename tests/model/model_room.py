@@ -5,7 +5,7 @@ from model_values import known
 
 DEFAULT_TTL_MS = 1_800_000
 DEFAULT_PASS_MS = 600_000
-MAX_ADMITTED = 10_000
+MAX_ADMITTED = 4_000
 
 
 class Room:

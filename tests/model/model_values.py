@@ -80,12 +80,13 @@ class UnknownFence(Open):
 
 
 class Fences:
-    """One counter for the whole engine: each grant, of a slot or a lock, takes the next number."""
+    """One counter for the whole engine: each grant, of a slot or a lock, takes the next number.
+    `last` is where it stands when the engine has started."""
 
     one_counter = True
 
-    def __init__(self):
-        self.last = 0
+    def __init__(self, last=0):
+        self.last = last
 
     def take(self, scope):
         self.last += 1

@@ -5,6 +5,7 @@ password, with the exit code of what is not available; a URL that is none is wro
 import pytest
 
 from harness import Build, run
+from server import Server
 from servers import RedisServer, free_port
 
 PASSWORD, WRONG = "s3cr3t-of-redis", "s3cr3t-of-nobody"
@@ -73,6 +74,18 @@ def test_the_other_programs_say_so_too(redis, nobody, program):
         assert ended.code == UNAVAILABLE, ended
         assert why.lower() in ended.err.lower()
         assert PASSWORD not in ended.err and WRONG not in ended.err
+
+
+@pytest.mark.parametrize("scheme, path, why", [
+    ("redis", "", "that is a Holdfast server; use holdfast://{address}"),
+    ("redlock", "", "that is a Holdfast server; use holdfast://{address}"),
+    ("redis+cluster", "", "this is Holdfast, not Redis"),
+    ("redis+sentinel", "/mymaster", "this is Holdfast, not Redis")])
+def test_a_server_of_ours_is_recognised(scheme, path, why):
+    with Server(memory=True) as server:
+        address = f"127.0.0.1:{server.resp_port}"
+        ended = call(f"{scheme}://{address}{path}?connect_timeout=300")
+        assert ended.code == UNAVAILABLE and why.format(address=address) in ended.err
 
 
 @pytest.mark.parametrize("url", [

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the journal of a world ought to hold: every command that was carried out and changed
- * something, with its time, from the first on. Record N of the journal is number N of these. */
+ * something, with its time, from the first on, and the engine's own records between them. Record N
+ * of the journal is number N of these. */
 #ifndef SIM_HISTORY_H
 #define SIM_HISTORY_H
 

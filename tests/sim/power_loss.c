@@ -2,6 +2,7 @@
  *
  * The power goes at any moment, again and again, also while recovering from the last time. What is
  * found on the disk afterwards must be all that was acknowledged and no half command; see world.h.
+ * The same holds for a copy of a directory, once it is said to be made.
  *
  *     HOLDFAST_SIM_IMAGES=10000   how many images to look at
  *     HOLDFAST_SIM_SEED=17        begin with this seed; the first run is then that one again */
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "journal/copy.h"
 #include "settings.h"
 #include "world.h"
 
@@ -151,10 +153,78 @@ static void acknowledged_commands_survive_power_cuts(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* Copies what the world has on disk. NULL if the power went before it was done. */
+static struct sim_disk *copy_disk(struct world *world, bool cut)
+{
+    struct sim_disk *disk = sim_disk_new();
+    struct storage *from = sim_storage(world->disk), *to = sim_storage(disk);
+    struct copied copied;
+    char why[256] = "";
+
+    sim_disk_stop_after(disk, cut ? (uint64_t)dice_between(&world->dice, 0, 12) : UINT64_MAX);
+    bool done = copy_data(from, to, NULL, NULL, &copied, why);
+    if (!done && !sim_disk_stopped(disk)) {
+        print_error("no copy: %s\n", why);
+        fail();
+    }
+    storage_free(from);
+    storage_free(to);
+    if (!done) {
+        sim_disk_free(disk);
+    }
+    return done ? disk : NULL;
+}
+
+/* What was copied is all there after a power cut that comes right after the copy is said to be
+ * made. True if there was a copy to look at. */
+static bool run_copy_seed(uint64_t seed, uint64_t *wrong)
+{
+    struct world world;
+
+    world_init(&world, seed, JOURNAL_ALWAYS);
+    world_recover(&world, false);
+    int64_t steps = dice_between(&world.dice, 1, 300);
+    for (int64_t i = 0; i < steps && world_is_right(&world); i++) {
+        world_step(&world);
+    }
+    world_close(&world);
+    sim_disk_restart(world.disk);
+    struct sim_disk *copy = copy_disk(&world, dice_chance(&world.dice, 500));
+    if (copy != NULL) {
+        sim_disk_free(world.disk);
+        world.disk = sim_crash(copy, &world.dice);
+        sim_disk_free(copy);
+        world_recover(&world, true);
+    }
+    if (!world_is_right(&world)) {
+        print_error("seed %" PRIu64 ": %s\n", seed, world.why);
+        ++*wrong;
+    }
+    world_free(&world);
+    return copy != NULL;
+}
+
+static void a_copy_survives_a_power_cut(void **state)
+{
+    uint64_t seed = setting("HOLDFAST_SIM_SEED", 1), first = seed, copies = 0, wrong = 0;
+    uint64_t wanted = setting("HOLDFAST_SIM_IMAGES", 2000) / 10;
+    (void)state;
+
+    while (copies < wanted && wrong < 5) {
+        copies += run_copy_seed(seed++, &wrong);
+    }
+    printf("# power loss: %" PRIu64 " copies; seeds %" PRIu64 " to %" PRIu64 "\n", copies, first,
+           seed - 1);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acknowledged_commands_survive_power_cuts),
+        cmocka_unit_test(a_copy_survives_a_power_cut),
     };
     return cmocka_run_group_tests_name("power_loss", tests, NULL, NULL);
 }

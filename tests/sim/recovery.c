@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "command/wire.h"
+#include "engine/own_record.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ struct tap {
     struct world *world;
     uint64_t last;     /* the last record, or that of the snapshot */
     int64_t time_ms;   /* of the snapshot: it may have seen more time than the records tell */
-    bool more_allowed; /* the engine may have added releases that the history has not */
+    bool more_allowed; /* the engine may have added what a start adds and the history has not */
 };
 
 static bool see_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
@@ -37,12 +38,20 @@ static bool see_state(void *context, uint64_t sequence, struct hf_bytes state, c
     return true;
 }
 
-/* What a start adds by itself: nobody is there any more who waited. */
-static bool is_release(struct hf_bytes bytes)
+/* What a start adds by itself: that it begins, and nobody is there any more who waited. */
+static bool is_of_start(struct tap *tap, struct hf_bytes bytes)
 {
     struct command command;
     struct wire_scratch scratch;
+    struct own_record own;
 
+    if (own_record_decode(&own, bytes)) {
+        if (own.fence <= told_last_fence(&tap->world->told)) {
+            world_wrong(tap->world, "a start at fence %" PRId64 ", though %" PRId64 " was given",
+                        own.fence, told_last_fence(&tap->world->told));
+        }
+        return own.kind == OWN_START;
+    }
     return wire_decode(&command, bytes, &scratch, NULL) == HF_OK &&
            command_id(command.spec) == SEM_RELEASE;
 }
@@ -61,7 +70,7 @@ static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct
         }
         return true;
     }
-    if (sequence != history->count + 1 || !tap->more_allowed || !is_release(command)) {
+    if (sequence != history->count + 1 || !tap->more_allowed || !is_of_start(tap, command)) {
         snprintf(why, 256, "record %" PRIu64 " was never carried out", sequence);
         return false;
     }
@@ -91,6 +100,23 @@ static bool read_journal(struct world *world, bool more_allowed, struct tap *tap
 
 /* ---- the core beside ------------------------------------------------------------------------- */
 
+/* Carries out a record of the engine's own, if it is one. */
+static bool repeat_own(struct world *world, struct hf_bytes bytes, int64_t time_ms)
+{
+    struct own_record own;
+
+    if (!own_record_decode(&own, bytes)) {
+        return false;
+    }
+    if (own.kind == OWN_START) {
+        core_begin_run(world->core, &own.run, own.fence, time_ms);
+    } else {
+        core_advance(world->core, time_ms);
+    }
+    core_clear_wakeups(world->core);
+    return true;
+}
+
 /* Carries out number `from` to the last of the history. */
 static void repeat(struct world *world, uint64_t from)
 {
@@ -99,6 +125,9 @@ static void repeat(struct world *world, uint64_t from)
         struct wire_scratch scratch;
         struct problem problem;
         struct hf_bytes bytes = history_command(&world->history, i);
+        if (repeat_own(world, bytes, world->history.deeds[i - 1].time_ms)) {
+            continue;
+        }
         CHECK(wire_decode(&command, bytes, &scratch, &problem) == HF_OK);
         core_apply(world->core, &command, world->history.deeds[i - 1].time_ms, &world->reply);
         core_clear_wakeups(world->core);
@@ -126,7 +155,7 @@ static bool start(struct world *world)
         .policy = world->policy,
         .segment_bytes = world->segment_bytes,
         .snapshot_bytes = world->snapshot_bytes,
-        .clock = world_clock(),
+        .clock = machine_clock(),
         .log = silent,
         .fixed_entropy = true,
     };
@@ -153,10 +182,11 @@ static void report(void *context, const char *finding)
 static void compare(struct world *world)
 {
     char name[HF_ID_SIZE], id[HF_ID_SIZE];
+    uint32_t cursor = 0;
     uint64_t findings = 0;
 
     world_turn(world);
-    if (core_waiting_call(world->core, name, id)) {
+    if (core_waiting_call(world->core, &cursor, name, id)) {
         world_wrong(world, "%s still waits in %s after the start", id, name);
     }
     uint64_t digest = embedded_digest(world->engine);
@@ -169,6 +199,29 @@ static void compare(struct world *world)
         world_wrong(world, "the audit finds something");
     }
     world->trace = mix(world->trace + digest);
+}
+
+/* Puts the clock where the engine will begin: behind all that the journal and the snapshot tell of.
+ */
+static void begin_clock(struct world *world, bool all_there, int64_t snapshot_ms)
+{
+    int64_t last_ms = core_now(world->core);
+    struct clock_beginning found;
+
+    last_ms = last_ms > snapshot_ms ? last_ms : snapshot_ms;
+    if (!all_there) {
+        world->told.due_ms = 0; /* what was told may be lost, and with it when */
+    }
+    if (last_ms < world->told.due_ms) {
+        world_wrong(world,
+                    "something fell due at %" PRId64
+                    " and was shown; the disk only knows of %" PRId64,
+                    world->told.due_ms, last_ms);
+    }
+    world->clock = machine_clock();
+    CHECK(clock_begin(&world->clock, last_ms, core_run(world->core), &found));
+    world->seen_ms = clock_now(&world->clock);
+    world->seen_at_ms = machine_elapsed();
 }
 
 bool world_recover(struct world *world, bool power_cut)
@@ -190,9 +243,7 @@ bool world_recover(struct world *world, bool power_cut)
     world->solid = power_cut ? tap.last : world->solid;
     size_t recovered = world->history.count;
     repeat_all(world);
-    world->clock = world_clock();
-    int64_t seen_ms = core_now(world->core);
-    world->clock.last_ms = seen_ms > tap.time_ms ? seen_ms : tap.time_ms;
+    begin_clock(world, all, tap.time_ms);
     if (!start(world) || !read_journal(world, true, &tap)) {
         return false;
     }

@@ -3,35 +3,20 @@
 
 #include "base/check.h"
 #include "command/wire.h"
+#include "engine/own_record.h"
 #include "generate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The engine keeps a copy of its clock, so the time itself stands here. */
-static int64_t time_ms;
-
-static int64_t read_time(struct clock *clock)
-{
-    (void)clock;
-    return time_ms;
-}
-
-struct clock world_clock(void)
-{
-    return (struct clock){.read = read_time};
-}
-
 void world_wait(struct world *world)
 {
-    static const int64_t longest_ms[] = {5, 100, 2000, 60000, 3600000};
-    int64_t most = longest_ms[dice_below(&world->dice, 5)];
-    /* After a restart the clock may stand before what was seen. */
-    bool back = world->engine == NULL && dice_chance(&world->dice, 150);
-
-    time_ms += back ? -dice_between(&world->dice, 0, most < 60000 ? most : 60000)
-                    : dice_between(&world->dice, 0, most);
+    if (world->engine != NULL) {
+        machine_wait(&world->dice);
+    } else {
+        machine_rest(&world->dice);
+    }
 }
 
 bool world_is_right(const struct world *world)
@@ -50,7 +35,70 @@ void world_wrong(struct world *world, const char *format, ...)
     }
 }
 
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* The engine's time, which is read whenever the engine reads it. */
+static int64_t now(struct world *world)
+{
+    int64_t now_ms = clock_now(&world->clock), at_ms = machine_elapsed();
+    int64_t passed_ms = at_ms - world->seen_at_ms;
+    int64_t wrong_ms = now_ms - world->seen_ms - passed_ms;
+
+    if (wrong_ms > passed_ms / 1000 + 1 || wrong_ms < -passed_ms / 1000 - 1) {
+        world_wrong(world, "in %" PRId64 " ms the time went on by %" PRId64, passed_ms,
+                    now_ms - world->seen_ms);
+    }
+    world->seen_ms = now_ms;
+    world->seen_at_ms = at_ms;
+    return now_ms;
+}
+
+static int64_t recorded_ms(const struct world *world)
+{
+    size_t count = world->history.count;
+    return count > 0 ? world->history.deeds[count - 1].time_ms : 0;
+}
+
+static void remember_own(struct world *world, const struct own_record *record)
+{
+    struct buffer bytes;
+
+    buffer_init(&bytes, &world->memory);
+    own_record_encode(record, &bytes);
+    CHECK(!bytes.failed);
+    history_add(&world->history, core_now(world->core), (struct hf_bytes){bytes.data, bytes.size});
+    buffer_free(&bytes);
+}
+
+/* Something is shown: if anything fell due since the last record, there must be one of it. */
+static void tick(struct world *world)
+{
+    if (core_changed_ms(world->core) > recorded_ms(world)) {
+        remember_own(world, &(struct own_record){.kind = OWN_TICK});
+    }
+}
+
+/* The engine records it when the offset of its clock has moved by a second. */
+static void follow_drift(struct world *world)
+{
+    struct own_record record = {.kind = OWN_START, .run = clock_run(&world->clock)};
+    int64_t drift_ms = record.run.offset_ms - core_run(world->core)->offset_ms;
+
+    if (drift_ms >= 1000 || drift_ms <= -1000) {
+        core_begin_run(world->core, &record.run, 0, core_now(world->core));
+        remember_own(world, &record);
+    }
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, struct hf_bytes text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        hash = mix(hash + (uint8_t)text.data[at]);
+    }
+    return hash;
+}
 
 static uint64_t hash_reply(const struct reply *reply)
 {
@@ -61,12 +109,33 @@ static uint64_t hash_reply(const struct reply *reply)
             hash = mix(hash + (uint64_t)reply->values[i].number);
             continue;
         }
-        struct hf_bytes text = reply_bytes(reply, i);
-        for (size_t at = 0; at < text.size; at++) {
-            hash = mix(hash + (uint8_t)text.data[at]);
-        }
+        hash = hash_text(hash, reply_bytes(reply, i));
     }
     return hash;
+}
+
+/* Who asks for a slot or a lock; 0 for any other command. */
+static uint64_t asks_for_grant(const struct command *command)
+{
+    const union command_args *args = &command->args;
+
+    if (command_id(command->spec) == SEM_ACQUIRE) {
+        return hash_text(hash_text(1, args->sem_acquire.name), args->sem_acquire.id);
+    }
+    return command_id(command->spec) == LOCK_TRY ? hash_text(2, args->lock_try.resource) : 0;
+}
+
+/* Both answers have the fence as their second value. A lock's id may be random: the answer has it.
+ */
+static void take_grant(struct call *call, const struct reply *reply)
+{
+    if (call->who == 0 || reply->code != HF_OK) {
+        return;
+    }
+    if (reply->values[0].kind != VALUE_NUMBER) {
+        call->who = hash_text(call->who, reply_bytes(reply, 0));
+    }
+    call->fence = reply->values[1].number;
 }
 
 static void take_answer(void *context, const struct reply *reply)
@@ -77,6 +146,7 @@ static void take_answer(void *context, const struct reply *reply)
     call->answered = true;
     call->code = reply->code;
     call->answer = hash_reply(reply);
+    take_grant(call, reply);
 }
 
 static void settle(struct world *world, struct call *call)
@@ -94,6 +164,12 @@ static void settle(struct world *world, struct call *call)
     }
     if (call->needs > world->acknowledged) {
         world->acknowledged = call->needs;
+    }
+    if (call->due_ms > world->told.due_ms) {
+        world->told.due_ms = call->due_ms;
+    }
+    if (call->fence != 0 && !told_grant(&world->told, call->fence, call->who)) {
+        world_wrong(world, "fence %" PRId64 " was handed out before", call->fence);
     }
     world->trace = mix(world->trace + call->answer);
 }
@@ -131,6 +207,7 @@ static void see_wakeups(struct world *world)
                 call->expected = true;
                 call->right_answer = hash_reply(&world->reply);
                 call->needs = world->history.count;
+                call->due_ms = core_changed_ms(world->core);
             }
         }
     }
@@ -163,6 +240,7 @@ static void submit(struct world *world)
         disk_room(world->calls, world->call_count, &world->call_capacity, sizeof(struct call *));
     world->calls[world->call_count++] = call;
     world->commands++;
+    call->who = asks_for_grant(command);
     engine_submit(world->engine, command, take_answer, call);
     if (failed) {
         if (!call->answered || call->code != HF_IOERR) {
@@ -171,12 +249,14 @@ static void submit(struct world *world)
         settle_all(world);
         return;
     }
-    int64_t when_ms = clock_now(&world->clock);
-    core_apply(world->core, command, when_ms, &world->reply);
+    core_apply(world->core, command, now(world), &world->reply);
     if (command->spec->flags & COMMAND_WRITES && world->reply.code == HF_OK) {
-        remember(world, command, when_ms);
+        remember(world, command, core_now(world->core));
+    } else {
+        tick(world);
     }
     call->needs = world->history.count;
+    call->due_ms = core_changed_ms(world->core);
     if (world->reply.waits) {
         call->ticket = world->reply.ticket;
     } else {
@@ -196,9 +276,16 @@ static void submit_some(struct world *world, size_t most)
 
 void world_turn(struct world *world)
 {
+    size_t woken = 0;
+
     engine_turn(world->engine);
     if (!world_failed(world)) {
-        core_advance(world->core, clock_now(&world->clock));
+        core_advance(world->core, now(world));
+        follow_drift(world);
+        core_wakeups(world->core, &woken);
+    }
+    if (woken > 0) {
+        tick(world);
     }
     see_wakeups(world);
     settle_all(world);
@@ -278,6 +365,13 @@ void world_close(struct world *world)
     uint64_t injected = sim_disk_injected(world->disk);
     bool failed = world_failed(world);
 
+    if (!failed) { /* its last record says when it ended */
+        core_advance(world->core, now(world));
+        core_clear_wakeups(world->core);
+        if (core_now(world->core) > recorded_ms(world)) {
+            remember_own(world, &(struct own_record){.kind = OWN_TICK});
+        }
+    }
     end(world);
     if (!failed && sim_disk_injected(world->disk) == injected && !sim_disk_stopped(world->disk)) {
         world->acknowledged = world->history.count;
@@ -289,7 +383,7 @@ void world_init(struct world *world, uint64_t seed, enum journal_policy policy)
     *world = (struct world){.dice = {seed}, .policy = policy};
     memory_init(&world->memory);
     CHECK(reply_init(&world->reply, &world->memory));
-    time_ms = 1000000;
+    machine_new();
     world->segment_bytes = (int64_t)256 << dice_below(&world->dice, 5);
     world->snapshot_bytes = dice_chance(&world->dice, 700) ? 16384 : 3000;
     world->eagerness = (unsigned)dice_between(&world->dice, 20, 500);
@@ -303,6 +397,7 @@ void world_free(struct world *world)
     core_destroy(world->core);
     reply_free(&world->reply);
     history_free(&world->history);
+    told_free(&world->told);
     free(world->calls);
     CHECK(world->memory.used == 0);
 }

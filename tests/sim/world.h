@@ -10,6 +10,10 @@
  *   3. What the journal holds is what was carried out, in order, up to some number; not less than
  *      was needed for any answer given (see world_recover()).
  *   4. The recovered state is that of a fresh core after just these commands, and passes the audit.
+ *   5. Whatever the wall clock does, and over any restart: the engine's time never goes back and
+ *      while it runs goes on as time does, to a thousandth; what was shown to have fallen due has
+ *      fallen due on disk; and no fence is handed out twice, nor one below any handed out before
+ *      the start, even if the grant itself was lost.
  *
  * The first thing that is wrong is kept in `why`, and everything after it is void. */
 #ifndef SIM_WORLD_H
@@ -20,6 +24,7 @@
 #include "engine/embedded.h"
 #include "history.h"
 #include "storage_sim.h"
+#include "told.h"
 
 /* A command that was submitted. */
 struct call {
@@ -30,7 +35,11 @@ struct call {
     bool expected;
     uint64_t ticket; /* of one that waits */
     uint64_t right_answer;
-    size_t needs; /* how much of the history its answer shows */
+    size_t needs;   /* how much of the history its answer shows */
+    int64_t due_ms; /* when the last thing fell due that it may show */
+
+    uint64_t who;  /* a hash of the command's scope and id */
+    int64_t fence; /* that it was granted, or 0 */
 };
 
 struct world {
@@ -42,14 +51,17 @@ struct world {
 
     struct sim_disk *disk;
     struct engine *engine; /* NULL: not running */
-    struct clock clock;    /* tells what the engine's own clock does */
+    struct clock clock;    /* does what the engine's own does */
+    int64_t seen_ms;       /* what it said last, */
+    int64_t seen_at_ms;    /* and the machine's time then */
     struct memory memory;
     struct core *core; /* beside */
     struct reply reply;
     struct history history;
     size_t acknowledged; /* how much of it was shown to somebody */
     size_t solid;        /* how much of it was on a disk after a power cut */
-    bool interrupted;    /* the last start did not get to its end */
+    struct told told;
+    bool interrupted; /* the last start did not get to its end */
     struct call **calls;
     size_t call_count, call_capacity;
 
@@ -77,7 +89,7 @@ void world_kill(struct world *world);
 /* Ends it in order: all is on disk then, unless something failed. */
 void world_close(struct world *world);
 
-/* Lets time pass, by a little or a lot. */
+/* Lets time pass, by a little or a lot; while nothing runs, the machine may boot. */
 void world_wait(struct world *world);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The client called "ioredis": plain commands, a pipeline, errors, a wait that others are served in.
+// The client called "ioredis": plain commands, a pipeline, transactions, errors, a wait that others are
+// served in.
 // ioredis.js PORT
 'use strict';
 const assert = require('node:assert');
@@ -26,6 +27,26 @@ async function main([port]) {
   const answers = await pipeline.exec();
   assert.deepStrictEqual(answers.map(([error, answer]) => error || answer[2]),
     [...Array(1000).keys()]);
+
+  const transacted = await client.multi().call('STOCK.LOAD', event, 5)
+    .call('STOCK.TAKE', event, 'o', 'ann', 9).ping().exec();
+  assert.deepStrictEqual(transacted.map(([error]) => error), [null, null, null]);
+  assert.deepStrictEqual(transacted[0][1], [1, 5]);
+  assert.strictEqual(transacted[1][1][1], 'SOLD_OUT');
+  assert.strictEqual(transacted[2][1], 'PONG');
+
+  // Sent one by one, each answered on its own.
+  assert.strictEqual(await client.multi({ pipeline: false }), 'OK');
+  assert.strictEqual(await client.call('STOCK.TAKE', event, 'o', 'ann', 2), 'QUEUED');
+  assert.deepStrictEqual(await client.exec(), [[null, [1, 3]]]);
+
+  await assert.rejects(
+    client.multi().call('STOCK.GIVE', event, 'o').call('STOCK.TAKE', event).exec(), /EXECABORT/);
+  await assert.rejects(client.multi().call('STOCK.LOAD', event, -1).exec(), /EXECABORT/);
+  assert.strictEqual((await client.call('STOCK.GET', event))[1], 3);
+  await assert.rejects(client.watch('key'), /WATCH is not supported/);
+  assert.strictEqual(await client.unwatch(), 'OK');
+  assert.ok((await client.client('INFO')).includes(' lib-name=ioredis'));
 
   await client.call('SEM.ACQUIRE', event, 'one', 1);
   const waiting = other.call('SEM.ACQUIRE', event, 'two', 1, 'WAIT', 60000);
