@@ -9,6 +9,7 @@ export PATH := /usr/bin:$(PATH)
 
 SANITIZED := -Db_sanitize=address,undefined -Db_lto=false -Db_lundef=false -Dtests=enabled \
              -Dc_args=-fno-sanitize-recover=all
+THREADED := -Db_sanitize=thread -Db_lto=false -Db_lundef=false -Dtests=enabled
 # Adding nothing to a null pointer is called undefined by this compiler alone, and harmless.
 FUZZED := -Dfuzzers=true -Dtests=disabled -Db_sanitize=address,undefined -Db_lto=false \
           -Db_lundef=false -Dwerror=false \
@@ -34,7 +35,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-redis bench-server build clean docs format fuzz fuzzers help install lint model run sanitized sim test with-tests
+.PHONY: bench bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -50,8 +51,8 @@ run: ## install what building needs, build, and serve
 
 test: ## install what the tests need and run them all, as released and under sanitizers
 	@tools/install-packages build test
-	@$(MAKE) --no-print-directory with-tests sanitized fuzzers
-	@tools/run-tests build build-asan build-fuzz
+	@$(MAKE) --no-print-directory with-tests sanitized threaded fuzzers
+	@tools/run-tests build build-asan build-tsan build-fuzz
 
 lint: ## install the linters and run them all
 	@tools/install-packages build test lint
@@ -77,6 +78,11 @@ bench-server: ## measure the server beside Redis and nginx, on the same machine 
 	@$(MAKE) --no-print-directory build
 	@bench/server.py --build build $(BENCH_FLAGS)
 
+bench-stall: ## measure how long the server's loop looks at nobody else: [BENCH_FLAGS="--scale 0.1 --only due"]
+	@tools/install-packages build bench
+	@$(MAKE) --no-print-directory build
+	@bench/stall.py --build build $(BENCH_FLAGS)
+
 model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@tools/install-packages build test
 	@$(MAKE) --no-print-directory build
@@ -95,6 +101,10 @@ fuzz: ## look for inputs that break something: [SECONDS=n] [TARGET=name]
 	@$(MAKE) --no-print-directory fuzzers
 	@tools/fuzz --seconds $(or $(SECONDS),600) build-fuzz $(TARGET)
 
+mutate: ## change the sources on purpose and count who notices: [MINUTES=n] [SEED=n] [MUTATE_FLAGS="--only core"]
+	@tools/install-packages build test
+	@tools/mutate --minutes $(or $(MINUTES),20) --seed $(or $(SEED),1) $(MUTATE_FLAGS)
+
 docs: build ## write docs/commands.md from the program's own help
 	@build/holdfast help --markdown >build/commands.md
 	@mv build/commands.md docs/commands.md
@@ -111,7 +121,7 @@ install: build ## install under PREFIX (/usr/local); DESTDIR is put in front
 	@echo "Installed under $(abspath $(DESTDIR))$(abspath $(PREFIX))"
 
 clean: ## remove all that was built
-	@rm -rf build build-asan build-fuzz
+	@rm -rf build build-asan build-tsan build-fuzz build-mutate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -125,6 +135,10 @@ with-tests:
 
 sanitized:
 	$(call compile,build-asan,$(SANITIZED))
+
+threaded:
+	$(call configure,build-tsan,$(THREADED))
+	@$(call quietly,ninja --quiet -C build-tsan threaded)
 
 fuzzers:
 	$(call configure,build-fuzz,$(FUZZED),CC=clang-14)
