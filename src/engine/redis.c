@@ -10,7 +10,7 @@
  * What it promises is what Redis promises: an acknowledged change is as safe as its persistence and
  * replication make it. */
 #include "engine/redis_state.h"
-#include "redis/audit.h"
+#include "redis/audit/redis_audit.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  *
  * What the engine on Redis counts, for metrics. Its thread goes on counting meanwhile. */
 #include "engine/redis_state.h"
-#include "redis/redlock.h"
-#include "redis/worker.h"
+#include "redis/redlock/redlock.h"
+#include "redis/worker/worker.h"
 
 static void add_connections(struct redis_figures *sum, const struct redis_client *client)
 {

@@ -5,7 +5,7 @@
 #define ENGINE_REDIS_STATE_H
 
 #include "engine/engine.h"
-#include "redis/redis.h"
+#include "redis/script/redis.h"
 
 #include <pthread.h>
 

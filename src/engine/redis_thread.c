@@ -3,10 +3,10 @@
  * The thread of the engine on Redis: a loop on which commands are carried out. */
 #include "base/check.h"
 #include "engine/redis_state.h"
-#include "redis/redlock.h"
-#include "redis/stock.h"
-#include "redis/wait.h"
-#include "redis/worker.h"
+#include "redis/redlock/redlock.h"
+#include "redis/stock/stock.h"
+#include "redis/script/waiting.h"
+#include "redis/worker/worker.h"
 
 #include <signal.h>
 

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "command/wire.h"
 #include "fuzz.h"
-#include "server/json.h"
+#include "server/http/json.h"
 
 static void check_command(const struct command *command)
 {

@@ -4,7 +4,7 @@
  * whole. The first byte chooses the limits. */
 #include "base/check.h"
 #include "fuzz.h"
-#include "server/resp_request.h"
+#include "server/resp/resp_request.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "redis/error_reply.h"
+#include "redis/client/error_reply.h"
 
 static struct error_reply read_error(const char *text)
 {

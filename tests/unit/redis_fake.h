@@ -6,7 +6,7 @@
 #define UNIT_REDIS_FAKE_H
 
 #include "base/buffer.h"
-#include "redis/client.h"
+#include "redis/client/client.h"
 
 #define FAKE_SESSIONS_MAX 32
 #define FAKE_TEXT_SIZE 512

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "redis/slot_map.h"
+#include "redis/client/slot_map.h"
 
 static void keys_have_the_slots_that_redis_gives_them(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "redis/url.h"
+#include "redis/client/url.h"
 
 static struct redis_url parse(const char *text)
 {

@@ -3,7 +3,7 @@
  * Requests and their answers, without sockets: routes, statuses, headers, who may do what. */
 #include "server_http_fixture.h"
 
-#include "server/http_parser.h"
+#include "server/http/http_parser.h"
 
 #define BOOKING "{\"zone_id\":\"floor\",\"user_id\":\"ann\",\"quantity\":2,\"max_per_user\":4"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "server/http_parser.h"
+#include "server/http/http_parser.h"
 
 #define MAX_BODY 64
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "server/json.h"
+#include "server/http/json.h"
 
 static struct json_fields fields;
 static struct problem problem;

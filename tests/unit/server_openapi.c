@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "server/openapi.h"
+#include "server/http/openapi.h"
 
 #include <jansson.h>
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "server/resp_request.h"
+#include "server/resp/resp_request.h"
 
 static const struct resp_limits limits = {.words = 10, .word_bytes = 1000, .request_bytes = 4000};
 

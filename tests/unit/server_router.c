@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "server/made_id.h"
-#include "server/router.h"
+#include "server/http/made_id.h"
+#include "server/http/router.h"
 
 static struct router router;
 static struct route_match match;

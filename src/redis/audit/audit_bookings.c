@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Seats, from the records of bookings; see audit_seats.c for what is proved. */
+#include "base/text.h"
+#include "redis/audit/audit_seats.h"
+
+#include <string.h>
+
+#define ROUNDS 3      /* how often the bookings are added up before a difference is reported */
+#define MEMBERS 200   /* zones or users read at a time */
+#define BOOKINGS 1000 /* records read at a time */
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+void booking_ask(struct audit *audit, size_t link, struct hf_bytes key)
+{
+    ASK(&audit->links, link, hf_text("HMGET"), key, hf_text("status"), hf_text("zone_id"),
+        hf_text("user_id"), hf_text("quantity"), hf_text("lifetime"), hf_text("booking_id"),
+        hf_text("expires_at"));
+}
+
+bool booking_is(const redisReply *reply)
+{
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == RECORD_FIELDS;
+}
+
+bool booking_status_is(const redisReply *record, const char *status)
+{
+    return answer_is_text(record->element[STATUS]) &&
+           text_equal(answer_text(record->element[STATUS]), hf_text(status));
+}
+
+bool booking_read(const redisReply *record, struct hold *hold)
+{
+    if (!answer_is_text(record->element[ZONE_ID]) || !answer_is_text(record->element[USER_ID]) ||
+        !answer_is_text(record->element[QUANTITY]) ||
+        !answer_is_text(record->element[BOOKING_ID])) {
+        return false;
+    }
+    *hold = (struct hold){.zone = answer_text(record->element[ZONE_ID]),
+                          .user = answer_text(record->element[USER_ID]),
+                          .quantity_text = answer_text(record->element[QUANTITY]),
+                          .booking = answer_text(record->element[BOOKING_ID])};
+    return text_to_integer(hold->quantity_text, &hold->quantity) && hold->quantity > 0;
+}
+
+bool hold_equal(const struct hold *a, const struct hold *b)
+{
+    return a->quantity == b->quantity && text_equal(a->zone, b->zone) &&
+           text_equal(a->user, b->user) && text_equal(a->booking, b->booking);
+}
+
+/* The entry of a hold among the deadlines: good as long as a key is. */
+static struct hf_bytes write_entry(struct audit *audit, const struct hold *hold)
+{
+    struct buffer *out = &audit->keys[audit->next_key++ % KEYS_AT_A_TIME];
+    const struct hf_bytes words[] = {hold->zone, hold->user, hold->quantity_text, hold->booking};
+
+    buffer_clear(out);
+    buffer_byte(out, 'h');
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        buffer_byte(out, ' ');
+        buffer_bytes(out, words[i].data, words[i].size);
+    }
+    if (out->failed) {
+        links_fail(&audit->links, HF_BUSY, "not enough memory for the audit");
+        return hf_text("");
+    }
+    return (struct hf_bytes){out->data, out->size};
+}
+
+/* ---- a booking that looks wrong -------------------------------------------------------------- */
+
+/* A booking that is reserved as `hold` says, or has a deadline that says so. */
+static void judge_booking(struct audit *audit, struct hf_bytes event, const struct hold *hold,
+                          const redisReply *record, const redisReply *score)
+{
+    const redisReply *status = record->element[STATUS], *expires = record->element[EXPIRES_AT];
+    struct hold recorded;
+
+    if (!answer_is_text(status)) {
+        audit_finding(audit, "booking", hold->booking, "event", event,
+                      "holds %lld seats in zone %.*s, but has no record", (long long)hold->quantity,
+                      (int)hold->zone.size, hold->zone.data);
+    } else if (!booking_status_is(record, "reserved")) {
+        audit_finding(audit, "booking", hold->booking, "event", event,
+                      "holds %lld seats in zone %.*s until a deadline, but is %.*s",
+                      (long long)hold->quantity, (int)hold->zone.size, hold->zone.data,
+                      (int)status->len, status->str);
+    } else if (!booking_read(record, &recorded) || !hold_equal(hold, &recorded) ||
+               !answer_is_text(expires)) {
+        audit_finding(audit, "booking", hold->booking, "event", event,
+                      "holds %lld seats in zone %.*s, but its record says otherwise",
+                      (long long)hold->quantity, (int)hold->zone.size, hold->zone.data);
+    } else if (score->type == REDIS_REPLY_NIL) {
+        audit_finding(audit, "booking", hold->booking, "event", event,
+                      "reserved, but without a deadline: its %lld seats in zone %.*s would never "
+                      "come back",
+                      (long long)hold->quantity, (int)hold->zone.size, hold->zone.data);
+    } else if (!text_equal(answer_text(score), answer_text(expires))) {
+        audit_finding(audit, "booking", hold->booking, "event", event,
+                      "expires at %.*s, but its deadline is %.*s", (int)expires->len, expires->str,
+                      (int)score->len, score->str);
+    }
+}
+
+/* Is it still reserved, for those seats? */
+static bool is_reserved(const redisReply *record, const struct hold *hold)
+{
+    struct hold recorded;
+
+    return booking_status_is(record, "reserved") && booking_read(record, &recorded) &&
+           hold_equal(hold, &recorded);
+}
+
+void booking_look(struct audit *audit, struct hf_bytes event, const struct hold *hold)
+{
+    struct hf_bytes due = KEY1(audit, SEATS_DUE_KEY, event);
+    size_t link = links_of(&audit->links, due);
+
+    links_begin(&audit->links, link);
+    booking_ask(audit, link, audit_key(audit, BOOKING_KEY, event, hold->booking));
+    ASK(&audit->links, link, hf_text("ZSCORE"), due, write_entry(audit, hold));
+    redisReply *both = links_commit(&audit->links, link);
+    if (both == NULL || !booking_is(both->element[0]) ||
+        both->element[1]->type == REDIS_REPLY_ERROR) {
+        audit->unread = true;
+    } else if (answer_is_text(both->element[1]) || is_reserved(both->element[0], hold)) {
+        judge_booking(audit, event, hold, both->element[0], both->element[1]);
+    }
+    freeReplyObject(both);
+}
+
+/* ---- all records ----------------------------------------------------------------------------- */
+
+struct bookings {
+    struct text_set seen;
+    bool look; /* at those that are reserved, too */
+};
+
+struct page_entry {
+    uint32_t event;
+    struct hf_bytes booking;
+    redisReply *record;
+    struct hold hold;
+    bool reserved; /* its deadline is to be looked at */
+};
+
+static void count_confirmed(struct audit *audit, uint32_t event, const struct hold *hold,
+                            bool for_life)
+{
+    struct named *zone = audit_child(audit, EVENTS, event, ZONE_CHILDREN, ZONES, hold->zone);
+    struct named *user = audit_child(audit, EVENTS, event, USER_CHILDREN, USERS, hold->user);
+
+    if (zone != NULL && user != NULL) {
+        zone->sums[BOOKED] += hold->quantity;
+        user->sums[BOOKED] += hold->quantity;
+        user->sums[BOOKED_FOR_LIFE] += for_life ? hold->quantity : 0;
+    }
+}
+
+static void take_record(struct audit *audit, struct page_entry *entry, bool look)
+{
+    const redisReply *record = entry->record;
+
+    if (!answer_is_text(record->element[STATUS]) || booking_status_is(record, "released")) {
+        return; /* it is gone by now */
+    }
+    if (!booking_read(record, &entry->hold) || !text_equal(entry->hold.booking, entry->booking)) {
+        if (look) {
+            audit_finding(audit, "booking", entry->booking, "event",
+                          named_text(named_at(audit, EVENTS, entry->event)),
+                          "its record is damaged");
+        }
+    } else if (booking_status_is(record, "confirmed")) {
+        count_confirmed(audit, entry->event, &entry->hold,
+                        answer_is_text(record->element[LIFETIME]));
+    } else {
+        entry->reserved = look;
+    }
+}
+
+static bool expires_at(const redisReply *record, const redisReply *score)
+{
+    const redisReply *expires = record->element[EXPIRES_AT];
+
+    return answer_is_text(score) && answer_is_text(expires) &&
+           text_equal(answer_text(score), answer_text(expires));
+}
+
+/* Every reserved booking has its deadline. */
+static void check_reserved(struct audit *audit, size_t link, struct page_entry *page, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (page[i].reserved) {
+            struct hf_bytes event = named_text(named_at(audit, EVENTS, page[i].event));
+            ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, SEATS_DUE_KEY, event),
+                write_entry(audit, &page[i].hold));
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        redisReply *score = page[i].reserved ? audit_answer(audit, link) : NULL;
+        page[i].reserved = score != NULL && !expires_at(page[i].record, score);
+        freeReplyObject(score);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (page[i].reserved) {
+            booking_look(audit, named_text(named_at(audit, EVENTS, page[i].event)), &page[i].hold);
+        }
+    }
+}
+
+static void take_page(struct audit *audit, size_t link, struct page_entry *page, size_t count,
+                      bool look)
+{
+    for (size_t i = 0; i < count; i++) {
+        page[i].record = audit_answer(audit, link);
+        if (booking_is(page[i].record)) {
+            take_record(audit, &page[i], look);
+        } else {
+            named_at(audit, EVENTS, page[i].event)->suspect = true;
+        }
+    }
+    check_reserved(audit, link, page, count);
+    for (size_t i = 0; i < count; i++) {
+        freeReplyObject(page[i].record);
+    }
+}
+
+/* Asks for a record if its event is to be looked at; true if it did. */
+static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
+                        struct bookings *bookings, struct page_entry *entry)
+{
+    struct hf_bytes parts[KEY_PARTS_MAX];
+    enum audit_key kind;
+    uint32_t known = audit->names[EVENTS].slab.count;
+
+    *entry = (struct page_entry){0};
+    if (!audit_read_key(audit, key, &kind, parts) || kind != BOOKING_KEY ||
+        !text_set_add(&bookings->seen, key)) {
+        return false;
+    }
+    struct named *event = audit_name(audit, EVENTS, parts[0], &entry->event);
+    if (event == NULL) {
+        return false;
+    }
+    event->suspect = event->suspect || audit->names[EVENTS].slab.count > known;
+    if (event->suspect) {
+        entry->booking = parts[1];
+        booking_ask(audit, link, key);
+    }
+    return event->suspect;
+}
+
+static void take_bookings(struct audit *audit, size_t link, const redisReply *keys, void *context)
+{
+    struct bookings *bookings = context;
+    struct page_entry page[BOOKINGS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
+        count += ask_booking(audit, link, answer_text(keys->element[i]), bookings, &page[count]);
+        if (count == BOOKINGS) {
+            take_page(audit, link, page, count, bookings->look);
+            count = 0;
+        }
+    }
+    take_page(audit, link, page, count, bookings->look);
+}
+
+/* ---- what is confirmed ----------------------------------------------------------------------- */
+
+/* Reads one total of each zone and each user of an event. */
+static void ask_confirmed(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
+                          struct hf_bytes member)
+{
+    if (which == ZONE_CHILDREN) {
+        ASK(&audit->links, link, hf_text("HGET"), audit_key(audit, ZONE_TOTALS_KEY, event, member),
+            hf_text("confirmed"));
+    } else {
+        ASK(&audit->links, link, hf_text("GET"),
+            audit_key(audit, USER_CONFIRMED_KEY, event, member));
+    }
+}
+
+bool confirmed_read(const redisReply *reply, int64_t confirmed[2])
+{
+    confirmed[0] = confirmed[1] = 0;
+    if (reply->type == REDIS_REPLY_NIL) {
+        return true;
+    }
+    if (!answer_is_text(reply)) {
+        return false;
+    }
+    const char *gap = memchr(reply->str, ' ', reply->len);
+    size_t size = gap != NULL ? (size_t)(gap - reply->str) : reply->len;
+    return text_to_integer((struct hf_bytes){reply->str, size}, &confirmed[0]) &&
+           (gap == NULL ||
+            text_to_integer((struct hf_bytes){gap + 1, reply->len - size - 1}, &confirmed[1]));
+}
+
+typedef void take_confirmed(struct audit *audit, struct named *event, unsigned which,
+                            struct named *member, const int64_t confirmed[2], bool report);
+
+static void each_confirmed(struct audit *audit, struct named *event, unsigned which, bool report,
+                           take_confirmed *take)
+{
+    enum named_kind kind = event_children[which];
+    struct hf_bytes name = named_text(event);
+    size_t link = links_of(&audit->links, KEY1(audit, SEATS_DUE_KEY, name));
+    uint32_t next = event->children[which];
+
+    while (next != NONE && audit_goes_on(audit)) {
+        uint32_t first = next;
+        size_t count = 0;
+        for (; next != NONE && count < MEMBERS; count++, next = named_at(audit, kind, next)->next) {
+            ask_confirmed(audit, link, name, which, named_text(named_at(audit, kind, next)));
+        }
+        for (; count > 0; count--, first = named_at(audit, kind, first)->next) {
+            redisReply *reply = audit_answer(audit, link);
+            int64_t confirmed[2];
+            if (reply != NULL && confirmed_read(reply, confirmed)) {
+                take(audit, event, which, named_at(audit, kind, first), confirmed, report);
+            } else {
+                event->suspect = true;
+            }
+            freeReplyObject(reply);
+        }
+    }
+}
+
+static void take_before(struct audit *audit, struct named *event, unsigned which,
+                        struct named *member, const int64_t confirmed[2], bool report)
+{
+    (void)audit;
+    (void)event;
+    (void)which;
+    (void)report;
+    member->sums[BOOKED] = member->sums[BOOKED_FOR_LIFE] = 0;
+    member->sums[BEFORE] = confirmed[0];
+    member->sums[BEFORE_FOR_LIFE] = confirmed[1];
+}
+
+static bool is_between(int64_t number, int64_t from, int64_t to)
+{
+    return from <= number && number <= to;
+}
+
+static void take_after(struct audit *audit, struct named *event, unsigned which,
+                       struct named *member, const int64_t confirmed[2], bool report)
+{
+    int64_t *sums = member->sums;
+
+    if (is_between(sums[BOOKED], sums[BEFORE], confirmed[0]) &&
+        is_between(sums[BOOKED_FOR_LIFE], sums[BEFORE_FOR_LIFE], confirmed[1])) {
+        return;
+    }
+    event->suspect = true;
+    if (!report) {
+        return;
+    }
+    if (which == ZONE_CHILDREN) {
+        audit_finding(audit, "zone", named_text(member), "event", named_text(event),
+                      "%lld confirmed, but its confirmed bookings have %lld seats",
+                      (long long)confirmed[0], (long long)sums[BOOKED]);
+    } else {
+        audit_finding(audit, "user", named_text(member), "event", named_text(event),
+                      "%lld confirmed (%lld for life), but the user's confirmed "
+                      "bookings have %lld "
+                      "seats (%lld)",
+                      (long long)confirmed[0], (long long)confirmed[1], (long long)sums[BOOKED],
+                      (long long)sums[BOOKED_FOR_LIFE]);
+    }
+}
+
+/* True if there is an event that has to be looked at again. */
+static bool add_up_bookings(struct audit *audit, bool first, bool last)
+{
+    struct bookings bookings = {.look = first};
+    bool again = false;
+
+    EACH_NAMED(audit, EVENTS, i)
+    {
+        struct named *event = named_at(audit, EVENTS, i);
+        for (unsigned which = 0; event->suspect && which < 2; which++) {
+            each_confirmed(audit, event, which, false, take_before);
+        }
+    }
+    text_set_init(&bookings.seen, audit);
+    audit_scan(audit, BOOKING_KEY, take_bookings, &bookings);
+    text_set_free(&bookings.seen);
+    EACH_NAMED(audit, EVENTS, i)
+    {
+        struct named *event = named_at(audit, EVENTS, i);
+        if (event->suspect) {
+            event->suspect = false;
+            for (unsigned which = 0; which < 2; which++) {
+                each_confirmed(audit, event, which, last, take_after);
+            }
+            again = again || event->suspect;
+        }
+    }
+    return again;
+}
+
+void audit_bookings(struct audit *audit)
+{
+    EACH_NAMED(audit, EVENTS, i)
+    {
+        named_at(audit, EVENTS, i)->suspect = true;
+    }
+    for (unsigned round = 0; round < ROUNDS && audit_goes_on(audit); round++) {
+        if (!add_up_bookings(audit, round == 0, round + 1 == ROUNDS)) {
+            return;
+        }
+        audit_pause();
+        links_refresh(&audit->links);
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waiting rooms and semaphores: who is in one sorted set has to be in another one too.
+ *
+ *  1. Everybody in a room's line has a deadline, and the other way round.
+ *  2. Every slot of a semaphore that came through our scripts has an end of its time, and everybody
+ *     in line that did has a sign of life. What other programs keep there is theirs.
+ *
+ * More slots than the limit are no finding: a lower limit evicts nobody. */
+#include "redis/audit/audit_state.h"
+
+#define PAGE 1000
+
+/* Members of one set that have to be in the other. */
+struct pair {
+    enum audit_key from, to;
+    enum audit_key notes; /* only those with a note there; AUDIT_KEY_COUNT: all */
+    char note;            /* … that begins so */
+    const char *what, *of;
+    const char *finding;
+};
+
+static bool is_ours(const struct pair *pair, const redisReply *note)
+{
+    return pair->notes == AUDIT_KEY_COUNT ||
+           (answer_is_text(note) && note->len > 0 && note->str[0] == pair->note);
+}
+
+/* Where a member is: in the first set, in the second, and its note. */
+static void ask_member(struct audit *audit, size_t link, const struct pair *pair,
+                       struct hf_bytes scope, struct hf_bytes member)
+{
+    ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->from, scope), member);
+    ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->to, scope), member);
+    if (pair->notes != AUDIT_KEY_COUNT) {
+        ASK(&audit->links, link, hf_text("HGET"), KEY1(audit, pair->notes, scope), member);
+    }
+}
+
+static void look_at_member(struct audit *audit, size_t link, const struct pair *pair,
+                           struct hf_bytes scope, struct hf_bytes member)
+{
+    links_begin(&audit->links, link);
+    ask_member(audit, link, pair, scope, member);
+    redisReply *reply = links_commit(&audit->links, link);
+
+    if (reply == NULL) {
+        audit->unread = true;
+    } else if (answer_is_text(reply->element[0]) && reply->element[1]->type == REDIS_REPLY_NIL &&
+               is_ours(pair, reply->element[reply->elements - 1])) {
+        audit_finding(audit, pair->what, member, pair->of, scope, "%s", pair->finding);
+    }
+    freeReplyObject(reply);
+}
+
+static void check_members(struct audit *audit, size_t link, const struct pair *pair,
+                          struct hf_bytes scope, const redisReply *members)
+{
+    bool missing[PAGE] = {false};
+
+    for (size_t i = 0; i < members->elements; i++) {
+        ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->to, scope),
+            answer_text(members->element[i]));
+    }
+    for (size_t i = 0; i < members->elements; i++) {
+        redisReply *score = audit_answer(audit, link);
+        missing[i] = score != NULL && score->type == REDIS_REPLY_NIL;
+        freeReplyObject(score);
+    }
+    for (size_t i = 0; i < members->elements; i++) {
+        if (missing[i]) {
+            look_at_member(audit, link, pair, scope, answer_text(members->element[i]));
+        }
+    }
+}
+
+static void check_pair(struct audit *audit, const struct pair *pair, struct hf_bytes scope)
+{
+    size_t link = links_of(&audit->links, KEY1(audit, pair->from, scope));
+
+    for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
+        char from[21], to[21];
+        struct hf_bytes first = {from, decimal_write(from, start)};
+        struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
+        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, pair->from, scope), first, last);
+        redisReply *members = audit_answer(audit, link);
+        size_t count = members != NULL ? members->elements : 0;
+        if (count > 0) {
+            check_members(audit, link, pair, scope, members);
+        }
+        freeReplyObject(members);
+        if (count < PAGE) {
+            return;
+        }
+    }
+}
+
+static void check_room(struct audit *audit, uint32_t index)
+{
+    static const struct pair pairs[] = {
+        {QUEUE_KEY, QUEUE_DUE_KEY, AUDIT_KEY_COUNT, 0, "user", "the waiting room of event",
+         "in line, but without a deadline"},
+        {QUEUE_DUE_KEY, QUEUE_KEY, AUDIT_KEY_COUNT, 0, "user", "the waiting room of event",
+         "has a deadline, but is not in line"},
+    };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        check_pair(audit, &pairs[i], named_text(named_at(audit, ROOMS, index)));
+    }
+}
+
+void audit_rooms(struct audit *audit)
+{
+    audit_each(audit, ROOMS, "waiting room", check_room);
+}
+
+static void check_semaphore(struct audit *audit, uint32_t index)
+{
+    static const struct pair pairs[] = {
+        {SLOTS_KEY, SLOT_TTL_KEY, OWN_KEY, 'H', "holder", "semaphore",
+         "has a slot without an end of its time"},
+        {LINE_KEY, ALIVE_KEY, OWN_KEY, 'W', "client", "semaphore",
+         "waits in line, but would never be missed: it has no heartbeat"},
+    };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        check_pair(audit, &pairs[i], named_text(named_at(audit, SEMAPHORES, index)));
+    }
+}
+
+void audit_semaphores(struct audit *audit)
+{
+    audit_each(audit, SEMAPHORES, "semaphore", check_semaphore);
+}

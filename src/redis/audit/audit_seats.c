@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Seats. For every event (see lua/parts/seats.lua for what is where):
+ *
+ *  1. capacity = available + reserved + confirmed of a zone, and nothing is negative. Reserved is
+ *     what the holds among the deadlines add up to.
+ *  2. A user's count is what is on hold or in its grace, and what is confirmed for life.
+ *  3. Every reserved booking has a deadline, and every hold among the deadlines its booking.
+ *  4. What a zone and a user have confirmed is what the confirmed bookings add up to.
+ *
+ * 1 and 2 are read in pages, a few times if they do not add up; what never did is read in one step,
+ * with all deadlines of the event. 3 is read in one step for a booking that looks wrong. For 4
+ * there may be any number of bookings. But a confirmed booking stays confirmed: so the sum of all
+ * that were seen lies between the totals read before the first and after the last of them, or
+ * something is wrong (audit_bookings.c). */
+#include "redis/audit/audit_seats.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+#define PASSES 3    /* how often pages are read before all is read in one step */
+#define PAGE 1000   /* deadlines read at a time */
+#define MEMBERS 200 /* zones or users read at a time */
+#define JUDGED                                                                                     \
+    1000 /* so many of an event are read in one step with all its deadlines, which costs */
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+static struct hf_bytes next_word(struct hf_bytes *rest)
+{
+    const char *end = rest->size > 0 ? memchr(rest->data, ' ', rest->size) : NULL;
+    size_t size = end != NULL ? (size_t)(end - rest->data) : rest->size;
+    size_t skip = end != NULL ? size + 1 : size;
+    struct hf_bytes word = {rest->data, size};
+
+    *rest = (struct hf_bytes){rest->data + skip, rest->size - skip};
+    return word;
+}
+
+/* "h zone user quantity booking", or, while it only counts for its user, with a g and more behind
+ * it. False if it is neither. */
+static bool read_entry(struct hf_bytes entry, struct hold *hold, bool *holds)
+{
+    struct hf_bytes rest = entry, kind = next_word(&rest);
+
+    hold->zone = next_word(&rest);
+    hold->user = next_word(&rest);
+    hold->quantity_text = next_word(&rest);
+    hold->booking = next_word(&rest);
+    *holds = text_equal(kind, hf_text("h"));
+    return (*holds || text_equal(kind, hf_text("g"))) && hold->zone.size > 0 &&
+           hold->user.size > 0 && text_to_integer(hold->quantity_text, &hold->quantity) &&
+           hold->quantity > 0 && hold->booking.size > 0;
+}
+
+static void forget_held(struct audit *audit, const struct named *event)
+{
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            named_at(audit, event_children[which], i)->sums[HELD] = 0;
+        }
+    }
+}
+
+static void add_up_entries(struct audit *audit, uint32_t event, const redisReply *entries)
+{
+    struct hold hold;
+    bool holds;
+
+    for (size_t i = 0; i < entries->elements; i++) {
+        if (!read_entry(answer_text(entries->element[i]), &hold, &holds)) {
+            continue;
+        }
+        struct named *zone = audit_child(audit, EVENTS, event, ZONE_CHILDREN, ZONES, hold.zone);
+        struct named *user = audit_child(audit, EVENTS, event, USER_CHILDREN, USERS, hold.user);
+        if (zone == NULL || user == NULL) {
+            return;
+        }
+        zone->sums[HELD] += holds ? hold.quantity : 0;
+        user->sums[HELD] += hold.quantity;
+    }
+}
+
+/* Every hold has its booking. */
+static void check_entries(struct audit *audit, size_t link, struct hf_bytes event,
+                          const redisReply *entries)
+{
+    bool wrong[PAGE] = {false}, holds;
+    struct hold hold, recorded;
+
+    for (size_t i = 0; i < entries->elements; i++) {
+        struct hf_bytes entry = answer_text(entries->element[i]);
+        if (!read_entry(entry, &hold, &holds)) {
+            audit_finding(audit, "event", event, NULL, event, "a deadline of nothing: %.*s",
+                          entry.size < 300 ? (int)entry.size : 300, entry.data);
+        } else if (holds) {
+            booking_ask(audit, link, audit_key(audit, BOOKING_KEY, event, hold.booking));
+        }
+    }
+    for (size_t i = 0; i < entries->elements; i++) {
+        if (read_entry(answer_text(entries->element[i]), &hold, &holds) && holds) {
+            redisReply *record = audit_answer(audit, link);
+            wrong[i] = !booking_is(record) || !booking_status_is(record, "reserved") ||
+                       !booking_read(record, &recorded) || !hold_equal(&hold, &recorded);
+            freeReplyObject(record);
+        }
+    }
+    for (size_t i = 0; i < entries->elements; i++) {
+        if (wrong[i] && read_entry(answer_text(entries->element[i]), &hold, &holds)) {
+            booking_look(audit, event, &hold);
+        }
+    }
+}
+
+static void read_deadlines(struct audit *audit, uint32_t event, size_t link, bool look)
+{
+    struct hf_bytes name = named_text(named_at(audit, EVENTS, event));
+
+    for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
+        char from[21], to[21];
+        struct hf_bytes first = {from, decimal_write(from, start)};
+        struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
+        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), first, last);
+        redisReply *entries = audit_answer(audit, link);
+        size_t count = entries != NULL ? entries->elements : 0;
+        if (count > 0) {
+            add_up_entries(audit, event, entries);
+            if (look) {
+                check_entries(audit, link, name, entries);
+            }
+        }
+        freeReplyObject(entries);
+        if (count < PAGE) {
+            return;
+        }
+    }
+}
+
+/* ---- zones and users ------------------------------------------------------------------------- */
+
+/* What there is to know of a zone or a user: two questions. */
+static void ask_member(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
+                       struct hf_bytes member)
+{
+    if (which == ZONE_CHILDREN) {
+        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, ZONE_KEY, event, member));
+        ASK(&audit->links, link, hf_text("HMGET"), audit_key(audit, ZONE_TOTALS_KEY, event, member),
+            hf_text("capacity"), hf_text("confirmed"));
+    } else {
+        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, USER_KEY, event, member));
+        ASK(&audit->links, link, hf_text("GET"),
+            audit_key(audit, USER_CONFIRMED_KEY, event, member));
+    }
+}
+
+/* 1. True if it adds up. */
+static bool judge_zone(struct audit *audit, const struct named *event, const struct named *zone,
+                       const redisReply *available_reply, const redisReply *totals, bool report)
+{
+    int64_t available, capacity, confirmed;
+
+    if (totals->type != REDIS_REPLY_ARRAY || totals->elements != 2 ||
+        !answer_integer(available_reply, 0, &available) ||
+        !answer_integer(totals->element[0], 0, &capacity) ||
+        !answer_integer(totals->element[1], 0, &confirmed)) {
+        audit->unread = audit->unread || report;
+        return false;
+    }
+    bool lost = available_reply->type == REDIS_REPLY_NIL;
+    bool unknown = totals->element[0]->type == REDIS_REPLY_NIL;
+    if (lost && unknown && zone->sums[HELD] == 0 && zone->sums[BOOKED] == 0) {
+        return true; /* it is gone altogether, with nothing in it */
+    }
+    if (!lost && !unknown && available >= 0 && confirmed >= 0 &&
+        capacity == available + zone->sums[HELD] + confirmed) {
+        return true;
+    }
+    if (report) {
+        audit_finding(audit, "zone", named_text(zone), "event", named_text(event),
+                      "capacity %lld%s, but %lld available%s + %lld reserved + "
+                      "%lld confirmed",
+                      (long long)capacity, unknown ? " (lost)" : "", (long long)available,
+                      lost ? " (lost)" : "", (long long)zone->sums[HELD], (long long)confirmed);
+    }
+    return false;
+}
+
+/* 2. */
+static bool judge_user(struct audit *audit, const struct named *event, const struct named *user,
+                       const redisReply *count_reply, const redisReply *confirmed_reply,
+                       bool report)
+{
+    int64_t count, confirmed[2];
+
+    if (!answer_integer(count_reply, 0, &count) || !confirmed_read(confirmed_reply, confirmed)) {
+        audit->unread = audit->unread || report;
+        return false;
+    }
+    bool good =
+        count == user->sums[HELD] + confirmed[1] && count >= 0 && confirmed[0] >= confirmed[1];
+    if (!good && report) {
+        audit_finding(audit, "user", named_text(user), "event", named_text(event),
+                      "count %lld, but %lld on hold or in their grace + %lld "
+                      "confirmed for life",
+                      (long long)count, (long long)user->sums[HELD], (long long)confirmed[1]);
+    }
+    return good;
+}
+
+static bool judge(struct audit *audit, const struct named *event, unsigned which,
+                  const struct named *member, const redisReply *first, const redisReply *second,
+                  bool report)
+{
+    return which == ZONE_CHILDREN ? judge_zone(audit, event, member, first, second, report)
+                                  : judge_user(audit, event, member, first, second, report);
+}
+
+/* In pages: which of them do not add up? Those that did before are not asked again. */
+static void mark_members(struct audit *audit, struct named *event, size_t link, unsigned which)
+{
+    enum named_kind kind = event_children[which];
+    uint32_t next = event->children[which];
+
+    while (next != NONE && audit_goes_on(audit)) {
+        struct named *page[MEMBERS];
+        size_t count = 0;
+        for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
+            struct named *member = named_at(audit, kind, next);
+            if (member->suspect) {
+                page[count++] = member;
+                ask_member(audit, link, named_text(event), which, named_text(member));
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            redisReply *one = audit_answer(audit, link), *two = audit_answer(audit, link);
+            page[i]->suspect =
+                one == NULL || two == NULL || !judge(audit, event, which, page[i], one, two, false);
+            freeReplyObject(one);
+            freeReplyObject(two);
+        }
+    }
+}
+
+static bool has_suspects(const struct audit *audit, const struct named *event)
+{
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            if (named_at(audit, event_children[which], i)->suspect) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void suspect_all(struct audit *audit, const struct named *event)
+{
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            named_at(audit, event_children[which], i)->suspect = true;
+        }
+    }
+}
+
+/* ---- in one step ----------------------------------------------------------------------------- */
+
+/* Reads some that never added up, and all deadlines; what does not add up now is reported. Returns
+ * where to go on. */
+static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t link,
+                               unsigned which, uint32_t next)
+{
+    enum named_kind kind = event_children[which];
+    struct named *event = named_at(audit, EVENTS, event_index);
+    struct hf_bytes name = named_text(event);
+    struct named *suspects[MEMBERS];
+    size_t count = 0;
+
+    for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
+        if (named_at(audit, kind, next)->suspect) {
+            suspects[count++] = named_at(audit, kind, next);
+        }
+    }
+    if (count == 0) {
+        return NONE;
+    }
+    links_begin(&audit->links, link);
+    ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), hf_text("0"),
+        hf_text("-1"));
+    for (size_t i = 0; i < count; i++) {
+        ask_member(audit, link, name, which, named_text(suspects[i]));
+    }
+    redisReply *replies = links_commit(&audit->links, link);
+    if (replies == NULL || replies->element[0]->type != REDIS_REPLY_ARRAY) {
+        audit->unread = true;
+        freeReplyObject(replies);
+        return NONE;
+    }
+    forget_held(audit, event);
+    add_up_entries(audit, event_index, replies->element[0]);
+    for (size_t i = 0; i < count; i++) {
+        judge(audit, event, which, suspects[i], replies->element[1 + 2 * i],
+              replies->element[2 + 2 * i], true);
+    }
+    freeReplyObject(replies);
+    return next;
+}
+
+/* There are too many to look at each in one step: says how many more have never added up. */
+static uint32_t count_suspects(struct audit *audit, const struct named *event, unsigned which,
+                               uint32_t next)
+{
+    enum named_kind kind = event_children[which];
+    uint64_t count = 0;
+
+    for (; next != NONE; next = named_at(audit, kind, next)->next) {
+        count += named_at(audit, kind, next)->suspect ? 1 : 0;
+    }
+    if (count > 0) {
+        audit_finding(audit, "event", named_text(event), NULL, named_text(event),
+                      "%llu more of its %s did not add up", (unsigned long long)count,
+                      kind == ZONES ? "zones" : "users");
+    }
+    return NONE;
+}
+
+static void check_event(struct audit *audit, uint32_t index)
+{
+    struct named *event = named_at(audit, EVENTS, index);
+    size_t link = links_of(&audit->links, KEY1(audit, SEATS_DUE_KEY, named_text(event)));
+
+    for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
+        forget_held(audit, event);
+        read_deadlines(audit, index, link, pass == 0);
+        if (pass == 0) {
+            suspect_all(audit, event); /* some may have come to light just now */
+        }
+        for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+            mark_members(audit, event, link, which);
+        }
+        if (!has_suspects(audit, event)) {
+            return;
+        }
+    }
+    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        uint32_t next = event->children[which];
+        for (unsigned done = 0; next != NONE && audit_goes_on(audit); done += MEMBERS) {
+            next = done < JUDGED ? judge_suspects(audit, index, link, which, next)
+                                 : count_suspects(audit, event, which, next);
+        }
+    }
+}
+
+void audit_seats(struct audit *audit)
+{
+    audit_bookings(audit);
+    audit_each(audit, EVENTS, "event", check_event);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/client/client_state.h"
+
+#include "base/check.h"
+#include "command/resp_write.h"
+#include "redis/client/error_reply.h"
+#include "redis/client/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SWEEP_MS 1000 /* how often nodes that nobody needs are let go */
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+struct redis_node *client_find_node(struct redis_client *client, const struct redis_host *host)
+{
+    for (struct list *at = client->nodes.next; at != &client->nodes; at = at->next) {
+        struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
+        if (redis_host_equal(&node->host, host)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+struct redis_node *client_node(struct redis_client *client, const struct redis_host *host)
+{
+    struct redis_node *node = client_find_node(client, host);
+
+    if (node == NULL && (node = node_make(client, host)) != NULL) {
+        list_add_last(&client->nodes, &node->node);
+    }
+    return node;
+}
+
+static void free_node(struct redis_node *node)
+{
+    list_remove(&node->node);
+    node_free(node);
+}
+
+/* From the loop's own timers only, so that a node stays where it is during a callback. */
+static void sweep(struct alarm *alarm)
+{
+    struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, sweep_alarm);
+
+    for (struct list *at = client->nodes.next, *next; at != &client->nodes; at = next) {
+        struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
+        next = at->next;
+        if (!node->wanted && node_is_idle(node)) {
+            log_line(&client->log, LOG_DEBUG, "redis %s is let go", node->name);
+            free_node(node);
+        }
+    }
+    alarm_set(&client->alarms, alarm, SWEEP_MS);
+}
+
+/* ---- ready ----------------------------------------------------------------------------------- */
+
+static void say_ready(struct redis_client *client, const struct problem *problem)
+{
+    void (*ready)(void *context, const struct problem *problem) = client->ready;
+
+    client->ready = NULL;
+    alarm_stop(&client->ready_alarm);
+    if (ready != NULL) {
+        ready(client->context, problem);
+    }
+}
+
+static void ready_is_late(struct alarm *alarm)
+{
+    struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, ready_alarm);
+    struct problem problem;
+
+    if (client->topology->stands(client, true)) {
+        say_ready(client, NULL);
+        return;
+    }
+    client_why_not(client, NULL, &problem);
+    say_ready(client, &problem);
+}
+
+void client_turned_away(struct redis_client *client, const redisReply *reply)
+{
+    struct error_reply error;
+
+    error_reply_read(reply, &error);
+    if (error.action != ERROR_LATER && client->ready != NULL) {
+        say_ready(client, &client->problem);
+    }
+}
+
+void client_changed(struct redis_client *client)
+{
+    if (client->closing) {
+        return;
+    }
+    if (client->ready != NULL && client->topology->stands(client, false)) {
+        say_ready(client, NULL);
+    }
+    client_send_waiting(client);
+    subscription_look(client->subscription);
+}
+
+void client_node_up(struct redis_node *node)
+{
+    node->client->topology->up(node->client, node);
+    client_changed(node->client);
+}
+
+void client_node_down(struct redis_node *node)
+{
+    struct redis_client *client = node->client;
+
+    if (client->closing) {
+        return;
+    }
+    if (node->refused && client->ready != NULL) {
+        say_ready(client, &node->problem);
+    }
+    client->topology->down(client, node);
+    client_send_waiting(client);
+}
+
+/* ---- small things ---------------------------------------------------------------------------- */
+
+bool redis_host_equal(const struct redis_host *a, const struct redis_host *b)
+{
+    return a->port == b->port && strcmp(a->name, b->name) == 0;
+}
+
+void redis_host_show(const struct redis_host *host, char *out, size_t size)
+{
+    bool has_colons = strchr(host->name, ':') != NULL;
+
+    snprintf(out, size, has_colons ? "[%s]:%u" : "%s:%u", host->name, host->port);
+}
+
+void client_write_words(struct buffer *out, size_t count, const char *const *words)
+{
+    resp_number(out, '*', (int64_t)count);
+    for (size_t i = 0; i < count; i++) {
+        resp_text(out, hf_text(words[i]));
+    }
+}
+
+unsigned client_write_auth(const struct redis_client *client, struct buffer *out)
+{
+    const char *const words[] = {"AUTH", client->url.username, client->url.password};
+    const char *const only_password[] = {"AUTH", client->url.password};
+
+    if (client->url.password[0] == '\0') {
+        return 0;
+    }
+    if (client->url.username[0] != '\0') {
+        client_write_words(out, 3, words);
+    } else {
+        client_write_words(out, 2, only_password);
+    }
+    return 1;
+}
+
+uint64_t client_jitter(struct redis_client *client, uint64_t delay_ms)
+{
+    uint32_t chance;
+
+    random_bytes(&client->random, &chance, sizeof chance);
+    return delay_ms - chance % (delay_ms / 2 + 1);
+}
+
+const struct redis_figures *redis_client_figures(const struct redis_client *client)
+{
+    return &client->figures;
+}
+
+void redis_client_masters(struct redis_client *client,
+                          void (*each)(void *context, struct redis_node *node), void *context)
+{
+    for (struct list *at = client->nodes.next; at != &client->nodes; at = at->next) {
+        struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
+        if (node->wanted) {
+            each(context, node);
+        }
+    }
+}
+
+const char *redis_node_name(const struct redis_node *node)
+{
+    return node->name;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static void prepare(uv_prepare_t *handle)
+{
+    struct redis_client *client = handle->data;
+
+    client_tell_refused(client);
+    wires_flush(&client->wires);
+}
+
+static void close_now(struct alarm *alarm);
+
+struct redis_client *redis_client_open(const struct redis_client_options *options)
+{
+    static const struct topology *const topologies[] = {
+        [REDIS_STANDALONE] = &topology_standalone,
+        [REDIS_SENTINEL] = &topology_sentinel,
+        [REDIS_CLUSTER] = &topology_cluster,
+        [REDIS_REDLOCK] = &topology_standalone,
+    };
+    struct redis_client *client = calloc(1, sizeof *client);
+
+    if (client == NULL) {
+        return NULL;
+    }
+    client->url = *options->url;
+    client->host = options->url->kind == REDIS_REDLOCK ? options->host : 0;
+    CHECK(client->host < client->url.host_count);
+    client->log = options->log;
+    client->loop = options->loop;
+    client->ready = options->ready;
+    client->context = options->context;
+    client->topology = topologies[client->url.kind];
+    random_init(&client->random);
+    list_init(&client->nodes);
+    client_init_requests(client);
+    alarm_init(&client->ready_alarm, ready_is_late);
+    alarm_init(&client->sweep_alarm, sweep);
+    alarm_init(&client->close_alarm, close_now);
+    if (!client->topology->make(client)) {
+        free(client);
+        return NULL;
+    }
+    uv_update_time(client->loop);
+    alarms_init(&client->alarms, client->loop);
+    wires_init(&client->wires, client->loop);
+    uv_prepare_init(client->loop, &client->prepare);
+    client->prepare.data = client->alarms.timer.data = client->wires.idle.data = client;
+    client->handles = 3;
+    uv_prepare_start(&client->prepare, prepare);
+    alarm_set(&client->alarms, &client->ready_alarm, (uint64_t)client->url.connect_timeout_ms);
+    alarm_set(&client->alarms, &client->sweep_alarm, SWEEP_MS);
+    client->topology->open(client);
+    return client;
+}
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+static void finish_if_done(struct redis_client *client)
+{
+    void (*closed)(void *context) = client->closed;
+    void *context = client->closed_context;
+
+    if (client->handles == 0) {
+        free(client);
+        closed(context);
+    }
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct redis_client *client = handle->data;
+
+    client->handles--;
+    finish_if_done(client);
+}
+
+/* All wires are gone: nothing needs the handles that they shared. */
+static void close_handles(struct wires *wires)
+{
+    struct redis_client *client = LIST_ENTRY(wires, struct redis_client, wires);
+
+    uv_close((uv_handle_t *)&client->prepare, handle_closed);
+    uv_close((uv_handle_t *)&client->alarms.timer, handle_closed);
+    uv_close((uv_handle_t *)&client->wires.idle, handle_closed);
+}
+
+static void close_now(struct alarm *alarm)
+{
+    struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, close_alarm);
+
+    client->topology->close(client);
+    subscription_free(client->subscription);
+    client->subscription = NULL;
+    for (struct list *at = client->nodes.next; at != &client->nodes; at = at->next) {
+        node_lose(LIST_ENTRY(at, struct redis_node, node), "the client is closed");
+    }
+    client_refuse_all(client);
+    while (!list_empty(&client->nodes)) {
+        free_node(LIST_ENTRY(client->nodes.next, struct redis_node, node));
+    }
+    alarm_stop(&client->ready_alarm);
+    alarm_stop(&client->sweep_alarm);
+    CHECK(list_empty(&client->alarms.set));
+    client->wires.none_left = close_handles;
+    if (client->wires.alive == 0) {
+        close_handles(&client->wires);
+    }
+}
+
+void redis_client_close(struct redis_client *client, void (*closed)(void *context), void *context)
+{
+    CHECK(!client->closing);
+    client->closing = true;
+    client->closed = closed;
+    client->closed_context = context;
+    alarm_set(&client->alarms, &client->close_alarm, 0);
+}

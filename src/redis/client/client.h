@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The connections to one deployment of Redis: a server alone, the master that Sentinel names, or a
+ * cluster. Requests go to whoever has their slot; they are pipelined, find their way after a
+ * redirect, a failover or a flush of the scripts, and are answered exactly once, within their time.
+ *
+ * A client lives on one uv loop and is used by its thread alone, which has SIGPIPE blocked or
+ * ignored: libuv writes with write(). Callbacks come from the loop, never from inside
+ * redis_client_send(). Nothing blocks the loop: names are looked up on other threads. */
+#ifndef REDIS_CLIENT_CLIENT_H
+#define REDIS_CLIENT_CLIENT_H
+
+#include "base/list.h"
+#include "base/log.h"
+#include "redis/client/script.h"
+#include "redis/client/url.h"
+
+#include <hiredis/hiredis.h>
+#include <uv.h>
+
+struct redis_client;
+struct redis_node; /* a master */
+
+#define REDIS_SLOTS 16384
+
+/* What came of a request. */
+enum redis_fate {
+    REDIS_ANSWERED, /* here is the reply; an error reply only if it is the script's own */
+    REDIS_NOT_DONE, /* it was certainly not carried out: the problem says why */
+    REDIS_UNKNOWN,  /* it was sent and no answer came in time: it may have happened */
+};
+
+struct redis_request;
+typedef void redis_done(struct redis_request *request, enum redis_fate fate,
+                        const redisReply *reply, const struct problem *problem);
+
+/* Part of the caller's own struct, which must live until `done` was called. */
+struct redis_request {
+    const char *bytes; /* the command in RESP; the caller's, until done */
+    size_t size;
+    const struct script *script; /* of an EVALSHA: loaded wherever it is missing; or NULL */
+    int slot;                    /* of its keys, redis_slot(); -1: any master will do */
+    struct redis_node *node;     /* this very master, whatever its slots; NULL: by slot */
+    bool repeatable;             /* changes nothing: sent again when the outcome is unknown */
+    int64_t timeout_ms;          /* from now until done; 0: as the URL says */
+    redis_done *done;
+
+    struct {
+        struct list due;           /* among those whose time will be over at about the same time */
+        struct list waiting;       /* while it is not sent */
+        struct redis_node *sent;   /* there, and not answered yet; NULL: it waits */
+        struct redis_node *target; /* there and nowhere else: pinned, or after an ASK; or NULL */
+        uint64_t flight;           /* its number among what was sent there */
+        uint64_t due_ms;           /* uv_now() when its time is over */
+        uint64_t not_before_ms;    /* not to be sent again before */
+        unsigned tries;            /* how often it was sent */
+        bool is_waiting;
+        bool asking;         /* an ASKING goes before it */
+        struct problem last; /* why the last try was not carried out; HF_OK: there was none */
+    } private;
+};
+
+struct redis_client_options {
+    const struct redis_url *url; /* copied */
+    size_t host;                 /* REDIS_REDLOCK: the client is for this host alone */
+    uv_loop_t *loop;
+    struct log log;
+    /* Called once: the first connections stand (NULL), or not within the connect timeout. */
+    void (*ready)(void *context, const struct problem *problem);
+    void *context;
+};
+
+/* What happened so far, for metrics; may be read by any thread. */
+struct redis_figures {
+    _Atomic uint64_t connects, disconnects, redirects, script_loads, resent, unknown, refused;
+    _Atomic uint64_t in_flight;
+};
+
+/* NULL when there is no memory. */
+struct redis_client *redis_client_open(const struct redis_client_options *options);
+
+/* Everything under way is answered (NOT_DONE or UNKNOWN), handles are closed, then `closed` is
+ * called from the loop; the client is gone with it. */
+void redis_client_close(struct redis_client *client, void (*closed)(void *context), void *context);
+
+void redis_client_send(struct redis_client *client, struct redis_request *request);
+
+/* Calls `each` for every master known now. A node may vanish with the next turn of the loop: keep
+ * it no longer, except in a request sent at once. */
+void redis_client_masters(struct redis_client *client,
+                          void (*each)(void *context, struct redis_node *node), void *context);
+const char *redis_node_name(const struct redis_node *node); /* "127.0.0.1:7001" */
+
+/* Messages of a channel, on a connection of its own that is made again when it breaks; at most one
+ * channel a client. `again` is called whenever it stands anew: something may have been missed. */
+void redis_client_subscribe(struct redis_client *client, const char *channel,
+                            void (*message)(void *context, struct hf_bytes payload),
+                            void (*again)(void *context), void *context);
+
+const struct redis_figures *redis_client_figures(const struct redis_client *client);
+
+/* The hash slot of a key: CRC16 of what stands in the first braces, or of all of it. */
+int redis_slot(struct hf_bytes key);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/client/node.h"
+
+#include "base/check.h"
+#include "command/command.h"
+#include "command/resp_write.h"
+#include "redis/client/error_reply.h"
+#include "redis/client/client_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BACKOFF_MIN_MS 10
+#define BACKOFF_MAX_MS 2000
+#define UP_A_WHILE_MS 2000 /* who is lost before counts as one who fails again and again … */
+#define UP_FAILURES 3      /* … but who let us in is tried again sooner than who did not */
+#define DRAINED_MS 250     /* until one that takes no writes is looked at again */
+#define SILENT_MS 300      /* who owes an answer so long is not well */
+#define FLIGHTS_MIN 64
+
+static void move(struct redis_node *node, enum node_state to)
+{
+    static const bool allowed[NODE_STATES][NODE_STATES] = {
+        [NODE_DOWN] = {[NODE_CONNECTING] = true},
+        [NODE_CONNECTING] = {[NODE_GREETING] = true, [NODE_DOWN] = true},
+        [NODE_GREETING] = {[NODE_UP] = true, [NODE_DOWN] = true},
+        [NODE_UP] = {[NODE_DOWN] = true},
+    };
+
+    CHECK(allowed[node->state][to]);
+    node->state = to;
+    CHECK((node->wire == NULL) == (to == NODE_DOWN));
+    CHECK(to != NODE_DOWN || node->flights.first == node->flights.next);
+}
+
+/* ---- flights --------------------------------------------------------------------------------- */
+
+static bool flights_grow(struct flights *flights)
+{
+    uint64_t size = flights->at != NULL ? flights->mask + 1 : 0;
+    uint64_t new_size = size > 0 ? 2 * size : FLIGHTS_MIN;
+    struct flight *grown = calloc(new_size, sizeof *grown);
+
+    if (grown == NULL) {
+        return false;
+    }
+    CHECK(flights->at != NULL || flights->first == flights->next);
+    for (uint64_t number = flights->first; number != flights->next; number++) {
+        grown[number & (new_size - 1)] = flights->at[number & flights->mask];
+    }
+    free(flights->at);
+    flights->at = grown;
+    flights->mask = new_size - 1;
+    return true;
+}
+
+static bool flights_have_room(struct flights *flights, uint64_t count)
+{
+    while (flights->at == NULL || flights->next - flights->first + count > flights->mask + 1) {
+        if (!flights_grow(flights)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct flight *flight_at(const struct flights *flights, uint64_t number)
+{
+    CHECK(number - flights->first < flights->next - flights->first);
+    return &flights->at[number & flights->mask];
+}
+
+/* What was just written is under way. There must be room. */
+static uint64_t take_off(struct redis_node *node, enum flight_kind kind,
+                         struct redis_request *request)
+{
+    struct flights *flights = &node->flights;
+    uint64_t number = flights->next++;
+
+    if (number == flights->first) {
+        node->heard_ms = uv_now(node->client->loop);
+    }
+    *flight_at(flights, number) =
+        (struct flight){.request = request, .end = wire_written(node->wire), .kind = kind};
+    return number;
+}
+
+/* ---- going down ------------------------------------------------------------------------------ */
+
+static void schedule(struct redis_node *node)
+{
+    unsigned doublings = node->failures < 8 ? node->failures : 8; /* beyond the most anyway */
+    uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
+
+    /* Whoever asks in the meantime must be able to see it come back. */
+    uint64_t patience_ms = (uint64_t)node->client->url.timeout_ms / 2;
+    uint64_t most_ms = patience_ms < BACKOFF_MAX_MS ? patience_ms : BACKOFF_MAX_MS;
+
+    node->failures++;
+    alarm_set(&node->client->alarms, &node->alarm,
+              client_jitter(node->client, delay_ms < most_ms ? delay_ms : most_ms));
+}
+
+/* Those that were under way look for another way; the node is down when they do. */
+static void go_down(struct redis_node *node, const char *why)
+{
+    struct flights flights = node->flights;
+    uint64_t taken = wire_taken(node->wire);
+
+    wire_close(node->wire);
+    node->wire = NULL;
+    node->draining = false;
+    node->flights = (struct flights){.first = flights.next, .next = flights.next};
+    for (size_t i = 0; i < script_count; i++) {
+        node->loaded_at[i] = 0;
+    }
+    if (node->state == NODE_UP) {
+        node->client->figures.disconnects++;
+        bool a_while = uv_now(node->client->loop) - node->up_ms >= UP_A_WHILE_MS;
+        node->failures = a_while || node->failures == 0 ? 0 : UP_FAILURES;
+    }
+    move(node, NODE_DOWN);
+    schedule(node);
+    for (uint64_t number = flights.first; number != flights.next; number++) {
+        const struct flight *flight = &flights.at[number & flights.mask];
+        if (flight->request != NULL) {
+            client_lost(node, flight->request, flight->end <= taken, why);
+        }
+    }
+    free(flights.at);
+    client_node_down(node);
+}
+
+/* The attempt to come in failed. */
+static void fail_attempt(struct redis_node *node, enum hf_error code, const char *what,
+                         const char *why)
+{
+    bool said = node->problem.code != HF_OK;
+
+    problem_set(&node->problem, code, "%s redis %s: %s", what, node->name, why);
+    if (!said && !node->client->closing) {
+        log_line(&node->client->log, LOG_WARNING, "%s; trying again", node->problem.message);
+    }
+    go_down(node, why);
+}
+
+void node_lose(struct redis_node *node, const char *why)
+{
+    node->refused = false;
+    if (node->state == NODE_UP) {
+        fail_attempt(node, HF_ENGINE_DOWN, "lost the connection to", why);
+    } else if (node->state != NODE_DOWN) {
+        fail_attempt(node, HF_ENGINE_DOWN, "cannot reach", why);
+    }
+}
+
+static void wire_failed(void *owner, const char *why)
+{
+    node_lose(owner, why);
+}
+
+/* ---- coming up ------------------------------------------------------------------------------- */
+
+static void write_load(struct buffer *out, const struct script *script)
+{
+    const char *words[] = {"SCRIPT", "LOAD", script->text};
+    client_write_words(out, 3, words);
+}
+
+static void greet(void *owner)
+{
+    static const char *const ping[] = {"PING"}, *const role[] = {"ROLE"};
+    struct redis_node *node = owner;
+    struct buffer *out = wire_out(node->wire);
+
+    if (!flights_have_room(&node->flights, script_count + 3)) {
+        node_lose(node, "out of memory");
+        return;
+    }
+    move(node, NODE_GREETING);
+    /* Who wants a password reads no scripts without one, they are too long: it says so first. */
+    if (client_write_auth(node->client, out) == 0) {
+        client_write_words(out, 1, ping);
+    }
+    take_off(node, FLIGHT_GREETING, NULL);
+    if (node->client->url.database != 0) {
+        char number[16];
+        const char *const words[] = {"SELECT", number};
+        snprintf(number, sizeof number, "%d", node->client->url.database);
+        client_write_words(out, 2, words);
+        take_off(node, FLIGHT_GREETING, NULL);
+    }
+    for (size_t i = 0; i < script_count; i++) {
+        write_load(out, &script_table[i]);
+        node->loaded_at[i] = take_off(node, FLIGHT_GREETING, NULL) + 1;
+    }
+    client_write_words(out, 1, node->must_be_master ? role : ping);
+    take_off(node, FLIGHT_LAST_GREETING, NULL);
+}
+
+/* An error in answer to the greeting. One that is not about the moment is remembered, so that
+ * nobody waits in vain. */
+static void be_turned_away(struct redis_node *node, const redisReply *reply)
+{
+    struct error_reply error;
+    bool full = strncmp(reply->str, "ERR max number of clients", 25) == 0;
+
+    if (strstr(reply->str, COMMAND_NOT_REDIS) != NULL) {
+        char why[ADDRESS_HOST_SIZE + 80];
+        snprintf(why, sizeof why, "that is a Holdfast server; use holdfast://%s", node->name);
+        node->refused = true;
+        fail_attempt(node, HF_ENGINE_DOWN, "not let in by", why);
+        return;
+    }
+    error_reply_read(reply, &error);
+    node->refused = error.action != ERROR_LATER && !full;
+    fail_attempt(node,
+                 error.code == HF_LOADING || error.code == HF_BUSY ? error.code : HF_ENGINE_DOWN,
+                 node->refused ? "not let in by" : "cannot come in at", reply->str);
+}
+
+static bool is_master(const redisReply *role)
+{
+    return role->type == REDIS_REPLY_ARRAY && role->elements > 0 &&
+           role->element[0]->type == REDIS_REPLY_STRING &&
+           strcmp(role->element[0]->str, "master") == 0;
+}
+
+static void greeted(struct redis_node *node, const redisReply *last)
+{
+    node->refused = false;
+    if (node->must_be_master && !is_master(last)) {
+        fail_attempt(node, HF_ENGINE_DOWN, "cannot use", "it is a replica, not the master");
+        return;
+    }
+    alarm_stop(&node->alarm);
+    move(node, NODE_UP);
+    node->up_ms = uv_now(node->client->loop);
+    node->problem.code = HF_OK;
+    node->client->figures.connects++;
+    log_line(&node->client->log, LOG_INFO, "connected to redis %s", node->name);
+    client_node_up(node);
+}
+
+static void reply_came(void *owner, const redisReply *reply)
+{
+    struct redis_node *node = owner;
+    struct flights *flights = &node->flights;
+
+    if (flights->first == flights->next) {
+        node_lose(node, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer to no question");
+        return;
+    }
+    struct flight flight = *flight_at(flights, flights->first);
+    flights->first++;
+    node->heard_ms = uv_now(node->client->loop);
+    if (flight.kind == FLIGHT_REQUEST) {
+        if (flight.request != NULL) {
+            client_answered(node, flight.request, reply);
+        }
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        if (flight.kind == FLIGHT_ASIDE) {
+            log_line(&node->client->log, LOG_WARNING, "redis %s: %s", node->name, reply->str);
+        } else {
+            be_turned_away(node, reply);
+        }
+    } else if (flight.kind == FLIGHT_LAST_GREETING) {
+        greeted(node, reply);
+    }
+    if (node->draining && node->flights.first == node->flights.next) {
+        problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s does not take writes", node->name);
+        go_down(node, "it does not take writes");
+        /* It may from one moment to the next, or its name stand for another. */
+        alarm_set(&node->client->alarms, &node->alarm, client_jitter(node->client, DRAINED_MS));
+    }
+}
+
+static void connect_now(struct redis_node *node)
+{
+    static const struct wire_events events = {
+        .opened = greet, .reply = reply_came, .failed = wire_failed};
+    struct redis_client *client = node->client;
+
+    node->wire = wire_open(&client->wires, node->host.name, node->host.port, &events, node);
+    if (node->wire == NULL) {
+        problem_set(&node->problem, HF_BUSY, "out of memory");
+        schedule(node);
+        return;
+    }
+    move(node, NODE_CONNECTING);
+    alarm_set(&client->alarms, &node->alarm, (uint64_t)client->url.connect_timeout_ms);
+}
+
+static void alarm_rang(struct alarm *alarm)
+{
+    struct redis_node *node = LIST_ENTRY(alarm, struct redis_node, alarm);
+
+    if (node->state == NODE_DOWN) {
+        if (node->wanted || node->users > 0) {
+            connect_now(node);
+        }
+    } else {
+        char why[64];
+        snprintf(why, sizeof why, "no answer within %lld ms",
+                 (long long)node->client->url.connect_timeout_ms);
+        node_lose(node, why);
+    }
+}
+
+void node_need(struct redis_node *node)
+{
+    if (node->state == NODE_DOWN && !node->alarm.is_set) {
+        connect_now(node);
+    }
+}
+
+void node_want(struct redis_node *node, bool wanted)
+{
+    node->wanted = wanted;
+    if (wanted) {
+        node_need(node);
+    }
+}
+
+void node_dismiss(struct redis_node *node)
+{
+    node->wanted = false;
+    if (node->state != NODE_DOWN) {
+        problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s is no longer a master", node->name);
+        go_down(node, "it is no longer a master");
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+bool node_is_open(const struct redis_node *node)
+{
+    return node->state == NODE_UP && !node->draining;
+}
+
+bool node_send(struct redis_node *node, struct redis_request *request)
+{
+    static const char *const asking[] = {"ASKING"};
+
+    CHECK(node_is_open(node) && request->private.sent == NULL);
+    if (!flights_have_room(&node->flights, 2)) {
+        return false;
+    }
+    struct buffer *out = wire_out(node->wire);
+    if (request->private.asking) {
+        client_write_words(out, 1, asking);
+        take_off(node, FLIGHT_ASIDE, NULL);
+    }
+    buffer_bytes(out, request->bytes, request->size);
+    request->private.flight = take_off(node, FLIGHT_REQUEST, request);
+    request->private.sent = node;
+    request->private.tries++;
+    return true;
+}
+
+void node_load(struct redis_node *node, const struct redis_request *request)
+{
+    const struct script *script = request->script;
+    size_t index = 0;
+
+    while (index < script_count && &script_table[index] != script) {
+        index++;
+    }
+    /* Of many that were under way when the scripts were flushed, the first has it loaded. */
+    if (index < script_count && node->loaded_at[index] > request->private.flight) {
+        return;
+    }
+    if (!flights_have_room(&node->flights, 1)) {
+        return;
+    }
+    write_load(wire_out(node->wire), script);
+    uint64_t number = take_off(node, FLIGHT_ASIDE, NULL);
+    if (index < script_count) {
+        node->loaded_at[index] = number + 1;
+    }
+    node->client->figures.script_loads++;
+}
+
+void node_abandon(struct redis_node *node, struct redis_request *request)
+{
+    struct flight *flight = flight_at(&node->flights, request->private.flight);
+
+    CHECK(flight->request == request && request->private.sent == node);
+    flight->request = NULL;
+    request->private.sent = NULL;
+}
+
+void node_drain(struct redis_node *node)
+{
+    if (node->state == NODE_UP && !node->draining) {
+        node->draining = true;
+        log_line(&node->client->log, LOG_WARNING, "redis %s does not take writes; connecting anew",
+                 node->name);
+    }
+}
+
+bool node_is_idle(const struct redis_node *node)
+{
+    return node->users == 0 && node->flights.first == node->flights.next;
+}
+
+bool node_is_well(const struct redis_node *node)
+{
+    return node_is_open(node) && (node->flights.first == node->flights.next ||
+                                  uv_now(node->client->loop) - node->heard_ms < SILENT_MS);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+struct redis_node *node_make(struct redis_client *client, const struct redis_host *host)
+{
+    struct redis_node *node = calloc(1, sizeof *node);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    node->loaded_at = calloc(script_count + 1, sizeof *node->loaded_at);
+    if (node->loaded_at == NULL) {
+        free(node);
+        return NULL;
+    }
+    node->client = client;
+    node->host = *host;
+    redis_host_show(host, node->name, sizeof node->name);
+    alarm_init(&node->alarm, alarm_rang);
+    return node;
+}
+
+void node_free(struct redis_node *node)
+{
+    alarm_stop(&node->alarm);
+    wire_close(node->wire);
+    free(node->flights.at);
+    free(node->loaded_at);
+    free(node);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A server of Redis at one address, and our connection to it.
+ *
+ *              node_need()        connected          greeted
+ *       DOWN ---------------> CONNECTING ---> GREETING ---> UP
+ *        ^                        |              |           |
+ *        +------------------------+--------------+-----------+   failed, lost, closed
+ *
+ * Greeting: AUTH, SELECT, SCRIPT LOAD of every script, and PING (of a master that Sentinel named
+ * ROLE, which has to be master), all written at once. A connection that failed is made anew with
+ * growing delays as long as the node is wanted or somebody asks for it. */
+#ifndef REDIS_CLIENT_NODE_H
+#define REDIS_CLIENT_NODE_H
+
+#include "net/address.h"
+#include "redis/client/alarm.h"
+#include "redis/client/client.h"
+#include "redis/client/wire.h"
+
+enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_GREETING, NODE_UP, NODE_STATES };
+
+/* Sent, and not answered yet; answers come in the order of what was sent. */
+enum flight_kind {
+    FLIGHT_REQUEST,
+    FLIGHT_GREETING,      /* whose answer only must not be an error */
+    FLIGHT_LAST_GREETING, /* PING or ROLE */
+    FLIGHT_ASIDE,         /* SCRIPT LOAD or ASKING in front of a request */
+};
+
+struct flight {
+    struct redis_request *request; /* NULL: nobody waits for the answer (any more) */
+    uint64_t end;                  /* of its bytes, among those written to the wire */
+    enum flight_kind kind;
+};
+
+/* Numbered flights in a ring; those with first <= number < next are under way. */
+struct flights {
+    struct flight *at;
+    uint64_t mask; /* size - 1; the size is a power of two */
+    uint64_t first, next;
+};
+
+struct redis_node {
+    struct redis_client *client;
+    struct list node; /* of the client's */
+    struct redis_host host;
+    char name[ADDRESS_HOST_SIZE + 8];
+
+    enum node_state state;
+    struct wire *wire;
+    struct alarm alarm; /* the end of an attempt, or the beginning of the next */
+    unsigned failures;  /* since it was last up for a while */
+    uint64_t up_ms;     /* when it came up */
+    struct flights flights;
+    uint64_t heard_ms;   /* when it last answered, or began to owe an answer */
+    uint64_t *loaded_at; /* of each script: the number of its last SCRIPT LOAD plus 1 */
+
+    bool wanted;            /* a master, as far as we know */
+    unsigned missed;        /* of a cluster: how many maps in a row did not have it as one */
+    bool must_be_master;    /* check its role when we come in */
+    bool draining;          /* nothing is sent any more; when all is answered, it is made anew */
+    unsigned users;         /* requests that are for this node and no other */
+    bool refused;           /* it does not let us in, and will not for the asking */
+    struct problem problem; /* why it is not up; HF_OK: it was never tried, or is up */
+};
+
+/* NULL when there is no memory. */
+struct redis_node *node_make(struct redis_client *client, const struct redis_host *host);
+/* Nothing is under way there any more, or nobody is to hear of it. */
+void node_free(struct redis_node *node);
+
+/* Connects, unless that is under way, or has to wait after a failure. */
+void node_need(struct redis_node *node);
+/* Is it a master? If so it is connected, again and again. */
+void node_want(struct redis_node *node, bool wanted);
+/* It was a master and is none any more. What it still answers is worth nothing: it may have been
+ * away while another took over, and will throw away what it carried out since. So what is under way
+ * there is lost. */
+void node_dismiss(struct redis_node *node);
+
+/* Can requests be sent? */
+bool node_is_open(const struct redis_node *node);
+/* Sends it; the answer goes to client_answered(). False when there is no memory. */
+bool node_send(struct redis_node *node, struct redis_request *request);
+/* Loads the script of a request that was answered NOSCRIPT, unless that was done meanwhile. */
+void node_load(struct redis_node *node, const struct redis_request *request);
+/* Nobody waits for this answer any more. */
+void node_abandon(struct redis_node *node, struct redis_request *request);
+
+/* The connection is broken or useless: what was sent there goes to client_lost(). */
+void node_lose(struct redis_node *node, const char *why);
+/* Let what was sent be answered, then connect anew. */
+void node_drain(struct redis_node *node);
+bool node_is_idle(const struct redis_node *node);
+/* Is it up, and answers as it should? One that owes an answer for long may have been replaced. */
+bool node_is_well(const struct redis_node *node);
+
+#endif

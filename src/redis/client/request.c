@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/client/request.h"
+
+#include "base/check.h"
+#include "redis/client/error_reply.h"
+
+#include <stdio.h>
+
+#define WAITING_MS 10     /* how often those that wait are looked at, if nothing happens */
+#define LATER_MS 40       /* until a try that came to nothing is made again */
+#define ANSWER_MS 20      /* what an answer to it may take */
+#define QUICK_TRIES_MAX 4 /* redirects and such that are followed without a pause */
+
+/* ---- what came of it ------------------------------------------------------------------------- */
+
+/* From now on it is a request for this node only (NULL: for whoever has its slot). */
+static void aim(struct redis_request *request, struct redis_node *node)
+{
+    if (request->private.target != NULL) {
+        request->private.target->users--;
+    }
+    request->private.target = node;
+    if (node != NULL) {
+        node->users++;
+    }
+}
+
+static void finish(struct redis_client *client, struct redis_request *request, enum redis_fate fate,
+                   const redisReply *reply, const struct problem *problem)
+{
+    CHECK(request->private.sent == NULL);
+    CHECK((fate == REDIS_ANSWERED) == (reply != NULL));
+    list_remove(&request->private.due);
+    if (request->private.is_waiting) {
+        list_remove(&request->private.waiting);
+    }
+    aim(request, NULL);
+    client->figures.in_flight--;
+    client->figures.unknown += fate == REDIS_UNKNOWN;
+    client->figures.refused += fate == REDIS_NOT_DONE;
+    request->done(request, fate, reply, problem); /* it may be gone after this */
+}
+
+static void finish_not_done(struct redis_client *client, struct redis_request *request,
+                            const struct problem *problem)
+{
+    struct problem copy = *problem; /* which may be the request's own */
+    finish(client, request, REDIS_NOT_DONE, NULL, &copy);
+}
+
+static void finish_unknown(struct redis_client *client, struct redis_request *request,
+                           const struct redis_node *node, const char *why)
+{
+    struct problem problem;
+
+    problem_set(&problem, HF_TIMEOUT,
+                "outcome unknown: redis %s: %s; the command may have been carried out: ask again "
+                "with the same id",
+                node->name, why);
+    finish(client, request, REDIS_UNKNOWN, NULL, &problem);
+}
+
+void client_why_not(struct redis_client *client, const struct redis_node *node,
+                    struct problem *problem)
+{
+    char where[MESSAGE_SIZE / 2];
+
+    for (struct list *at = client->nodes.next; node == NULL && at != &client->nodes;
+         at = at->next) {
+        const struct redis_node *other = LIST_ENTRY(at, struct redis_node, node);
+        node = other->wanted && other->problem.code != HF_OK ? other : NULL;
+    }
+    if (node != NULL && node->problem.code != HF_OK) {
+        *problem = node->problem;
+    } else if (client->problem.code != HF_OK) {
+        *problem = client->problem;
+    } else {
+        redis_url_show(&client->url, where, sizeof where);
+        problem_set(problem, HF_ENGINE_DOWN, "no connection to %s yet",
+                    node != NULL ? node->name : where);
+    }
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void wait(struct redis_client *client, struct redis_request *request)
+{
+    request->private.is_waiting = true;
+    list_add_last(&client->waiting, &request->private.waiting);
+    alarm_set_sooner(&client->alarms, &client->waiting_alarm, WAITING_MS);
+}
+
+/* Not now. And a last try that may not be answered in time would make of what is certainly not done
+ * something that nobody knows: it is not made. */
+static bool has_to_wait(const struct redis_client *client, const struct redis_request *request)
+{
+    uint64_t now_ms = uv_now(client->loop);
+    bool was_tried = request->private.last.code != HF_OK;
+
+    return now_ms < request->private.not_before_ms ||
+           (was_tried && now_ms + ANSWER_MS > request->private.due_ms);
+}
+
+/* Sends it if that can be. False, with the problem: it never can be. */
+static bool try(struct redis_client *client, struct redis_request *request, struct problem *problem)
+{
+    if (has_to_wait(client, request)) {
+        wait(client, request);
+        return true;
+    }
+    struct redis_node *node = request->private.target;
+    if (node != NULL && node == request->node && !node->wanted) {
+        problem_set(problem, HF_ENGINE_DOWN, "redis %s is no longer a master", node->name);
+        return false;
+    }
+    if (node != NULL && node != request->node && node->state == NODE_DOWN &&
+        node->problem.code != HF_OK) {
+        /* We were sent to one that could not be reached: back to who sent us. */
+        node_need(node);
+        request->private.asking = false;
+        aim(request, NULL);
+        node = NULL;
+    }
+    if (node == NULL) {
+        node = client->topology->route(client, request->slot);
+    }
+    if (node == NULL) {
+        wait(client, request);
+        return true;
+    }
+    if (node->refused) {
+        *problem = node->problem;
+        return false;
+    }
+    if (!node_is_open(node)) {
+        node_need(node);
+        wait(client, request);
+        return true;
+    }
+    if (!node_send(node, request)) {
+        problem_set(problem, HF_BUSY, "out of memory");
+        return false;
+    }
+    client->figures.resent += request->private.tries > 1;
+    return true;
+}
+
+/* Once more; from the loop. */
+static void try_again(struct redis_client *client, struct redis_request *request)
+{
+    struct problem problem;
+
+    if (!try(client, request, &problem)) {
+        finish(client, request, REDIS_NOT_DONE, NULL, &problem);
+    }
+}
+
+static void try_later(struct redis_client *client, struct redis_request *request)
+{
+    request->private.not_before_ms = uv_now(client->loop) + client_jitter(client, LATER_MS);
+    wait(client, request);
+}
+
+/* At once the first few times; then there may be something that goes in a circle. */
+static void try_soon(struct redis_client *client, struct redis_request *request)
+{
+    if (request->private.tries > QUICK_TRIES_MAX) {
+        try_later(client, request);
+    } else {
+        try_again(client, request);
+    }
+}
+
+void client_send_waiting(struct redis_client *client)
+{
+    const struct list *last = client->waiting.prev; /* those that wait again come behind it */
+    bool more = !list_empty(&client->waiting);
+
+    while (more) {
+        struct list *first = client->waiting.next;
+        struct redis_request *request = LIST_ENTRY(first, struct redis_request, private.waiting);
+        more = first != last;
+        list_remove(first);
+        request->private.is_waiting = false;
+        try_again(client, request);
+    }
+}
+
+static void look_at_waiting(struct alarm *alarm)
+{
+    struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, waiting_alarm);
+
+    client_send_waiting(client);
+    if (!list_empty(&client->waiting)) {
+        alarm_set(&client->alarms, alarm, WAITING_MS);
+    }
+}
+
+void redis_client_send(struct redis_client *client, struct redis_request *request)
+{
+    int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : client->url.timeout_ms;
+    struct problem *problem = &request->private.last;
+    bool fine = false;
+
+    CHECK(request->done != NULL && request->slot >= -1 && request->slot < REDIS_SLOTS);
+    request->private.sent = request->private.target = NULL;
+    request->private.not_before_ms = 0;
+    request->private.tries = 0;
+    request->private.is_waiting = request->private.asking = false;
+    request->private.due_ms = uv_now(client->loop) + (uint64_t)timeout_ms;
+    problem->code = HF_OK;
+    aim(request, request->node);
+    list_add_last(&client->due[request->private.due_ms / DUE_MS % DUE_LISTS],
+                  &request->private.due);
+    if (!client->due_alarm.is_set) {
+        client->due_checked_ms = uv_now(client->loop);
+        alarm_set(&client->alarms, &client->due_alarm, DUE_MS);
+    }
+    client->figures.in_flight++;
+    if (client->closing) {
+        problem_set(problem, HF_ENGINE_DOWN, "the connections to redis are closed");
+    } else if (client->figures.in_flight > client->url.queue) {
+        problem_set(problem, HF_BUSY, "%u commands are under way to redis already",
+                    client->url.queue);
+    } else {
+        fine = try(client, request, problem);
+    }
+    if (!fine) {
+        request->private.is_waiting = true;
+        list_add_last(&client->refused, &request->private.waiting);
+    }
+}
+
+void client_tell_refused(struct redis_client *client)
+{
+    while (!list_empty(&client->refused)) {
+        struct redis_request *request =
+            LIST_ENTRY(client->refused.next, struct redis_request, private.waiting);
+        finish_not_done(client, request, &request->private.last);
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void remember(struct redis_request *request, const struct redis_node *node,
+                     const struct error_reply *error, const redisReply *reply)
+{
+    bool full = error->action == ERROR_REFUSED && error->code == HF_BUSY;
+
+    problem_set(&request->private.last, error->code, "redis %s%s: %s", node->name,
+                full ? " is out of memory (maxmemory)" : "", reply->str);
+}
+
+/* The node that a redirect names; NULL when there is no memory. */
+static struct redis_node *redirected(struct redis_node *from, const struct error_reply *error)
+{
+    struct redis_host host = {.port = error->port};
+
+    snprintf(host.name, sizeof host.name, "%s",
+             error->host[0] != '\0' ? error->host : from->host.name);
+    from->client->figures.redirects++;
+    return client_node(from->client, &host);
+}
+
+static void redirect(struct redis_node *node, struct redis_request *request,
+                     const struct error_reply *error)
+{
+    struct redis_client *client = node->client;
+
+    if (request->private.target == node && request->node == node) {
+        finish_not_done(client, request, &request->private.last);
+        return;
+    }
+    struct redis_node *there = redirected(node, error);
+    aim(request, NULL);
+    if (there == NULL) {
+        try_later(client, request);
+        return;
+    }
+    if (error->action == ERROR_ASK) {
+        request->private.asking = true;
+        aim(request, there);
+    } else if (client->topology->moved != NULL) {
+        client->topology->moved(client, error->slot, there);
+    }
+    try_soon(client, request);
+}
+
+static void answer_error(struct redis_node *node, struct redis_request *request,
+                         const redisReply *reply)
+{
+    struct redis_client *client = node->client;
+    struct error_reply error;
+
+    error_reply_read(reply, &error);
+    if (error.action == ERROR_ANSWER ||
+        (error.action == ERROR_NO_SCRIPT && request->script == NULL)) {
+        finish(client, request, REDIS_ANSWERED, reply, NULL);
+        return;
+    }
+    remember(request, node, &error, reply);
+    request->private.asking = request->private.asking && error.action == ERROR_NO_SCRIPT;
+    switch (error.action) {
+    case ERROR_NO_SCRIPT:
+        if (node_is_open(node)) {
+            node_load(node, request);
+        }
+        try_soon(client, request);
+        break;
+    case ERROR_MOVED:
+    case ERROR_ASK:
+        redirect(node, request, &error);
+        break;
+    case ERROR_LATER:
+        aim(request, request->node);
+        if (error.not_master) {
+            client->topology->doubt(client, node);
+        } else if (error.code != HF_BUSY) {
+            client->topology->down(client, node);
+        }
+        try_later(client, request);
+        break;
+    default:
+        finish_not_done(client, request, &request->private.last);
+    }
+}
+
+void client_answered(struct redis_node *node, struct redis_request *request,
+                     const redisReply *reply)
+{
+    CHECK(request->private.sent == node);
+    request->private.sent = NULL;
+    if (reply->type == REDIS_REPLY_ERROR) {
+        answer_error(node, request, reply);
+    } else {
+        finish(node->client, request, REDIS_ANSWERED, reply, NULL);
+    }
+}
+
+void client_lost(struct redis_node *node, struct redis_request *request, bool sent, const char *why)
+{
+    struct redis_client *client = node->client;
+
+    CHECK(request->private.sent == node);
+    request->private.sent = NULL;
+    if (sent && !request->repeatable) {
+        finish_unknown(client, request, node, why);
+        return;
+    }
+    request->private.asking = false;
+    aim(request, request->node);
+    wait(client, request);
+}
+
+/* ---- when the time is over ------------------------------------------------------------------- */
+
+static void expire(struct redis_client *client, struct redis_request *request)
+{
+    struct redis_node *node = request->private.sent;
+    struct problem problem;
+    char why[80];
+
+    if (node == NULL) {
+        if (request->private.last.code != HF_OK) {
+            problem = request->private.last;
+        } else {
+            node = request->private.target != NULL ? request->private.target
+                                                   : client->topology->route(client, request->slot);
+            client_why_not(client, node, &problem);
+        }
+        finish(client, request, REDIS_NOT_DONE, NULL, &problem);
+        return;
+    }
+    /* What it was sent after may have had no time left: then it is not silent yet. */
+    uint64_t silent_ms = uv_now(client->loop) - node->heard_ms;
+    bool dead = silent_ms + DUE_MS >= (uint64_t)client->url.timeout_ms;
+    node_abandon(node, request);
+    finish_unknown(client, request, node, "no answer in time");
+    if (dead) {
+        snprintf(why, sizeof why, "no answer for %llu ms", (unsigned long long)silent_ms);
+        node_lose(node, why);
+    } else {
+        client->topology->down(client, node);
+    }
+}
+
+/* Those that are over are gathered first: the end of one may be that of others. */
+static void look_at_due(struct alarm *alarm)
+{
+    struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, due_alarm);
+    uint64_t now_ms = uv_now(client->loop);
+    uint64_t from = client->due_checked_ms / DUE_MS, to = now_ms / DUE_MS;
+    struct list over;
+
+    list_init(&over);
+    from = to - from < DUE_LISTS ? from : to - DUE_LISTS + 1;
+    for (uint64_t i = from; i <= to; i++) {
+        struct list *due = &client->due[i % DUE_LISTS];
+        for (struct list *at = due->next, *next; at != due; at = next) {
+            next = at->next;
+            if (LIST_ENTRY(at, struct redis_request, private.due)->private.due_ms <= now_ms) {
+                list_remove(at);
+                list_add_last(&over, at);
+            }
+        }
+    }
+    client->due_checked_ms = now_ms;
+    while (!list_empty(&over)) {
+        expire(client, LIST_ENTRY(over.next, struct redis_request, private.due));
+    }
+    if (client->figures.in_flight > 0) {
+        alarm_set(&client->alarms, alarm, DUE_MS);
+    }
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+void client_init_requests(struct redis_client *client)
+{
+    list_init(&client->waiting);
+    list_init(&client->refused);
+    for (size_t i = 0; i < DUE_LISTS; i++) {
+        list_init(&client->due[i]);
+    }
+    alarm_init(&client->due_alarm, look_at_due);
+    alarm_init(&client->waiting_alarm, look_at_waiting);
+}
+
+void client_refuse_all(struct redis_client *client)
+{
+    struct problem problem;
+
+    problem_set(&problem, HF_ENGINE_DOWN, "the connections to redis are closed");
+    while (!list_empty(&client->waiting) || !list_empty(&client->refused)) {
+        struct list *from = list_empty(&client->waiting) ? &client->refused : &client->waiting;
+        finish_not_done(client, LIST_ENTRY(from->next, struct redis_request, private.waiting),
+                        &problem);
+    }
+    CHECK(client->figures.in_flight == 0);
+    alarm_stop(&client->due_alarm);
+    alarm_stop(&client->waiting_alarm);
+}

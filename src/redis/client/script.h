@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scripts of lua/, put together at build time by tools/assemble-lua. */
+#ifndef REDIS_CLIENT_SCRIPT_H
+#define REDIS_CLIENT_SCRIPT_H
+
+#include <stddef.h>
+
+struct script {
+    const char *name; /* "reserve_seats" */
+    const char *sha1; /* as EVALSHA wants it: 40 hex digits */
+    const char *text;
+};
+
+/* Sorted by name. */
+extern const struct script script_table[];
+extern const size_t script_count;
+
+/* The script with this name; there must be one. */
+const struct script *script_find(const char *name);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages of a channel, on a connection of its own. It is pinged, because a channel may be silent
+ * for long: a server that is gone without a word is to be noticed all the same. */
+#include "redis/client/client_state.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+#define PING_MS 2000
+#define SILENCE_MS 6000
+#define BACKOFF_MIN_MS 10
+#define BACKOFF_MAX_MS 2000
+
+struct subscription {
+    struct redis_client *client;
+    struct wire *wire;      /* NULL: there is none, the alarm makes the next */
+    struct redis_host host; /* where it is */
+    struct alarm alarm;
+    bool stands;
+    unsigned failures;
+    uint64_t heard_ms;
+    void (*message)(void *context, struct hf_bytes payload);
+    void (*again)(void *context);
+    void *context;
+    char channel[];
+};
+
+static void drop(struct subscription *subscription, const char *why)
+{
+    struct redis_client *client = subscription->client;
+    unsigned doublings = subscription->failures < 8 ? subscription->failures : 8;
+    uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
+
+    if (subscription->stands) {
+        log_line(&client->log, LOG_WARNING, "the subscription at redis %s:%u broke: %s",
+                 subscription->host.name, subscription->host.port, why);
+    }
+    wire_close(subscription->wire);
+    subscription->wire = NULL;
+    subscription->stands = false;
+    subscription->failures++;
+    alarm_set(&client->alarms, &subscription->alarm,
+              client_jitter(client, delay_ms < BACKOFF_MAX_MS ? delay_ms : BACKOFF_MAX_MS));
+}
+
+static void failed(void *owner, const char *why)
+{
+    drop(owner, why);
+}
+
+static void opened(void *owner)
+{
+    (void)owner; /* everything is written already */
+}
+
+static bool says(const redisReply *reply, const char *word)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+           reply->element[0]->type == REDIS_REPLY_STRING &&
+           strcmp(reply->element[0]->str, word) == 0;
+}
+
+static void reply_came(void *owner, const redisReply *reply)
+{
+    struct subscription *subscription = owner;
+
+    subscription->heard_ms = uv_now(subscription->client->loop);
+    if (reply->type == REDIS_REPLY_ERROR) {
+        drop(subscription, reply->str);
+    } else if (says(reply, "subscribe")) {
+        subscription->stands = true;
+        subscription->failures = 0;
+        alarm_set(&subscription->client->alarms, &subscription->alarm, PING_MS);
+        subscription->again(subscription->context);
+    } else if (says(reply, "message") && reply->elements == 3 &&
+               reply->element[2]->type == REDIS_REPLY_STRING) {
+        struct hf_bytes payload = {reply->element[2]->str, reply->element[2]->len};
+        subscription->message(subscription->context, payload);
+    }
+}
+
+static void subscribe_now(struct subscription *subscription)
+{
+    static const struct wire_events events = {
+        .opened = opened, .reply = reply_came, .failed = failed};
+    struct redis_client *client = subscription->client;
+    const char *const words[] = {"SUBSCRIBE", subscription->channel};
+
+    if (!client->topology->anybody(client, &subscription->host)) {
+        alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
+        return; /* subscription_look() comes before */
+    }
+    subscription->wire = wire_open(&client->wires, subscription->host.name, subscription->host.port,
+                                   &events, subscription);
+    if (subscription->wire == NULL) {
+        alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
+        return;
+    }
+    struct buffer *out = wire_out(subscription->wire);
+    client_write_auth(client, out);
+    client_write_words(out, 2, words);
+    alarm_set(&client->alarms, &subscription->alarm, (uint64_t)client->url.connect_timeout_ms);
+}
+
+static void alarm_rang(struct alarm *alarm)
+{
+    static const char *const ping[] = {"PING"};
+    struct subscription *subscription = LIST_ENTRY(alarm, struct subscription, alarm);
+    struct redis_client *client = subscription->client;
+
+    if (subscription->wire == NULL) {
+        subscribe_now(subscription);
+    } else if (!subscription->stands ||
+               uv_now(client->loop) - subscription->heard_ms > SILENCE_MS) {
+        drop(subscription, "no answer in time");
+    } else {
+        client_write_words(wire_out(subscription->wire), 1, ping);
+        alarm_set(&client->alarms, alarm, PING_MS);
+    }
+}
+
+void subscription_look(struct subscription *subscription)
+{
+    if (subscription == NULL) {
+        return;
+    }
+    struct redis_client *client = subscription->client;
+    if (subscription->wire == NULL) {
+        if (subscription->failures == 0) {
+            alarm_set_sooner(&client->alarms, &subscription->alarm, 0);
+        }
+    } else if (!client->topology->knows(client, &subscription->host)) {
+        drop(subscription, "it is no longer the place for it");
+    }
+}
+
+void redis_client_subscribe(struct redis_client *client, const char *channel,
+                            void (*message)(void *context, struct hf_bytes payload),
+                            void (*again)(void *context), void *context)
+{
+    size_t size = strlen(channel) + 1;
+    struct subscription *subscription = calloc(1, sizeof *subscription + size);
+
+    CHECK(client->subscription == NULL && subscription != NULL);
+    subscription->client = client;
+    subscription->message = message;
+    subscription->again = again;
+    subscription->context = context;
+    memcpy(subscription->channel, channel, size);
+    alarm_init(&subscription->alarm, alarm_rang);
+    client->subscription = subscription;
+    alarm_set(&client->alarms, &subscription->alarm, 0);
+}
+
+void subscription_free(struct subscription *subscription)
+{
+    if (subscription != NULL) {
+        alarm_stop(&subscription->alarm);
+        wire_close(subscription->wire);
+        free(subscription);
+    }
+}

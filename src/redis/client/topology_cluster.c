@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A cluster: which master has which slot, as CLUSTER SLOTS of any node tells it. The map is read
+ * anew when something does not agree with it (MOVED, CLUSTERDOWN), at most every REST_MS; again and
+ * again while a master is away or silent, or a slot has none; and now and then anyway. Whom to ask:
+ * the nodes of the last map, replicas too, then those of the URL, in turn. */
+#include "redis/client/client_state.h"
+
+#include "base/check.h"
+#include "redis/client/slot_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REST_MS 100   /* between two questions at least */
+#define SEEK_MS 250   /* while something is wrong; so often we see whether it is */
+#define LOOK_MS 15000 /* while nothing is */
+#define ANOTHER_MS 10 /* until another is asked, if one does not answer */
+
+struct cluster {
+    struct redis_client *client;
+    struct alarm alarm;
+    struct ask *ask;
+    struct redis_host asked;
+    uint64_t asked_ms;
+    unsigned failures; /* questions in a row that gave no map */
+    bool in_doubt;     /* something did not agree with the map */
+    size_t at;         /* who is to be asked next */
+    struct slot_map map;
+    struct redis_node *owners[REDIS_SLOTS]; /* NULL: the slot has none */
+    unsigned turn;
+};
+
+static void answered(struct redis_client *client, const redisReply *reply, const char *why);
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static size_t known_count(const struct cluster *cluster)
+{
+    return cluster->map.node_count + cluster->client->url.host_count;
+}
+
+static const struct redis_host *known(const struct cluster *cluster, size_t index)
+{
+    size_t nodes = cluster->map.node_count;
+    return index < nodes ? &cluster->map.nodes[index] : &cluster->client->url.hosts[index - nodes];
+}
+
+/* The next in turn, but rather one that is not known to be away. */
+static const struct redis_host *choose(struct cluster *cluster)
+{
+    size_t count = known_count(cluster);
+
+    CHECK(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct redis_host *host = known(cluster, cluster->at++ % count);
+        const struct redis_node *node = client_find_node(cluster->client, host);
+        if (node == NULL || node->problem.code == HF_OK) {
+            return host;
+        }
+    }
+    return known(cluster, cluster->at++ % count);
+}
+
+static bool is_well(const struct cluster *cluster)
+{
+    const struct list *nodes = &cluster->client->nodes;
+
+    for (const struct list *at = nodes->next; at != nodes; at = at->next) {
+        const struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
+        if ((node->wanted && !node_is_well(node)) || node->missed == 1) {
+            return false;
+        }
+    }
+    return cluster->map.covered == REDIS_SLOTS && cluster->failures == 0 && !cluster->in_doubt;
+}
+
+static void look(struct alarm *alarm)
+{
+    static const char *const words[] = {"CLUSTER", "SLOTS"};
+    struct cluster *cluster = LIST_ENTRY(alarm, struct cluster, alarm);
+    struct redis_client *client = cluster->client;
+
+    bool rests = is_well(cluster) && uv_now(client->loop) - cluster->asked_ms < LOOK_MS;
+    if (cluster->ask == NULL && !rests) {
+        cluster->in_doubt = false;
+        cluster->asked = *choose(cluster);
+        cluster->asked_ms = uv_now(client->loop);
+        cluster->ask = ask_begin(client, &cluster->asked, true, 2, words, answered);
+    }
+    alarm_set(&client->alarms, alarm, client_jitter(client, SEEK_MS));
+}
+
+/* As soon as may be. */
+static void ask_soon(struct cluster *cluster)
+{
+    uint64_t since_ms = uv_now(cluster->client->loop) - cluster->asked_ms;
+
+    cluster->in_doubt = true;
+    alarm_set_sooner(&cluster->client->alarms, &cluster->alarm,
+                     since_ms < REST_MS ? REST_MS - since_ms : 0);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* A node that is in no two maps in a row, from two nodes, is no master any more; one map alone may
+ * be an old one. */
+static void dismiss_others(struct redis_client *client)
+{
+    struct list *nodes = &client->nodes;
+
+    for (struct list *at = nodes->next; at != nodes; at = at->next) {
+        struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
+        if (node->missed == 1) {
+            node->wanted = false;
+        } else if (node->missed == 2) {
+            node_dismiss(node);
+        }
+    }
+}
+
+static void follow(struct cluster *cluster)
+{
+    struct redis_client *client = cluster->client;
+    struct list *nodes = &client->nodes;
+
+    for (struct list *at = nodes->next; at != nodes; at = at->next) {
+        LIST_ENTRY(at, struct redis_node, node)->missed++;
+    }
+    for (size_t slot = 0; slot < REDIS_SLOTS; slot++) {
+        cluster->owners[slot] = NULL;
+    }
+    for (size_t i = 0; i < cluster->map.range_count; i++) {
+        const struct slot_range *range = &cluster->map.ranges[i];
+        struct redis_node *node = client_node(client, &cluster->map.nodes[range->master]);
+        if (node == NULL) {
+            continue;
+        }
+        node->missed = 0;
+        node_want(node, true);
+        for (int slot = range->first; slot <= range->last; slot++) {
+            cluster->owners[slot] = node;
+        }
+    }
+    dismiss_others(client);
+}
+
+static void answered(struct redis_client *client, const redisReply *reply, const char *why)
+{
+    struct cluster *cluster = client->topology_state;
+    struct slot_map map;
+    char name[sizeof cluster->asked.name + 8];
+
+    cluster->ask = NULL;
+    redis_host_show(&cluster->asked, name, sizeof name);
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
+        why = reply->str;
+    } else if (reply != NULL && slot_map_read(&map, reply, &cluster->asked)) {
+        slot_map_free(&cluster->map);
+        cluster->map = map;
+        cluster->failures = 0;
+        client->problem.code = HF_OK;
+        if (map.covered < REDIS_SLOTS) {
+            problem_set(&client->problem, HF_ENGINE_DOWN,
+                        "the cluster has no master for %d of its slots", REDIS_SLOTS - map.covered);
+        }
+        follow(cluster);
+        client_changed(client);
+        return;
+    } else if (reply != NULL) {
+        why = "it knows of no slots";
+    }
+    cluster->failures++;
+    if (cluster->map.covered == 0) {
+        problem_set(&client->problem, HF_ENGINE_DOWN, "cannot ask redis %s for its cluster: %s",
+                    name, why);
+    }
+    if (cluster->failures <= known_count(cluster)) {
+        alarm_set_sooner(&client->alarms, &cluster->alarm, ANOTHER_MS);
+    }
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
+        client_turned_away(client, reply);
+    }
+}
+
+/* ---- the topology ---------------------------------------------------------------------------- */
+
+static bool make(struct redis_client *client)
+{
+    struct cluster *cluster = calloc(1, sizeof *cluster);
+
+    if (cluster == NULL) {
+        return false;
+    }
+    cluster->client = client;
+    alarm_init(&cluster->alarm, look);
+    client->topology_state = cluster;
+    return true;
+}
+
+static void begin(struct redis_client *client)
+{
+    struct cluster *cluster = client->topology_state;
+    look(&cluster->alarm);
+}
+
+static void end(struct redis_client *client)
+{
+    struct cluster *cluster = client->topology_state;
+
+    alarm_stop(&cluster->alarm);
+    ask_cancel(cluster->ask);
+    slot_map_free(&cluster->map);
+    free(cluster);
+    client->topology_state = NULL;
+}
+
+/* Any master: in turn, rather one that is up. */
+static struct redis_node *any_master(struct cluster *cluster)
+{
+    struct list *nodes = &cluster->client->nodes;
+    struct redis_node *found = NULL;
+    unsigned left = cluster->turn++ % 64;
+
+    for (struct list *at = nodes->next; at != nodes; at = at->next) {
+        struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
+        if (!node->wanted || (found != NULL && !node_is_open(node))) {
+            continue;
+        }
+        found = node;
+        if (node_is_open(node) && left-- == 0) {
+            break;
+        }
+    }
+    return found;
+}
+
+static struct redis_node *route(struct redis_client *client, int slot)
+{
+    struct cluster *cluster = client->topology_state;
+    return slot < 0 ? any_master(cluster) : cluster->owners[slot];
+}
+
+static void up(struct redis_client *client, struct redis_node *node)
+{
+    (void)client;
+    (void)node;
+}
+
+static void doubt(struct redis_client *client, struct redis_node *node)
+{
+    struct cluster *cluster = client->topology_state;
+
+    if (node->wanted) {
+        ask_soon(cluster);
+    }
+}
+
+static void moved(struct redis_client *client, int slot, struct redis_node *node)
+{
+    struct cluster *cluster = client->topology_state;
+
+    cluster->owners[slot] = node;
+    node->missed = 0;
+    node_want(node, true);
+    ask_soon(cluster);
+}
+
+static bool stands(struct redis_client *client, bool late)
+{
+    const struct cluster *cluster = client->topology_state;
+    const struct redis_node *some = any_master(client->topology_state);
+
+    return cluster->map.covered > 0 &&
+           (is_well(cluster) || (late && some != NULL && some->state == NODE_UP));
+}
+
+static bool anybody(struct redis_client *client, struct redis_host *host)
+{
+    struct cluster *cluster = client->topology_state;
+
+    *host = *choose(cluster);
+    return cluster->map.covered > 0;
+}
+
+static bool knows(struct redis_client *client, const struct redis_host *host)
+{
+    const struct cluster *cluster = client->topology_state;
+
+    for (size_t i = 0; i < known_count(cluster); i++) {
+        if (redis_host_equal(known(cluster, i), host)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct topology topology_cluster = {
+    .make = make,
+    .open = begin,
+    .close = end,
+    .route = route,
+    .up = up,
+    .down = doubt,
+    .doubt = doubt,
+    .moved = moved,
+    .stands = stands,
+    .anybody = anybody,
+    .knows = knows,
+};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The master that Sentinel names. The sentinels are asked in turn; one that answers is asked again
+ * every second, so that a failover is seen even if the old master goes on answering. Whom they name
+ * takes over once it has said itself that it is a master. While there is none, all are asked in
+ * turn, and more often. */
+#include "redis/client/client_state.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOK_MS 1000 /* between two questions while all is well */
+#define SEEK_MS 150  /* while it is not; so often we see whether it is */
+
+struct sentinel {
+    struct redis_client *client;
+    struct alarm alarm;
+    struct ask *ask;
+    uint64_t asked_ms;
+    size_t at;                    /* which sentinel is asked */
+    bool with_password;           /* one of them wanted it */
+    struct redis_node *master;    /* who is used; NULL: none was found yet */
+    struct redis_node *candidate; /* who was named and has to prove it; or NULL */
+};
+
+static void answered(struct redis_client *client, const redisReply *reply, const char *why);
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool is_well(const struct sentinel *sentinel)
+{
+    return sentinel->master != NULL && node_is_well(sentinel->master) &&
+           sentinel->candidate == NULL;
+}
+
+static void look(struct alarm *alarm)
+{
+    struct sentinel *sentinel = LIST_ENTRY(alarm, struct sentinel, alarm);
+    struct redis_client *client = sentinel->client;
+    const char *const words[] = {"SENTINEL", "get-master-addr-by-name", client->url.master};
+
+    bool rests = is_well(sentinel) && uv_now(client->loop) - sentinel->asked_ms < LOOK_MS;
+    if (sentinel->ask == NULL && !rests) {
+        sentinel->asked_ms = uv_now(client->loop);
+        sentinel->ask = ask_begin(client, &client->url.hosts[sentinel->at], sentinel->with_password,
+                                  3, words, answered);
+    }
+    alarm_set(&client->alarms, alarm, client_jitter(client, SEEK_MS));
+}
+
+static void ask_another(struct sentinel *sentinel)
+{
+    sentinel->at = (sentinel->at + 1) % sentinel->client->url.host_count;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool read_address(const redisReply *reply, struct redis_host *host)
+{
+    int64_t port;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[0]->type != REDIS_REPLY_STRING ||
+        reply->element[1]->type != REDIS_REPLY_STRING ||
+        !text_to_integer(hf_text(reply->element[1]->str), &port)) {
+        return false;
+    }
+    snprintf(host->name, sizeof host->name, "%s", reply->element[0]->str);
+    host->port = (uint16_t)port;
+    return port > 0 && port <= UINT16_MAX && host->name[0] != '\0';
+}
+
+static void drop_candidate(struct sentinel *sentinel)
+{
+    if (sentinel->candidate != NULL) {
+        node_dismiss(sentinel->candidate);
+        sentinel->candidate = NULL;
+    }
+}
+
+static void take_over(struct sentinel *sentinel)
+{
+    struct redis_node *old = sentinel->master;
+
+    sentinel->master = sentinel->candidate;
+    sentinel->candidate = NULL;
+    if (old != NULL) {
+        log_line(&sentinel->client->log, LOG_WARNING, "the master %s is now redis %s",
+                 sentinel->client->url.master, sentinel->master->name);
+        node_dismiss(old);
+    }
+}
+
+static void name_master(struct sentinel *sentinel, const struct redis_host *host)
+{
+    struct redis_node *node = client_node(sentinel->client, host);
+
+    if (node == NULL || node == sentinel->candidate) {
+        return;
+    }
+    drop_candidate(sentinel);
+    if (node == sentinel->master) {
+        return;
+    }
+    sentinel->candidate = node;
+    node->must_be_master = true;
+    node_want(node, true);
+    if (node->state == NODE_UP) {
+        take_over(sentinel);
+        client_changed(sentinel->client);
+    }
+}
+
+static void answered(struct redis_client *client, const redisReply *reply, const char *why)
+{
+    struct sentinel *sentinel = client->topology_state;
+    struct redis_host host;
+    char name[sizeof host.name + 8];
+
+    sentinel->ask = NULL;
+    redis_host_show(&client->url.hosts[sentinel->at], name, sizeof name);
+    if (reply != NULL && read_address(reply, &host)) {
+        client->problem.code = HF_OK;
+        name_master(sentinel, &host);
+        if (!is_well(sentinel)) {
+            ask_another(sentinel); /* who may know better */
+        }
+    } else if (reply != NULL && reply->type == REDIS_REPLY_ERROR && !sentinel->with_password &&
+               strncmp(reply->str, "NOAUTH", 6) == 0) {
+        sentinel->with_password = true;
+    } else {
+        bool is_nil = reply != NULL && reply->type != REDIS_REPLY_ERROR;
+        problem_set(&client->problem, HF_ENGINE_DOWN, "no master %s from sentinel %s: %s",
+                    client->url.master, name,
+                    is_nil          ? "it knows of none"
+                    : reply != NULL ? reply->str
+                                    : why);
+        ask_another(sentinel);
+    }
+}
+
+/* ---- the topology ---------------------------------------------------------------------------- */
+
+static bool make(struct redis_client *client)
+{
+    struct sentinel *sentinel = calloc(1, sizeof *sentinel);
+
+    if (sentinel == NULL) {
+        return false;
+    }
+    sentinel->client = client;
+    alarm_init(&sentinel->alarm, look);
+    client->topology_state = sentinel;
+    return true;
+}
+
+static void begin(struct redis_client *client)
+{
+    struct sentinel *sentinel = client->topology_state;
+    look(&sentinel->alarm);
+}
+
+static void end(struct redis_client *client)
+{
+    struct sentinel *sentinel = client->topology_state;
+
+    alarm_stop(&sentinel->alarm);
+    ask_cancel(sentinel->ask);
+    free(sentinel);
+    client->topology_state = NULL;
+}
+
+static struct redis_node *route(struct redis_client *client, int slot)
+{
+    struct sentinel *sentinel = client->topology_state;
+
+    (void)slot;
+    return sentinel->master != NULL ? sentinel->master : sentinel->candidate;
+}
+
+static void up(struct redis_client *client, struct redis_node *node)
+{
+    struct sentinel *sentinel = client->topology_state;
+
+    if (node == sentinel->candidate) {
+        take_over(sentinel);
+    }
+}
+
+/* The next look is not far. */
+static void down(struct redis_client *client, struct redis_node *node)
+{
+    (void)client;
+    (void)node;
+}
+
+static void doubt(struct redis_client *client, struct redis_node *node)
+{
+    (void)client;
+    node_drain(node); /* then it has to prove again that it is the master */
+}
+
+static bool stands(struct redis_client *client, bool late)
+{
+    const struct sentinel *sentinel = client->topology_state;
+
+    (void)late;
+    return sentinel->master != NULL && sentinel->master->state == NODE_UP;
+}
+
+static bool anybody(struct redis_client *client, struct redis_host *host)
+{
+    const struct sentinel *sentinel = client->topology_state;
+
+    if (sentinel->master != NULL) {
+        *host = sentinel->master->host;
+    }
+    return sentinel->master != NULL;
+}
+
+static bool knows(struct redis_client *client, const struct redis_host *host)
+{
+    const struct sentinel *sentinel = client->topology_state;
+    return sentinel->master != NULL && redis_host_equal(&sentinel->master->host, host);
+}
+
+const struct topology topology_sentinel = {
+    .make = make,
+    .open = begin,
+    .close = end,
+    .route = route,
+    .up = up,
+    .down = down,
+    .doubt = doubt,
+    .stands = stands,
+    .anybody = anybody,
+    .knows = knows,
+};

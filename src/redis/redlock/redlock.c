@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command is a ballot: every server is asked at once, and the ballot is decided as soon as the
+ * answers that are still out cannot change it, so that a dead server holds up nobody. Here are the
+ * servers, what they answer, and the commands that take one round; redlock_try.c has the one that
+ * takes more. */
+#include "redis/redlock/redlock.h"
+
+#include "base/check.h"
+#include "base/text.h"
+#include "redis/script/script_reply.h"
+#include "redis/redlock/redlock_ballot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DRIFT_MS 2       /* … and a hundredth of the TTL */
+#define TIMEOUT_SHARE 10 /* a server has this part of the TTL to answer in */
+#define TIMEOUT_MIN_MS 10
+
+int64_t ballot_now_ms(const struct ballot *ballot)
+{
+    return clock_now(&ballot->redlock->clock);
+}
+
+struct tally ballot_count(const struct ballot *ballot)
+{
+    struct tally tally = {0};
+
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        tally.fresh += vote->say == YES && vote->fresh;
+        tally.held += vote->say == YES && !vote->fresh;
+        tally.no += vote->say == NO;
+        tally.silent += vote->say == SILENT;
+        tally.open += vote->say == OPEN;
+        tally.maybe |= vote->say == YES || (vote->say == SILENT && vote->maybe);
+    }
+    return tally;
+}
+
+int64_t ballot_validity_ms(const struct ballot *ballot)
+{
+    int64_t left_ms = ballot->ttl_ms;
+
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote->say == YES && vote->left_ms >= 0 && vote->left_ms < left_ms) {
+            left_ms = vote->left_ms;
+        }
+    }
+    return left_ms - (ballot_now_ms(ballot) - ballot->asked_ms) - left_ms / 100 - DRIFT_MS;
+}
+
+/* ---- the end of a ballot --------------------------------------------------------------------- */
+
+static void end_if_over(struct ballot *ballot)
+{
+    struct redlock *redlock = ballot->redlock;
+
+    if (ballot->under_way > 0 || ballot->job != NULL) {
+        return;
+    }
+    list_remove(&ballot->node);
+    for (size_t i = 0; i < redlock->count; i++) {
+        call_free(&ballot->votes[i].call);
+    }
+    free(ballot);
+}
+
+void ballot_finish(struct ballot *ballot)
+{
+    struct job *job = ballot->job;
+
+    ballot->job = NULL;
+    job_finish(job);
+}
+
+static void finish_number(struct ballot *ballot, int64_t number)
+{
+    reply_clear(&ballot->job->reply);
+    reply_number(&ballot->job->reply, number);
+    ballot_finish(ballot);
+}
+
+void ballot_nil(struct ballot *ballot)
+{
+    struct reply *reply = &ballot->job->reply;
+
+    reply_clear(reply);
+    reply_refuse(reply, ballot->job->command.spec->nil_code, NULL);
+    ballot_finish(ballot);
+}
+
+void ballot_unclear(struct ballot *ballot, enum hf_error code)
+{
+    const struct redlock *redlock = ballot->redlock;
+    struct job *job = ballot->job;
+    struct problem problem;
+    char names[MESSAGE_SIZE / 2] = "";
+    size_t size = 0;
+
+    for (size_t i = 0; i < redlock->count && size < sizeof names; i++) {
+        const struct redis_host *host = &redlock->redis->url.hosts[i];
+        if (ballot->votes[i].say == SILENT || ballot->votes[i].say == OPEN) {
+            size += (size_t)snprintf(names + size, sizeof names - size, "%s%s:%u",
+                                     size > 0 ? ", " : "", host->name, host->port);
+        }
+    }
+    ballot->job = NULL;
+    problem_set(&problem, code, "%stoo few of the %zu servers answered; silent: %s",
+                code == HF_TIMEOUT ? "outcome unknown: " : "", redlock->count, names);
+    job_refuse(job, &problem);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void on_answer(struct call *call, enum redis_fate fate, const redisReply *reply,
+                      const struct problem *problem);
+
+void ballot_send(struct vote *vote)
+{
+    struct ballot *ballot = vote->ballot;
+    bool reads = ballot->job != NULL && command_id(ballot->job->command.spec) == LOCK_GET;
+
+    CHECK(!vote->under_way);
+    vote->under_way = true;
+    vote->round = ballot->round;
+    vote->say = OPEN;
+    ballot->under_way++;
+    call_send(&vote->call, reads, ballot->limit_ms, on_answer, vote);
+}
+
+/* ---- UNLOCK, EXTEND, GET --------------------------------------------------------------------- */
+
+static bool same_id(const struct vote *a, const struct vote *b)
+{
+    return text_equal((struct hf_bytes){a->id, a->id_size}, (struct hf_bytes){b->id, b->id_size});
+}
+
+/* The vote that most others agree with, and how many they are. */
+static struct vote *most_common(struct ballot *ballot, size_t *most)
+{
+    struct vote *found = NULL;
+
+    *most = 0;
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        size_t agree = 0;
+        for (size_t j = 0; j < ballot->redlock->count && ballot->votes[i].say == YES; j++) {
+            agree += ballot->votes[j].say == YES && same_id(&ballot->votes[i], &ballot->votes[j]);
+        }
+        if (agree > *most) {
+            *most = agree;
+            found = &ballot->votes[i];
+        }
+    }
+    return found;
+}
+
+/* A quorum agrees on the holder: the largest fence, the shortest time. */
+static void finish_holder(struct ballot *ballot, struct vote *holder)
+{
+    struct reply *reply = &ballot->job->reply;
+
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote->say != YES || !same_id(vote, holder)) {
+            continue;
+        }
+        holder->fence = vote->fence > holder->fence ? vote->fence : holder->fence;
+        if (vote->left_ms >= 0 && (vote->left_ms < holder->left_ms || holder->left_ms < 0)) {
+            holder->left_ms = vote->left_ms;
+        }
+    }
+    reply_clear(reply);
+    reply_text(reply, holder->id, holder->id_size);
+    reply_number(reply, holder->fence);
+    reply_number(reply, holder->left_ms);
+    ballot_finish(ballot);
+}
+
+static void judge_get(struct ballot *ballot)
+{
+    struct tally tally = ballot_count(ballot);
+    size_t agree, quorum = ballot->redlock->quorum;
+    struct vote *holder = most_common(ballot, &agree);
+
+    if (agree >= quorum) {
+        finish_holder(ballot, holder);
+    } else if (agree + tally.silent + tally.open < quorum) {
+        ballot_nil(ballot);
+    } else if (tally.open == 0) {
+        ballot_unclear(ballot, HF_ENGINE_DOWN);
+    }
+}
+
+static void judge_change(struct ballot *ballot)
+{
+    struct tally tally = ballot_count(ballot);
+    size_t yes = tally.fresh + tally.held, quorum = ballot->redlock->quorum;
+
+    if (yes >= quorum) {
+        finish_number(ballot, ballot->ttl_ms == 0 || ballot_validity_ms(ballot) > 0);
+    } else if (yes + tally.silent + tally.open < quorum) {
+        finish_number(ballot, 0);
+    } else if (tally.open == 0) {
+        ballot_unclear(ballot, tally.maybe ? HF_TIMEOUT : HF_ENGINE_DOWN);
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void judge(struct ballot *ballot)
+{
+    if (ballot->step != ASKING) {
+        ballot_try_judge(ballot);
+    } else if (ballot->job == NULL) {
+        return; /* one that was not waited for */
+    } else if (command_id(ballot->job->command.spec) == LOCK_GET) {
+        judge_get(ballot);
+    } else {
+        judge_change(ballot);
+    }
+}
+
+/* {lock_id, fence, ms left} of GET; TRY tells as the fourth whether it was taken just now. */
+static bool hear_lock(struct vote *vote, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
+        reply->element[0]->type != REDIS_REPLY_STRING || reply->element[0]->len > sizeof vote->id ||
+        !answer_number(reply, 1, &vote->fence) || !answer_number(reply, 2, &vote->left_ms)) {
+        return false;
+    }
+    vote->id_size = reply->element[0]->len;
+    memcpy(vote->id, reply->element[0]->str, vote->id_size);
+    return true;
+}
+
+static void hear(struct vote *vote, enum redis_fate fate, const redisReply *reply)
+{
+    struct ballot *ballot = vote->ballot;
+    int64_t taken;
+
+    vote->say = SILENT;
+    vote->maybe = fate == REDIS_UNKNOWN;
+    if (fate != REDIS_ANSWERED) {
+        return;
+    }
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        vote->say = reply->integer == 1 ? YES : NO;
+        vote->left_ms = -1;
+    } else if (reply->type == REDIS_REPLY_NIL) {
+        vote->say = NO;
+    } else if (hear_lock(vote, reply)) {
+        vote->say = YES;
+        if (ballot->step == TAKING) {
+            vote->fresh = answer_number(reply, 3, &taken) && taken == 1;
+        }
+    } else {
+        log_line(&ballot->redlock->redis->log, LOG_ERROR, "redlock: Redis says: %s",
+                 reply->type == REDIS_REPLY_ERROR ? reply->str : "something else than a lock");
+    }
+}
+
+static void on_answer(struct call *call, enum redis_fate fate, const redisReply *reply,
+                      const struct problem *problem)
+{
+    struct vote *vote = call->context;
+    struct ballot *ballot = vote->ballot;
+
+    (void)problem;
+    vote->under_way = false;
+    ballot->under_way--;
+    if (vote->round == ballot->round) {
+        hear(vote, fate, reply);
+    }
+    if (vote->owes_unlock && !ballot->redlock->closing) {
+        ballot_try_unlock(vote);
+    }
+    if (vote->round == ballot->round || ballot->step == GIVING_BACK) {
+        judge(ballot);
+    }
+    end_if_over(ballot);
+}
+
+/* ---- a command ------------------------------------------------------------------------------- */
+
+static struct ballot *new_ballot(struct redlock *redlock, struct job *job, int64_t ttl_ms)
+{
+    struct ballot *ballot = calloc(1, sizeof *ballot + redlock->count * sizeof(struct vote));
+    int64_t timeout_ms = redlock->redis->url.timeout_ms;
+
+    if (ballot == NULL) {
+        return NULL;
+    }
+    ballot->redlock = redlock;
+    ballot->job = job;
+    ballot->ttl_ms = ttl_ms;
+    ballot->limit_ms = ttl_ms / TIMEOUT_SHARE;
+    if (ballot->limit_ms < TIMEOUT_MIN_MS) {
+        ballot->limit_ms = TIMEOUT_MIN_MS;
+    }
+    if (ttl_ms == 0 || ballot->limit_ms > timeout_ms) {
+        ballot->limit_ms = timeout_ms;
+    }
+    ballot->began_ms = ballot->asked_ms = ballot_now_ms(ballot);
+    for (size_t i = 0; i < redlock->count; i++) {
+        ballot->votes[i].ballot = ballot;
+        call_init(&ballot->votes[i].call, redlock->redis);
+        ballot->votes[i].call.client = redlock->servers[i].client;
+    }
+    list_add_last(&redlock->ballots, &ballot->node);
+    return ballot;
+}
+
+static void ask_all(struct ballot *ballot)
+{
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        call_row(&ballot->votes[i].call, &ballot->job->command, NULL, 0);
+        ballot_send(&ballot->votes[i]);
+    }
+}
+
+/* The TTL in a command, 0 where there is none; -1 if it is no command of ours. */
+static int64_t ttl_of(const struct command *command)
+{
+    switch (command_id(command->spec)) {
+    case LOCK_TRY:
+        return command->args.lock_try.ttl_ms;
+    case LOCK_EXTEND:
+        return command->args.lock_extend.ttl_ms;
+    case LOCK_UNLOCK:
+    case LOCK_GET:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+void redlock_execute(struct redis *redis, struct job *job)
+{
+    struct redlock *redlock = redis->redlock;
+    bool is_try = command_id(job->command.spec) == LOCK_TRY;
+    int64_t ttl_ms = ttl_of(&job->command);
+    struct problem problem;
+
+    if (ttl_ms < 0) {
+        problem_set(&problem, HF_INVALID_ARGUMENT, "redlock has LOCK.* only");
+        job_refuse(job, &problem);
+        return;
+    }
+    struct ballot *ballot = redlock->closing ? NULL : new_ballot(redlock, job, ttl_ms);
+    if (ballot == NULL || (is_try && !ballot_try(ballot))) {
+        problem_set(&problem, HF_BUSY, "out of memory, or closing");
+        job_refuse(job, &problem);
+        if (ballot != NULL) {
+            ballot->job = NULL;
+            end_if_over(ballot);
+        }
+        return;
+    }
+    if (!is_try) {
+        ask_all(ballot);
+    }
+}
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+static void on_ready(void *context, const struct problem *problem)
+{
+    struct server *server = context;
+    struct redlock *redlock = server->redlock;
+    struct problem too_few;
+
+    redlock->up += problem == NULL;
+    redlock->down += problem != NULL;
+    if (problem == NULL && redlock->up == redlock->quorum) {
+        redlock->ready(redlock->ready_context, NULL);
+    } else if (problem != NULL && redlock->down == redlock->count - redlock->quorum + 1) {
+        problem_set(&too_few, problem->code, "fewer than %zu of %zu servers are there: %s",
+                    redlock->quorum, redlock->count, problem->message);
+        redlock->ready(redlock->ready_context, &too_few);
+    }
+}
+
+static void end_if_closed(struct redlock *redlock)
+{
+    if (--redlock->to_close > 0) {
+        return;
+    }
+    void (*closed)(void *context) = redlock->closed;
+    void *context = redlock->closed_context;
+    /* Those that paused, or could not give back. */
+    for (struct list *node = redlock->ballots.next, *next; node != &redlock->ballots; node = next) {
+        struct ballot *ballot = LIST_ENTRY(node, struct ballot, node);
+        next = node->next;
+        CHECK(ballot->under_way == 0);
+        ballot->job = NULL;
+        end_if_over(ballot);
+    }
+    free(redlock);
+    if (closed != NULL) {
+        closed(context);
+    }
+}
+
+static void on_client_closed(void *context)
+{
+    end_if_closed(context);
+}
+
+static void on_timer_closed(uv_handle_t *timer)
+{
+    end_if_closed(timer->data);
+}
+
+void redlock_close(struct redlock *redlock, void (*closed)(void *context), void *context)
+{
+    redlock->closing = true;
+    redlock->closed = closed;
+    redlock->closed_context = context;
+    redlock->to_close = 1;
+    for (size_t i = 0; i < redlock->count; i++) {
+        redlock->to_close += redlock->servers[i].client != NULL;
+    }
+    redlock->alarms.timer.data = redlock;
+    uv_close((uv_handle_t *)&redlock->alarms.timer, on_timer_closed);
+    for (size_t i = 0; i < redlock->count; i++) {
+        if (redlock->servers[i].client != NULL) {
+            redis_client_close(redlock->servers[i].client, on_client_closed, redlock);
+        }
+    }
+}
+
+struct redlock *redlock_open(struct redis *redis, const struct redis_client_options *options)
+{
+    struct redlock *redlock = calloc(1, sizeof *redlock);
+    struct redis_client_options own = *options;
+
+    if (redlock == NULL) {
+        return NULL;
+    }
+    redlock->redis = redis;
+    clock_real(&redlock->clock);
+    alarms_init(&redlock->alarms, redis->loop);
+    list_init(&redlock->ballots);
+    redlock->count = options->url->host_count;
+    redlock->quorum = redlock->count / 2 + 1;
+    redlock->ready = options->ready;
+    redlock->ready_context = options->context;
+    own.ready = on_ready;
+    for (size_t i = 0; i < redlock->count; i++) {
+        redlock->servers[i].redlock = redlock;
+        own.host = i;
+        own.context = &redlock->servers[i];
+        redlock->servers[i].client = redis_client_open(&own);
+        if (redlock->servers[i].client == NULL) {
+            redlock_close(redlock, NULL, NULL);
+            return NULL;
+        }
+    }
+    return redlock;
+}
+
+struct redis_client *redlock_client(const struct redlock *redlock, size_t i)
+{
+    return i < redlock->count ? redlock->servers[i].client : NULL;
+}

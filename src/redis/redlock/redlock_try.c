@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * LOCK.TRY takes two rounds, and on failure gives back what it got:
+ *
+ *     TAKING ── quorum ──> RAISING ── quorum, in time ──> answered
+ *        └──────┬─────────────┘
+ *           GIVING_BACK ── attempts left ──> PAUSING ──> TAKING
+ *                └──────── none left ──────> answered (LOCKED, or ENGINE_DOWN)
+ *
+ * TAKING asks for the lock, with the same id everywhere. RAISING lifts the fence to the largest one
+ * that was handed out, wherever it is lower. */
+#include "base/check.h"
+#include "redis/script/key.h"
+#include "redis/redlock/redlock_ballot.h"
+
+#include <stdio.h>
+
+#define ATTEMPTS 3
+#define PAUSE_MAX_MS 200 /* between attempts, at random: those who split the vote come apart */
+
+/* A lock taken on some servers and held before on others is neither. */
+static size_t yes_votes(const struct tally *tally)
+{
+    return tally->fresh > tally->held ? tally->fresh : tally->held;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void send_try(struct vote *vote, int64_t floor)
+{
+    char text[32];
+    int size = snprintf(text, sizeof text, "floor:%lld", (long long)floor);
+
+    call_row(&vote->call, &vote->ballot->job->command, NULL, 1);
+    call_text(&vote->call, (struct hf_bytes){text, (size_t)size});
+    ballot_send(vote);
+}
+
+void ballot_try_unlock(struct vote *vote)
+{
+    vote->owes_unlock = false;
+    call_row(&vote->call, &vote->ballot->unlock, NULL, 0);
+    ballot_send(vote);
+}
+
+static struct hf_bytes keep(char *to, struct hf_bytes text)
+{
+    CHECK(text.size <= HF_ID_MAX);
+    memcpy(to, text.data, text.size);
+    return (struct hf_bytes){to, text.size};
+}
+
+/* The command that takes back what a TRY gets, with texts that outlive the job. */
+static bool prepare_unlock(struct ballot *ballot)
+{
+    const struct command *command = &ballot->job->command;
+    struct buffer *id = &ballot->redlock->redis->scratch;
+    struct hf_lock_unlock_args *args = &ballot->unlock.args.lock_unlock;
+
+    ballot->unlock.spec = &command_table[LOCK_UNLOCK];
+    buffer_clear(id);
+    script_arg_write(id, hf_text("@lock_id"), command);
+    if (id->failed) {
+        return false;
+    }
+    args->resource = keep(ballot->resource, command->args.lock_try.resource);
+    args->lock_id = keep(ballot->lock_id, (struct hf_bytes){id->data, id->size});
+    return true;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static void take(struct ballot *ballot)
+{
+    ballot->step = TAKING;
+    ballot->round++;
+    ballot->attempt++;
+    ballot->asked_ms = ballot_now_ms(ballot);
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        ballot->votes[i].fresh = false;
+        send_try(&ballot->votes[i], 0);
+    }
+}
+
+static void on_pause_over(struct alarm *alarm)
+{
+    take(LIST_ENTRY(alarm, struct ballot, pause));
+}
+
+static void pause_a_while(struct ballot *ballot)
+{
+    struct redlock *redlock = ballot->redlock;
+    uint32_t random;
+
+    random_bytes(&redlock->redis->random, &random, sizeof random);
+    ballot->step = PAUSING;
+    alarm_set(&redlock->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
+}
+
+/* Everywhere, also where no answer came: it may have been taken there. A server that has not
+ * answered yet is told once it has, so that the two cannot overtake each other. But a holder that
+ * asks again while too few servers answer must not lose what it has; what is left behind then ends
+ * by its TTL. */
+static void give_back(struct ballot *ballot)
+{
+    ballot->step = GIVING_BACK;
+    ballot->round++;
+    for (size_t i = 0; i < ballot->redlock->count && !ballot->redlock->closing; i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (ballot->spare && !vote->fresh) {
+            continue;
+        }
+        if (vote->under_way) {
+            vote->owes_unlock = true;
+        } else {
+            ballot_try_unlock(vote);
+        }
+    }
+    ballot_try_judge(ballot); /* there may have been nothing to do */
+}
+
+/* Another attempt makes sense unless somebody else plainly has it, or too few servers are there. */
+static bool may_try_again(const struct ballot *ballot, const struct tally *tally)
+{
+    struct redlock *redlock = ballot->redlock;
+
+    return ballot->attempt < ATTEMPTS && !redlock->closing &&
+           tally->silent <= redlock->count - redlock->quorum &&
+           (yes_votes(tally) > 0 || tally->no < redlock->quorum) &&
+           ballot_now_ms(ballot) - ballot->began_ms < redlock->redis->url.timeout_ms;
+}
+
+static void fail_attempt(struct ballot *ballot, const struct tally *tally)
+{
+    size_t unheard = tally->silent + tally->open;
+
+    if (!may_try_again(ballot, tally)) {
+        if (unheard > 0 && yes_votes(tally) + unheard >= ballot->redlock->quorum) {
+            ballot_unclear(ballot, HF_ENGINE_DOWN); /* what came is given back: it is not held */
+        } else {
+            ballot_nil(ballot);
+        }
+    }
+    give_back(ballot);
+}
+
+static int64_t largest_fence(const struct ballot *ballot)
+{
+    int64_t largest = 0;
+
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        const struct vote *vote = &ballot->votes[i];
+        if (vote->say == YES && vote->fence > largest) {
+            largest = vote->fence;
+        }
+    }
+    return largest;
+}
+
+static void judge_raising(struct ballot *ballot);
+
+/* Only those that voted for it: by now another one would hand out a larger fence still. Where this
+ * id held the lock before on a quorum, this is a retry, and they alone know the fence. */
+static void raise_fence(struct ballot *ballot, bool fresh)
+{
+    ballot->step = RAISING;
+    ballot->round++;
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (vote->say != YES || vote->fresh != fresh) {
+            vote->say = UNASKED;
+        }
+    }
+    ballot->fence = largest_fence(ballot);
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        struct vote *vote = &ballot->votes[i];
+        if (vote->say == YES && vote->fence < ballot->fence) {
+            send_try(vote, ballot->fence);
+        }
+    }
+    judge_raising(ballot);
+}
+
+static void judge_taking(struct ballot *ballot)
+{
+    struct tally tally = ballot_count(ballot);
+    size_t quorum = ballot->redlock->quorum;
+    bool id_is_given = ballot->job->command.args.lock_try.id.size > 0;
+
+    ballot->spare = id_is_given && tally.held + tally.silent + tally.open >= quorum;
+    if (yes_votes(&tally) >= quorum && !ballot->redlock->closing) {
+        raise_fence(ballot, tally.fresh >= quorum);
+    } else if (yes_votes(&tally) + tally.open < quorum) {
+        fail_attempt(ballot, &tally);
+    }
+}
+
+static void judge_raising(struct ballot *ballot)
+{
+    struct tally tally = ballot_count(ballot);
+
+    if (yes_votes(&tally) + tally.open < ballot->redlock->quorum) {
+        fail_attempt(ballot, &tally);
+    } else if (yes_votes(&tally) >= ballot->redlock->quorum) {
+        if (ballot_validity_ms(ballot) <= 0) {
+            fail_attempt(ballot, &tally);
+            return;
+        }
+        struct hf_bytes id = ballot->unlock.args.lock_unlock.lock_id;
+        reply_clear(&ballot->job->reply);
+        reply_text(&ballot->job->reply, id.data, id.size);
+        reply_number(&ballot->job->reply, ballot->fence);
+        ballot_finish(ballot);
+    }
+}
+
+void ballot_try_judge(struct ballot *ballot)
+{
+    if (ballot->job == NULL) {
+        return;
+    }
+    switch (ballot->step) {
+    case TAKING:
+        judge_taking(ballot);
+        break;
+    case RAISING:
+        judge_raising(ballot);
+        break;
+    case GIVING_BACK:
+        if (ballot->under_way == 0 && !ballot->redlock->closing) {
+            pause_a_while(ballot);
+        }
+        break;
+    case ASKING:
+    case PAUSING:
+        break;
+    }
+}
+
+bool ballot_try(struct ballot *ballot)
+{
+    if (!prepare_unlock(ballot)) {
+        return false;
+    }
+    alarm_init(&ballot->pause, on_pause_over);
+    take(ballot);
+    return true;
+}

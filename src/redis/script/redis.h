@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What carrying out commands on Redis takes, in one place. All of it lives on one uv loop and is
+ * used by its thread alone. */
+#ifndef REDIS_SCRIPT_REDIS_H
+#define REDIS_SCRIPT_REDIS_H
+
+#include "base/random.h"
+#include "command/reply.h"
+#include "command/wire.h"
+#include "redis/script/script_call.h"
+#include "redis/client/client.h"
+
+struct redlock;
+struct stocks;
+struct waits;
+struct worker;
+
+struct redis {
+    uv_loop_t *loop;
+    struct redis_url url;
+    struct log log;
+    struct memory memory;
+    struct random random;
+    struct buffer scratch;       /* a key or an argument while it is written */
+    struct redis_client *client; /* NULL: there are several, and redlock has them */
+
+    struct waits *waits;     /* wait.h: commands that wait for their turn */
+    struct stocks *stocks;   /* stock.h: products in shards; only on a cluster */
+    struct worker *worker;   /* worker.h: gives back what nobody asks for; or NULL */
+    struct redlock *redlock; /* redlock.h: LOCK.* on independent servers; or NULL */
+
+    /* Tests only: the time, which goes to the scripts as a last argument. The scripts of the
+     * program do not look at it; only those that a test program is linked with do. */
+    int64_t (*clock)(void *context);
+    void *clock_context;
+
+    /* A job's reply is there. */
+    void (*job_done)(void *context, struct job *job);
+    void *job_context;
+};
+
+/* A command under way. */
+struct job {
+    struct list node;
+    struct command command; /* a view of `bytes` and `scratch` */
+    struct buffer bytes;    /* the command as it was submitted, command/wire.h */
+    struct wire_scratch scratch;
+    struct reply reply;
+    struct call call; /* for whoever carries it out */
+    size_t progress;  /* … and what it likes to remember */
+};
+
+static inline bool redis_is_cluster(const struct redis *redis)
+{
+    return redis->url.kind == REDIS_CLUSTER;
+}
+
+/* Carries out job->command: fills in job->reply and calls redis->job_done(), now or later, once. */
+void execute(struct redis *redis, struct job *job);
+
+/* The ways to answer a job. */
+void job_answer(struct job *job, enum redis_fate fate, const redisReply *reply,
+                const struct problem *problem);
+void job_refuse(struct job *job, const struct problem *problem); /* HF_TIMEOUT: outcome unknown */
+void job_finish(struct job *job);                                /* job->reply is filled in */
+
+#endif

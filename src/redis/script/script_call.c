@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/script/script_call.h"
+
+#include "base/check.h"
+#include "redis/script/key.h"
+#include "redis/script/redis.h"
+
+#include <string.h>
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void call_init(struct call *call, struct redis *redis)
+{
+    *call = (struct call){.redis = redis, .client = redis->client};
+    buffer_init(&call->bytes, &redis->memory);
+}
+
+void call_free(struct call *call)
+{
+    buffer_free(&call->bytes);
+}
+
+static void write_head(struct call *call, char type, size_t number)
+{
+    buffer_byte(&call->bytes, (uint8_t)type);
+    buffer_decimal(&call->bytes, (int64_t)number);
+    buffer_bytes(&call->bytes, "\r\n", 2);
+}
+
+void call_text(struct call *call, struct hf_bytes text)
+{
+    write_head(call, '$', text.size);
+    buffer_bytes(&call->bytes, text.data, text.size);
+    buffer_bytes(&call->bytes, "\r\n", 2);
+}
+
+void call_number(struct call *call, int64_t number)
+{
+    char digits[21];
+    call_text(call, (struct hf_bytes){digits, decimal_write(digits, number)});
+}
+
+void call_begin(struct call *call, const char *script, size_t keys, size_t args)
+{
+    size_t clock = call->redis->clock != NULL ? 1 : 0;
+
+    call->request = (struct redis_request){.script = script_find(script), .slot = -1};
+    buffer_clear(&call->bytes);
+    write_head(call, '*', 3 + keys + args + clock);
+    call_text(call, hf_text("EVALSHA"));
+    call_text(call, hf_text(call->request.script->sha1));
+    call_number(call, (int64_t)keys);
+}
+
+/* What was written in place of a text gets its length in front of it. */
+static void write_made(struct call *call, const struct buffer *text)
+{
+    if (text->failed) {
+        call->bytes.failed = true;
+        return;
+    }
+    call_text(call, (struct hf_bytes){text->data, text->size});
+}
+
+void call_seconds(struct call *call, int64_t ms)
+{
+    struct buffer text;
+
+    buffer_init(&text, &call->redis->memory);
+    seconds_write(&text, ms);
+    write_made(call, &text);
+    buffer_free(&text);
+}
+
+/* ---- by the row ------------------------------------------------------------------------------ */
+
+size_t call_row_key_count(const struct command_spec *spec)
+{
+    size_t count = 0;
+
+    while (count < COMMAND_KEYS_MAX && spec->keys[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+void call_row_keys(struct call *call, const struct command *command, const char *place)
+{
+    const struct redis *redis = call->redis;
+    struct key_style style = {redis->url.name_space, redis_is_cluster(redis), place};
+    struct buffer *text = &call->redis->scratch;
+
+    for (size_t i = 0; i < call_row_key_count(command->spec); i++) {
+        buffer_clear(text);
+        key_write(text, command->spec->keys[i], command, &style);
+        if (i == 0 && style.cluster && !text->failed) {
+            call->request.slot = redis_slot((struct hf_bytes){text->data, text->size});
+        }
+        write_made(call, text);
+    }
+}
+
+/* The next word, moving on behind it; of size 0 at the end. */
+static struct hf_bytes next_word(const char **at)
+{
+    const char *start = *at + strspn(*at, " ");
+    size_t size = strcspn(start, " ");
+
+    *at = start + size;
+    return (struct hf_bytes){start, size};
+}
+
+size_t call_row_arg_count(const struct command_spec *spec)
+{
+    size_t count = 0;
+
+    for (const char *at = spec->script_args; next_word(&at).size > 0;) {
+        count++;
+    }
+    return count;
+}
+
+void call_row_args(struct call *call, const struct command *command)
+{
+    struct buffer *text = &call->redis->scratch;
+    struct hf_bytes word;
+
+    for (const char *at = command->spec->script_args; (word = next_word(&at)).size > 0;) {
+        buffer_clear(text);
+        script_arg_write(text, word, command);
+        write_made(call, text);
+    }
+}
+
+void call_row(struct call *call, const struct command *command, const char *place, size_t more)
+{
+    const struct command_spec *spec = command->spec;
+
+    call_begin(call, spec->script, call_row_key_count(spec), call_row_arg_count(spec) + more);
+    call_row_keys(call, command, place);
+    call_row_args(call, command);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static bool says_again(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR && reply->len >= 5 &&
+           memcmp(reply->str, "AGAIN", 5) == 0;
+}
+
+static void on_done(struct redis_request *request, enum redis_fate fate, const redisReply *reply,
+                    const struct problem *problem)
+{
+    struct call *call = (struct call *)request;
+    struct problem late;
+
+    if (call->bytes.failed) {
+        problem_set(&late, HF_BUSY, "out of memory");
+        call->done(call, REDIS_NOT_DONE, NULL, &late);
+        return;
+    }
+    if (fate == REDIS_ANSWERED && says_again(reply)) {
+        int64_t left_ms = (int64_t)(call->due_ms - uv_now(call->redis->loop));
+        if (left_ms > 0) {
+            request->timeout_ms = left_ms;
+            redis_client_send(call->client, request);
+            return;
+        }
+        problem_set(&late, HF_BUSY, "more fell due than could be given back in time; try again");
+        fate = REDIS_NOT_DONE;
+        problem = &late;
+    }
+    call->done(call, fate, reply, problem);
+}
+
+void call_send(struct call *call, bool repeatable, int64_t timeout_ms, call_done *done,
+               void *context)
+{
+    static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+    struct redis *redis = call->redis;
+
+    if (redis->clock != NULL) {
+        call_number(call, redis->clock(redis->clock_context));
+    }
+    if (call->bytes.failed) { /* it has to be answered all the same, and from the loop */
+        call->request.script = NULL;
+        call->request.bytes = ping;
+        call->request.size = sizeof ping - 1;
+    } else {
+        call->request.bytes = call->bytes.data;
+        call->request.size = call->bytes.size;
+    }
+    int64_t limit_ms = timeout_ms > 0 ? timeout_ms : redis->url.timeout_ms;
+    call->done = done;
+    call->context = context;
+    call->due_ms = uv_now(redis->loop) + (uint64_t)limit_ms;
+    call->request.repeatable = repeatable;
+    call->request.timeout_ms = limit_ms;
+    call->request.done = on_done;
+    redis_client_send(call->client, &call->request);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call of a script: written, sent, and sent again while it says AGAIN (more fell due than one
+ * call gives back). */
+#ifndef REDIS_SCRIPT_SCRIPT_CALL_H
+#define REDIS_SCRIPT_SCRIPT_CALL_H
+
+#include "base/buffer.h"
+#include "command/command.h"
+#include "redis/client/client.h"
+
+struct call;
+struct job;
+struct redis;
+
+typedef void call_done(struct call *call, enum redis_fate fate, const redisReply *reply,
+                       const struct problem *problem);
+
+struct call {
+    struct redis_request request; /* the first member: a request of ours is a call */
+    struct redis *redis;
+    struct redis_client *client; /* where it goes; call_init() says where all do */
+    struct buffer bytes;
+    call_done *done;
+    void *context; /* whose it is */
+    uint64_t due_ms;
+};
+
+void call_init(struct call *call, struct redis *redis);
+void call_free(struct call *call);
+
+/* Writes a call by hand: begin, then so many keys, then so many arguments. */
+void call_begin(struct call *call, const char *script, size_t keys, size_t args);
+void call_text(struct call *call, struct hf_bytes text);
+void call_number(struct call *call, int64_t number);
+void call_seconds(struct call *call, int64_t ms); /* scripts take durations in seconds: "1.5" */
+
+/* The keys of a command's row. `place` stands for the "main" in the keys of a product; NULL leaves
+ * it. The first key of a call decides where it goes. */
+void call_row_keys(struct call *call, const struct command *command, const char *place);
+size_t call_row_key_count(const struct command_spec *spec);
+/* The arguments of a command's row. */
+void call_row_args(struct call *call, const struct command *command);
+size_t call_row_arg_count(const struct command_spec *spec);
+
+/* All of a call by the command's row, with room for `more` arguments behind the row's own. */
+void call_row(struct call *call, const struct command *command, const char *place, size_t more);
+
+/* Sends what was written. `done` comes from the loop, with an error reply only if it is none that
+ * the client or AGAIN accounts for. A call may be written and sent again then. */
+void call_send(struct call *call, bool repeatable, int64_t timeout_ms, call_done *done,
+               void *context);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/script/script_reply.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+static struct hf_bytes text_of(const redisReply *from)
+{
+    return (struct hf_bytes){from->str, from->len};
+}
+
+static bool is_text(const redisReply *from)
+{
+    return from->type == REDIS_REPLY_STRING || from->type == REDIS_REPLY_STATUS;
+}
+
+/* Numbers that were kept in a hash come back as text. */
+static bool to_number(const redisReply *from, int64_t *number)
+{
+    if (from->type == REDIS_REPLY_INTEGER) {
+        *number = from->integer;
+        return true;
+    }
+    return is_text(from) && text_to_integer(text_of(from), number);
+}
+
+bool answer_number(const redisReply *from, size_t i, int64_t *number)
+{
+    return from->type == REDIS_REPLY_ARRAY && i < from->elements &&
+           to_number(from->element[i], number);
+}
+
+static void refuse(struct reply *reply, enum hf_error code, struct hf_bytes words)
+{
+    if (!reply_refuse_said(reply, code, words)) {
+        reply_refuse(reply, code, NULL);
+    }
+}
+
+bool answer_is_refusal(struct reply *reply, const redisReply *from)
+{
+    int64_t lead;
+
+    if (from->type != REDIS_REPLY_ARRAY || from->elements != 3 || !answer_number(from, 0, &lead) ||
+        lead != 0 || !is_text(from->element[1]) || !is_text(from->element[2])) {
+        return false;
+    }
+    enum hf_error code = error_from_name(text_of(from->element[1]));
+    if (code == HF_OK) {
+        return false;
+    }
+    reply_clear(reply);
+    refuse(reply, code, text_of(from->element[2]));
+    return true;
+}
+
+static bool add_value(struct reply *reply, const struct reply_field *field, const redisReply *from)
+{
+    int64_t number;
+
+    if (!field->is_text) {
+        if (!to_number(from, &number)) {
+            return false;
+        }
+        reply_number(reply, number);
+        return true;
+    }
+    size_t max = field->size > 0 ? field->size - 1U : RESPONSE_MAX;
+    if (!is_text(from) || from->len > max || !reply_reserve(reply, 0, from->len)) {
+        return false;
+    }
+    reply_text(reply, from->str, from->len);
+    return true;
+}
+
+static bool read_lead(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    int64_t lead;
+
+    if (!answer_number(from, 0, &lead) || lead < -1 || lead > 2 ||
+        (lead != 1 && spec->figures_code == HF_OK)) {
+        return false;
+    }
+    reply->lead = (int)lead;
+    reply->code = lead > 0 ? HF_OK : spec->figures_code;
+    return true;
+}
+
+/* Values from element `first` on, every `step`th; those of the last fields may be missing. */
+static bool read_values(struct reply *reply, const struct command_spec *spec,
+                        const redisReply *from, size_t first, size_t step)
+{
+    size_t fields = spec->shape == REPLY_PAIRS ? from->elements : spec->field_count;
+
+    if (!reply_reserve(reply, from->elements, 0)) {
+        return false;
+    }
+    for (size_t i = first, field = 0; i < from->elements && field < fields; i += step, field++) {
+        if (!add_value(reply, &spec->fields[field % spec->field_count], from->element[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_array(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    switch (spec->shape) {
+    case REPLY_LEAD:
+        return read_lead(reply, spec, from) && read_values(reply, spec, from, 1, 1);
+    case REPLY_LIST:
+        return from->elements == spec->field_count && read_values(reply, spec, from, 0, 1);
+    case REPLY_FIELDS:
+        return from->elements % 2 == 0 && read_values(reply, spec, from, 1, 2);
+    case REPLY_PAIRS:
+        return from->elements % spec->field_count == 0 && read_values(reply, spec, from, 0, 1);
+    case REPLY_NUMBER:
+        break;
+    }
+    return false;
+}
+
+static bool read_reply(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    switch (from->type) {
+    case REDIS_REPLY_NIL:
+        reply_refuse(reply, spec->nil_code, NULL);
+        return spec->nil_code != HF_OK;
+    case REDIS_REPLY_INTEGER:
+        return spec->shape == REPLY_NUMBER && add_value(reply, &spec->fields[0], from);
+    case REDIS_REPLY_ARRAY:
+        return answer_is_refusal(reply, from) || read_array(reply, spec, from);
+    default:
+        return false;
+    }
+}
+
+void answer_read(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    reply_clear(reply);
+    if (from->type == REDIS_REPLY_ERROR) { /* a script's own failure */
+        refuse(reply, HF_INTERNAL, text_of(from));
+    } else if (!read_reply(reply, spec, from)) {
+        reply_clear(reply);
+        reply_refuse(reply, HF_INTERNAL, "Redis answered what this command cannot answer");
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From what a script returned to the reply of a command. */
+#ifndef REDIS_SCRIPT_SCRIPT_REPLY_H
+#define REDIS_SCRIPT_SCRIPT_REPLY_H
+
+#include "command/reply.h"
+
+#include <hiredis/hiredis.h>
+
+/* Fills in a reply by the row of its command. What the row has no room for is INTERNAL: a client
+ * that guessed would tell its caller of seats nobody gave it. */
+void answer_read(struct reply *reply, const struct command_spec *spec, const redisReply *from);
+
+/* Is it {0, CODE, message}? Then the reply is filled in. */
+bool answer_is_refusal(struct reply *reply, const redisReply *from);
+
+/* Element i of an array as a number, also if it came as text; false if it is none. */
+bool answer_number(const redisReply *from, size_t i, int64_t *number);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/stock/product.h"
+
+#include "base/check.h"
+#include "base/crc32c.h"
+#include "base/text.h"
+#include "redis/script/script_reply.h"
+#include "redis/script/key.h"
+#include "redis/stock/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static struct list *bucket_of(struct stocks *stocks, struct hf_bytes id)
+{
+    return &stocks->buckets[crc32c(0, id.data, id.size) % PRODUCT_BUCKETS];
+}
+
+static struct hf_bytes id_of(const struct product *product)
+{
+    return product->command.args.stock_get.product;
+}
+
+struct product *product_find(struct stocks *stocks, struct hf_bytes id)
+{
+    struct list *bucket = bucket_of(stocks, id);
+
+    for (struct list *at = bucket->next; at != bucket; at = at->next) {
+        struct product *product = LIST_ENTRY(at, struct product, bucket);
+        if (text_equal(id_of(product), id)) {
+            list_remove(&product->recent);
+            list_add_last(&stocks->recent, &product->recent);
+            return product;
+        }
+    }
+    return NULL;
+}
+
+static void drop(struct product *product)
+{
+    list_remove(&product->bucket);
+    list_remove(&product->recent);
+    product->stocks->count--;
+    scan_free(product->scan);
+    free(product->seen);
+    free(product);
+}
+
+/* Makes room by forgetting what was not asked for in the longest time. */
+static void make_room(struct stocks *stocks)
+{
+    for (struct list *at = stocks->recent.next, *next;
+         at != &stocks->recent && stocks->count >= PRODUCTS_MAX; at = next) {
+        struct product *product = LIST_ENTRY(at, struct product, recent);
+        next = at->next;
+        if (product->users == 0) {
+            drop(product);
+        }
+    }
+}
+
+struct product *product_add(struct stocks *stocks, struct hf_bytes id)
+{
+    struct product *product = product_find(stocks, id);
+
+    if (product != NULL) {
+        return product;
+    }
+    make_room(stocks);
+    product = calloc(1, sizeof *product);
+    if (product == NULL) {
+        return NULL;
+    }
+    CHECK(id.size <= sizeof product->id);
+    memcpy(product->id, id.data, id.size);
+    product->stocks = stocks;
+    product->command.spec = &command_table[STOCK_GET];
+    product->command.args.stock_get.product = (struct hf_bytes){product->id, id.size};
+    list_add_last(bucket_of(stocks, id), &product->bucket);
+    list_add_last(&stocks->recent, &product->recent);
+    stocks->count++;
+    return product;
+}
+
+void product_hold(struct product *product)
+{
+    product->users++;
+}
+
+void product_release(struct product *product)
+{
+    CHECK(product->users > 0);
+    if (--product->users == 0 && product->places <= 1) {
+        drop(product);
+    }
+}
+
+void products_free(struct stocks *stocks)
+{
+    for (struct list *node = stocks->recent.next, *next; node != &stocks->recent; node = next) {
+        next = node->next;
+        drop(LIST_ENTRY(node, struct product, recent));
+    }
+}
+
+/* ---- what is known of them ------------------------------------------------------------------- */
+
+size_t product_home(const struct product *product, struct hf_bytes order)
+{
+    return 1 + (size_t)redis_slot(order) % (product->places - 1);
+}
+
+size_t product_active(const struct product *product, size_t home)
+{
+    return product->merged ? PLACE_MAIN : home;
+}
+
+size_t product_other(const struct product *product, size_t home)
+{
+    return product->merged ? home : PLACE_MAIN;
+}
+
+int64_t product_estimate(const struct product *product)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < product->places; i++) {
+        sum += product->seen[i].available;
+    }
+    return sum < product->loaded ? sum : product->loaded; /* some may have been seen twice */
+}
+
+bool product_learn(struct product *product, const struct figures *main)
+{
+    size_t places = 1 + (size_t)main->main.places;
+
+    if (places > product->capacity) {
+        struct seen *more = realloc(product->seen, places * sizeof *more);
+        if (more == NULL) {
+            return false;
+        }
+        memset(more + product->capacity, 0, (places - product->capacity) * sizeof *more);
+        product->seen = more;
+        product->capacity = places;
+    }
+    product->places = places;
+    product->epoch = main->epoch;
+    product->merged = main->merged;
+    product->steal = main->main.steal;
+    product->watermark = main->main.watermark;
+    product->loaded = main->main.loaded;
+    return true;
+}
+
+void product_saw(struct product *product, size_t place, const struct figures *figures)
+{
+    struct seen *seen = &product->seen[place];
+
+    seen->available = figures->available;
+    if (figures->epoch == product->epoch && figures->records == 0) {
+        seen->empty_epoch = product->epoch;
+    }
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+void place_name(size_t place, char name[PLACE_NAME])
+{
+    if (place == PLACE_MAIN) {
+        snprintf(name, PLACE_NAME, "main");
+    } else {
+        snprintf(name, PLACE_NAME, "%u", (unsigned)(place - 1) % 10000);
+    }
+}
+
+static size_t place_of(struct hf_bytes name, size_t places)
+{
+    int64_t shard;
+
+    if (text_equal(name, hf_text("main"))) {
+        return PLACE_MAIN;
+    }
+    return text_to_integer(name, &shard) && shard >= 0 && (size_t)shard + 1 < places
+               ? (size_t)shard + 1
+               : places;
+}
+
+void place_call(struct call *call, const struct product *product, const char *script, size_t place,
+                const char *box, size_t args)
+{
+    static const struct key_spec outbox = {"stock:outbox:$product_main",
+                                           "stock:outbox:{$product_main}"};
+    static const struct key_spec inbox = {"stock:inbox:$product_main",
+                                          "stock:inbox:{$product_main}"};
+    struct redis *redis = product->stocks->redis;
+    const struct command *command = &product->command;
+    char name[PLACE_NAME];
+
+    place_name(place, name);
+    call_begin(call, script, call_row_key_count(command->spec) + (box != NULL ? 1 : 0), args);
+    call_row_keys(call, command, name);
+    if (box != NULL) {
+        struct key_style style = {redis->url.name_space, redis_is_cluster(redis), name};
+        buffer_clear(&redis->scratch);
+        key_write(&redis->scratch, box[0] == 'o' ? &outbox : &inbox, command, &style);
+        call_text(call, (struct hf_bytes){redis->scratch.data, redis->scratch.size});
+    }
+}
+
+void place_belief(struct call *call, const struct product *product)
+{
+    call_number(call, product->epoch);
+    call_text(call, hf_text(product->merged ? "merged" : "sharded"));
+}
+
+void place_read(struct call *call, const struct product *product, size_t place)
+{
+    place_call(call, product, "read_shard", place, "outbox", 2);
+    place_belief(call, product);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool is_word(const redisReply *reply, size_t i, const char *word)
+{
+    return i < reply->elements && reply->element[i]->type == REDIS_REPLY_STRING &&
+           text_equal((struct hf_bytes){reply->element[i]->str, reply->element[i]->len},
+                      hf_text(word));
+}
+
+bool reply_says(const redisReply *reply, const char *word)
+{
+    int64_t lead;
+
+    return answer_number(reply, 0, &lead) && lead == 0 && is_word(reply, 1, word);
+}
+
+enum { AT_MODE = 9, AT_POLICY = 13, AT_PLACES = 14, AT_OPEN = 15, OPEN_WORDS = 3 };
+
+bool figures_read(struct figures *figures, const redisReply *reply)
+{
+    int64_t known = 0;
+    int64_t *numbers[AT_OPEN] = {&known,
+                                 &figures->available,
+                                 &figures->taken,
+                                 &figures->sold,
+                                 &figures->sent,
+                                 &figures->received,
+                                 &figures->gains,
+                                 &figures->records,
+                                 &figures->epoch,
+                                 NULL,
+                                 &figures->main.loaded,
+                                 &figures->main.shards,
+                                 &figures->main.watermark,
+                                 NULL,
+                                 &figures->main.places};
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < AT_OPEN ||
+        (reply->elements - AT_OPEN) % OPEN_WORDS != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < AT_OPEN; i++) {
+        if (numbers[i] != NULL && !answer_number(reply, i, numbers[i])) {
+            return false;
+        }
+    }
+    figures->known = known != 0;
+    figures->merged = is_word(reply, AT_MODE, "merged");
+    figures->main.steal = is_word(reply, AT_POLICY, "steal");
+    return true;
+}
+
+size_t figures_open_count(const redisReply *reply)
+{
+    return (reply->elements - AT_OPEN) / OPEN_WORDS;
+}
+
+bool figures_open(struct open_transfer *open, const redisReply *reply, size_t i, size_t source,
+                  size_t places)
+{
+    const redisReply *target = reply->element[AT_OPEN + i * OPEN_WORDS];
+
+    open->source = source;
+    open->target = place_of((struct hf_bytes){target->str, target->len}, places);
+    return target->type == REDIS_REPLY_STRING && open->target < places &&
+           answer_number(reply, AT_OPEN + i * OPEN_WORDS + 1, &open->number) &&
+           answer_number(reply, AT_OPEN + i * OPEN_WORDS + 2, &open->quantity);
+}

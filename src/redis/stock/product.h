@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What this engine knows of products in shards, and how it talks to their places. It is a memory of
+ * limited size, and may be out of date: the places themselves say so (lua/parts/shard.lua). */
+#ifndef REDIS_STOCK_PRODUCT_H
+#define REDIS_STOCK_PRODUCT_H
+
+#include "redis/client/alarm.h"
+#include "redis/script/redis.h"
+
+#define PRODUCTS_MAX 1024
+#define PRODUCT_BUCKETS 256
+
+/* Places are counted: the main one is 0, shard k is k + 1. */
+#define PLACE_MAIN 0U
+#define PLACE_NAME 8
+void place_name(size_t place, char name[PLACE_NAME]);
+
+/* One place, as read_shard.lua answers. What stands under "main" is there only. */
+struct figures {
+    bool known;
+    int64_t available, taken, sold;
+    int64_t sent, received; /* all that ever went by transfers, modulo 2^53 */
+    int64_t gains;          /* how often what is available grew */
+    int64_t records;        /* orders known, also closed ones */
+    int64_t epoch;
+    bool merged;
+    struct {
+        int64_t loaded, shards, watermark, places;
+        bool steal;
+    } main;
+};
+
+/* A transfer that is under way between two places, in an outbox. */
+struct open_transfer {
+    size_t source, target;
+    int64_t number, quantity;
+};
+
+/* What was last seen of a place. */
+struct seen {
+    int64_t available;
+    int64_t empty_epoch; /* in this epoch it knows no order; 0: it may know some */
+};
+
+struct product {
+    struct list bucket, recent;
+    struct stocks *stocks;
+    unsigned users; /* it is kept while there are any */
+    char id[HF_ID_MAX];
+    struct command command; /* STOCK.GET: for the names of its keys */
+
+    size_t places;   /* the main one included; 1: it is in no shards after all */
+    size_t capacity; /* of `seen`, which never shrinks: somebody may still talk to a place */
+    int64_t epoch;   /* 0: nothing is known, it is to be read */
+    bool merged, steal;
+    int64_t watermark, loaded;
+    struct seen *seen; /* of each place */
+
+    struct scan *scan; /* scan.h; NULL: there was none yet */
+};
+
+struct stocks {
+    struct redis *redis;
+    bool stopped;
+    struct alarms alarms;
+    struct list buckets[PRODUCT_BUCKETS];
+    struct list recent; /* the one used last is the last */
+    size_t count;
+    struct list trades; /* stock.c */
+};
+
+/* The product, if it may be in shards. */
+struct product *product_find(struct stocks *stocks, struct hf_bytes id);
+/* The same; if it is not known yet, it is now, with everything still to be learned. NULL when there
+ * is no memory. */
+struct product *product_add(struct stocks *stocks, struct hf_bytes id);
+/* Keeps it, and lets it go again: then it may be forgotten. */
+void product_hold(struct product *product);
+void product_release(struct product *product);
+void products_free(struct stocks *stocks);
+
+/* The place an order belongs to. */
+size_t product_home(const struct product *product, struct hf_bytes order);
+/* Where new orders are taken; and where they are not, but may have been. */
+size_t product_active(const struct product *product, size_t home);
+size_t product_other(const struct product *product, size_t home);
+/* The sum of what was last seen: what is left, as far as this engine knows. */
+int64_t product_estimate(const struct product *product);
+
+/* Takes over what the main place says of the product; false when there is no memory. */
+bool product_learn(struct product *product, const struct figures *main);
+/* Takes over what a place says of itself. */
+void product_saw(struct product *product, size_t place, const struct figures *figures);
+
+/* Begins a call of a script with the keys of a place; `box` is "outbox", "inbox" or NULL. */
+void place_call(struct call *call, const struct product *product, const char *script, size_t place,
+                const char *box, size_t args);
+/* The two arguments that say what is known of the product. */
+void place_belief(struct call *call, const struct product *product);
+/* read_shard.lua at a place. */
+void place_read(struct call *call, const struct product *product, size_t place);
+
+/* Reads its answer; false if it is none. */
+bool figures_read(struct figures *figures, const redisReply *reply);
+/* How many open transfers it tells of, and which. */
+size_t figures_open_count(const redisReply *reply);
+bool figures_open(struct open_transfer *open, const redisReply *reply, size_t i, size_t source,
+                  size_t places);
+
+/* Is it {0, WORD, …}? */
+bool reply_says(const redisReply *reply, const char *word);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command for a product in shards is a trade: a few calls, one after the other, and a scan where
+ * something falls short.
+ *
+ *     TAKE           look at the place where the order may have been made before; take at the other
+ *     SETTLE, GIVE   at the place where new orders are made; then at the other
+ *     LOAD, ADJUST   book the difference at the main place; spread it; read the totals
+ *     GET            read the totals
+ */
+#ifndef REDIS_STOCK_STOCK_COMMAND_H
+#define REDIS_STOCK_STOCK_COMMAND_H
+
+#include "redis/stock/survey.h"
+
+struct trade {
+    struct list node;
+    struct job *job;
+    struct product *product;
+    struct want want;
+    struct alarm alarm;
+    uint64_t due_ms;
+    unsigned tries;
+    bool waiting;  /* in a scan */
+    size_t place;  /* where the call under way goes */
+    int64_t epoch; /* what was known when it was sent */
+    bool looked;   /* TAKE: the other place was looked at in that epoch */
+    /* TAKE: until when that place remembers that the order was given back before. GIVE: the same of
+     * the place asked first; and, if the order expired there, what the other place remembers until
+     * then does not count. 0: it is not so. */
+    int64_t given_until, hidden_until;
+    bool booked; /* LOAD, ADJUST: the difference is applied */
+    bool spread; /* … and was spread */
+};
+
+/* Carries out a command for a product that is, or may be, in shards; NULL: there is no memory. If
+ * there are no shards after all, it goes to stock_single(). */
+void trade_start(struct stocks *stocks, struct job *job, struct product *product);
+/* The engine closes: nothing is answered any more. */
+void trades_stop(struct stocks *stocks);
+void trades_free(struct stocks *stocks);
+
+/* stock.c: the one call of a product that is in no shards. */
+void stock_single(struct redis *redis, struct job *job);
+
+/* ---- for those who know the commands --------------------------------------------------------- */
+
+/* From the beginning; and after it came to nothing, sooner or later, until its time is over. */
+void trade_begin(struct trade *trade);
+void trade_try_again(struct trade *trade);
+
+/* The ways to end it. */
+struct job *trade_end(struct trade *trade); /* the job is still to be answered */
+void trade_succeed(struct trade *trade);    /* `remaining`, as far as this engine knows */
+void trade_answer_number(struct trade *trade, int64_t number);
+void trade_answer(struct trade *trade, const redisReply *reply); /* as a place has answered */
+void trade_refuse(struct trade *trade, enum hf_error code, const char *why, int64_t a, int64_t b,
+                  int64_t c);
+void trade_fail(struct trade *trade, const struct problem *problem);
+
+/* Sends job->call, within the time that is left. Its `done` begins with trade_answered(): has it an
+ * answer that can be gone on with? Otherwise the trade is over, or has begun anew. */
+void trade_send(struct trade *trade, call_done *done);
+bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply *reply,
+                    const struct problem *problem);
+
+/* Asks a scan, and comes back to trade_begin() or ends. */
+void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t quantity);
+/* Asks the main place for all there is to know of the product, and begins. */
+void trade_learn(struct trade *trade);
+
+/* trade_order.c */
+void trade_take(struct trade *trade);
+void trade_close(struct trade *trade);
+/* trade_total.c */
+void trade_book(struct trade *trade);
+void trade_scanned(struct want *want, enum want_result result, const struct totals *totals,
+                   const struct problem *problem);
+
+#endif

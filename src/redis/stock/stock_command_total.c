@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A product in shards as a whole: LOAD, ADJUST, GET; and what a scan has to say. */
+#include "redis/script/script_reply.h"
+#include "redis/stock/stock_command.h"
+
+static struct trade *trade_of(struct want *want)
+{
+    return LIST_ENTRY(want, struct trade, want);
+}
+
+/* ---- LOAD and ADJUST ------------------------------------------------------------------------- */
+
+static void booked(struct call *call, enum redis_fate fate, const redisReply *reply,
+                   const struct problem *problem)
+{
+    struct trade *trade = call->context;
+    struct product *product = trade->product;
+    int64_t lead, number;
+
+    if (!trade_answered(trade, fate, reply, problem)) {
+        return;
+    }
+    if (reply_says(reply, "SHORT") && answer_number(reply, 2, &number)) {
+        if (product->epoch == 0) {
+            trade_learn(trade);
+        } else {
+            trade_ask(trade, WANT_STOCK, PLACE_MAIN, number);
+        }
+    } else if (answer_number(reply, 0, &lead) && lead == 1) {
+        trade->booked = true;
+        trade_begin(trade);
+    } else {
+        trade_answer(trade, reply);
+    }
+}
+
+void trade_book(struct trade *trade)
+{
+    struct call *call = &trade->job->call;
+    const struct command *command = &trade->job->command;
+    bool loads = command_id(command->spec) == STOCK_LOAD;
+
+    place_call(call, trade->product, loads ? "load_shards" : "adjust_shards", PLACE_MAIN, NULL,
+               call_row_arg_count(command->spec));
+    call_row_args(call, command);
+    trade_send(trade, booked);
+}
+
+/* ---- what a scan found ----------------------------------------------------------------------- */
+
+static void refuse_total(struct trade *trade, const struct totals *totals)
+{
+    int64_t wanted = totals->available - trade->want.quantity + totals->taken + totals->sold;
+
+    trade_refuse(trade, HF_CAPACITY_IN_USE, "that would leave # in all, with # taken and # sold",
+                 wanted, totals->taken, totals->sold);
+}
+
+static void answer_totals(struct trade *trade, const struct totals *totals)
+{
+    if (trade->booked) {
+        trade_answer_number(trade, totals->available);
+        return;
+    }
+    struct job *job = trade_end(trade);
+    reply_clear(&job->reply);
+    reply_number(&job->reply, totals->available);
+    reply_number(&job->reply, totals->taken);
+    reply_number(&job->reply, totals->sold);
+    reply_number(&job->reply, totals->loaded);
+    reply_number(&job->reply, totals->shards);
+    reply_word(&job->reply, totals->merged ? "merged" : "sharded");
+    job_finish(job);
+}
+
+void trade_scanned(struct want *want, enum want_result result, const struct totals *totals,
+                   const struct problem *problem)
+{
+    struct trade *trade = trade_of(want);
+
+    trade->waiting = false;
+    alarm_stop(&trade->alarm);
+    if (trade->product->stocks->stopped) {
+        return;
+    }
+    switch (result) {
+    case SCAN_TRY_AGAIN:
+        trade->spread = trade->spread || want->kind == WANT_SPREAD;
+        trade_try_again(trade);
+        break;
+    case SCAN_SHORT:
+        if (command_id(trade->job->command.spec) == STOCK_TAKE) {
+            trade_refuse(trade, HF_SOLD_OUT, "# left, # requested", totals->available,
+                         want->quantity, 0);
+        } else {
+            refuse_total(trade, totals);
+        }
+        break;
+    case SCAN_FIGURES:
+        answer_totals(trade, totals);
+        break;
+    case SCAN_FAILED:
+        trade_fail(trade, problem);
+        break;
+    }
+}

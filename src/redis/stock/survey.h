@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Looks at all places of a product: to move stock to where it is wanted, or to be certain that
+ * there is too little.
+ *
+ * Certain is what two readings of every place agree on, the second begun when the first was over:
+ * if no place gained anything and no transfer left or arrived between its two readings, then at the
+ * moment between them there was no more in all than the first has shown, what was in transit
+ * included. Transfers that somebody left half done are carried on with.
+ *
+ * Of each product one scan is under way at a time in an engine. Whoever falls short meanwhile joins
+ * the next one, so that many who find nothing read no more than one of them would. */
+#ifndef REDIS_STOCK_SURVEY_H
+#define REDIS_STOCK_SURVEY_H
+
+#include "redis/stock/product.h"
+
+enum want_kind {
+    WANT_STOCK,   /* so much at a place */
+    WANT_FIGURES, /* to know the totals */
+    WANT_SPREAD,  /* what is at the main place is to go to where it is sold */
+};
+
+enum want_result {
+    SCAN_TRY_AGAIN, /* it may be there now */
+    SCAN_SHORT,     /* there was not as much in all places together */
+    SCAN_FIGURES,   /* here they are */
+    SCAN_FAILED,    /* see the problem; nothing was changed */
+};
+
+/* Totals over all places. */
+struct totals {
+    int64_t available; /* and in transit */
+    int64_t taken, sold, loaded, shards;
+    bool merged;
+};
+
+struct want;
+typedef void want_done(struct want *want, enum want_result result, const struct totals *totals,
+                       const struct problem *problem);
+
+/* Part of the caller's own struct. */
+struct want {
+    struct list node;
+    enum want_kind kind;
+    size_t target;
+    int64_t quantity;
+    want_done *done;
+};
+
+/* Asks for it; `done` comes later. False when there is no memory: then it does not. */
+bool scan_join(struct product *product, struct want *want);
+/* Gives up: `done` is not called any more. */
+void scan_leave(struct want *want);
+/* Nobody waits for it, but something is to be moved or merged. */
+void scan_suggest(struct product *product);
+
+void scan_free(struct scan *scan);
+
+#endif

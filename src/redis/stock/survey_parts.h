@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a scan is made of; for the files that make it up:
+ *
+ *     scan.c         start ── read ──> weigh, and the end
+ *     scan_weigh.c   what the readings tell: read again until it is certain, or go on
+ *     scan_move.c    turn (to merged, or back) ──> carry on ──> move ──> finish
+ */
+#ifndef REDIS_STOCK_SURVEY_PARTS_H
+#define REDIS_STOCK_SURVEY_PARTS_H
+
+#include "redis/stock/survey.h"
+#include "redis/stock/transfer.h"
+
+/* One place, read this time and the time before. */
+struct probe {
+    struct call call;
+    struct scan *scan;
+    size_t place;
+    bool read;
+    struct figures now, before;
+};
+
+struct scan {
+    struct product *product;
+    bool running;
+    uint64_t ended_ms;
+    struct list wants, next; /* of this scan, and of the one to come */
+
+    struct probe *probes;
+    size_t count;
+    size_t under_way; /* calls or transfers that are awaited */
+    unsigned readings;
+    int64_t total, total_before;
+    struct problem problem; /* HF_OK: all places were read */
+
+    struct open_transfer *open;
+    size_t open_count, open_capacity;
+    struct transfer *transfers;
+    size_t transfer_count;
+    struct call turn_call;
+};
+
+static inline struct want *want_at(struct list *node)
+{
+    return LIST_ENTRY(node, struct want, node);
+}
+
+/* Answers one of its wants, which leaves it; and all that are left, which is the end. */
+void scan_answer(struct want *want, enum want_result result, const struct totals *totals,
+                 const struct problem *problem);
+void scan_finish(struct scan *scan, enum want_result result, const struct problem *problem);
+
+/* Reads all places; then weighs what they say. */
+void scan_collect(struct scan *scan);
+void scan_weigh(struct scan *scan);
+
+/* Changes the mode, to one with an epoch above this; then goes on to the next. */
+void scan_turn(struct scan *scan, bool merged, int64_t above);
+/* Carries on with the transfers that were met; then moves what is wanted elsewhere, and ends. */
+void scan_carry_on(struct scan *scan);
+
+#endif

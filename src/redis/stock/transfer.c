@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/stock/transfer.h"
+
+#include "redis/script/script_reply.h"
+
+/* Every step may be repeated, so a lost answer is no reason to stop. */
+#define REPEATABLE true
+
+static const struct problem nonsense = {HF_INTERNAL, "a transfer was answered with nonsense"};
+
+void transfer_init(struct transfer *transfer, struct product *product, size_t source, size_t target)
+{
+    *transfer = (struct transfer){.product = product, .source = source, .target = target};
+    call_init(&transfer->call, product->stocks->redis);
+}
+
+void transfer_free(struct transfer *transfer)
+{
+    call_free(&transfer->call);
+}
+
+static void end(struct transfer *transfer, const struct problem *problem)
+{
+    if (problem != NULL) {
+        transfer->failed = true;
+        transfer->problem = *problem;
+    }
+    transfer->done(transfer);
+}
+
+static void place_arg(struct call *call, size_t place)
+{
+    char name[PLACE_NAME];
+
+    place_name(place, name);
+    call_text(call, hf_text(name));
+}
+
+/* Is the answer {first, second, …}? Otherwise the transfer ends here. */
+static bool has_answer(struct transfer *transfer, enum redis_fate fate, const redisReply *reply,
+                       const struct problem *problem, int64_t *first, int64_t *second)
+{
+    if (fate != REDIS_ANSWERED) {
+        end(transfer, problem);
+        return false;
+    }
+    if (!answer_number(reply, 0, first) || !answer_number(reply, 1, second)) {
+        end(transfer, &nonsense);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the last step --------------------------------------------------------------------------- */
+
+static void forgotten(struct call *call, enum redis_fate fate, const redisReply *reply,
+                      const struct problem *problem)
+{
+    (void)reply;
+    (void)fate;
+    (void)problem; /* it has arrived: whoever meets it in the outbox tries again */
+    end(call->context, NULL);
+}
+
+static void forget(struct transfer *transfer)
+{
+    struct call *call = &transfer->call;
+
+    place_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 2);
+    place_arg(call, transfer->target);
+    call_number(call, transfer->number);
+    call_send(call, REPEATABLE, 0, forgotten, transfer);
+}
+
+/* ---- the second ------------------------------------------------------------------------------ */
+
+static void received(struct call *call, enum redis_fate fate, const redisReply *reply,
+                     const struct problem *problem)
+{
+    struct transfer *transfer = call->context;
+    int64_t arrived, available;
+
+    if (has_answer(transfer, fate, reply, problem, &arrived, &available)) {
+        transfer->product->seen[transfer->target].available = available;
+        forget(transfer);
+    }
+}
+
+static void receive(struct transfer *transfer)
+{
+    struct call *call = &transfer->call;
+
+    place_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 3);
+    place_arg(call, transfer->source);
+    call_number(call, transfer->number);
+    call_number(call, transfer->quantity);
+    call_send(call, REPEATABLE, 0, received, transfer);
+}
+
+/* ---- the first ------------------------------------------------------------------------------- */
+
+static void sent(struct call *call, enum redis_fate fate, const redisReply *reply,
+                 const struct problem *problem)
+{
+    struct transfer *transfer = call->context;
+    struct seen *seen = &transfer->product->seen[transfer->source];
+    int64_t lead, second;
+
+    if (!has_answer(transfer, fate, reply, problem, &lead, &second)) {
+        return;
+    }
+    if (lead == 0) { /* nothing is there any more */
+        seen->available = second;
+        end(transfer, NULL);
+    } else if (answer_number(reply, 2, &transfer->quantity) &&
+               answer_number(reply, 3, &seen->available)) {
+        transfer->number = second;
+        receive(transfer);
+    } else {
+        end(transfer, &nonsense);
+    }
+}
+
+void transfer_send(struct transfer *transfer, int64_t least, int64_t most, transfer_done *done,
+                   void *context)
+{
+    struct call *call = &transfer->call;
+
+    transfer->least = least;
+    transfer->most = most;
+    transfer->done = done;
+    transfer->context = context;
+    place_call(call, transfer->product, "send_stock", transfer->source, "outbox", 3);
+    place_arg(call, transfer->target);
+    call_number(call, least);
+    call_number(call, most);
+    call_send(call, REPEATABLE, 0, sent, transfer);
+}
+
+void transfer_carry_on(struct transfer *transfer, const struct open_transfer *open,
+                       transfer_done *done, void *context)
+{
+    transfer->done = done;
+    transfer->context = context;
+    transfer->number = open->number;
+    transfer->quantity = open->quantity;
+    receive(transfer);
+}

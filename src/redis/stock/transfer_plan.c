@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/stock/transfer_plan.h"
+
+#include <stdlib.h>
+
+void plan_init(struct plan *plan, const struct product *product, size_t places)
+{
+    *plan = (struct plan){.product = product, .places = places};
+    plan->left = calloc(places, sizeof *plan->left);
+    plan->failed = plan->left == NULL;
+    for (size_t i = 0; i < places && !plan->failed; i++) {
+        plan->left[i] = product->seen[i].available;
+    }
+}
+
+void plan_free(struct plan *plan)
+{
+    free(plan->left);
+    free(plan->moves);
+}
+
+static struct planned *find(struct plan *plan, size_t source, size_t target)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->moves[i].source == source && plan->moves[i].target == target) {
+            return &plan->moves[i];
+        }
+    }
+    return NULL;
+}
+
+static bool make_room(struct plan *plan)
+{
+    if (plan->count < plan->capacity) {
+        return true;
+    }
+    size_t capacity = plan->capacity * 2 + 16;
+    struct planned *moves = realloc(plan->moves, capacity * sizeof *moves);
+    if (moves == NULL) {
+        plan->failed = true;
+        return false;
+    }
+    plan->moves = moves;
+    plan->capacity = capacity;
+    return true;
+}
+
+static void add(struct plan *plan, size_t source, size_t target, int64_t quantity)
+{
+    struct planned *planned = find(plan, source, target);
+
+    plan->left[source] -= quantity;
+    plan->left[target] += quantity;
+    if (planned != NULL) {
+        planned->quantity += quantity;
+    } else if (make_room(plan)) {
+        plan->moves[plan->count++] = (struct planned){source, target, quantity};
+    }
+}
+
+/* The place that has most, apart from one. */
+static size_t richest(const struct plan *plan, size_t but)
+{
+    size_t best = but == 0 ? 1 : 0;
+
+    for (size_t i = 0; i < plan->places; i++) {
+        if (i != but && plan->left[i] > plan->left[best]) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static bool is_enough(const struct plan *plan, int64_t quantity)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < plan->places; i++) {
+        sum += plan->left[i];
+    }
+    return sum >= quantity;
+}
+
+static void bring(struct plan *plan, size_t target, int64_t quantity)
+{
+    if (target >= plan->places || !is_enough(plan, quantity)) {
+        return;
+    }
+    while (plan->left[target] < quantity) {
+        size_t source = richest(plan, target);
+        int64_t missing = quantity - plan->left[target], has = plan->left[source];
+        int64_t half = has - has / 2, asked = half > missing ? half : missing;
+        add(plan, source, target, asked < has ? asked : has);
+    }
+    plan->left[target] -= quantity; /* it is spoken for */
+}
+
+/* What is at the main place goes to the shards, the same to each. */
+static void spread(struct plan *plan)
+{
+    int64_t shards = (int64_t)plan->places - 1, all = plan->left[PLACE_MAIN];
+
+    for (int64_t k = 0; k < shards; k++) {
+        int64_t share = all / shards + (k < all % shards ? 1 : 0);
+        if (share > 0) {
+            add(plan, PLACE_MAIN, (size_t)k + 1, share);
+        }
+    }
+}
+
+/* Whatever a shard has by then, not only what was seen of it. */
+static void drain(struct plan *plan)
+{
+    for (size_t i = 1; i < plan->places; i++) {
+        if (plan->left[i] > 0 && make_room(plan)) {
+            plan->moves[plan->count++] = (struct planned){i, PLACE_MAIN, HF_INTEGER_MAX};
+        }
+    }
+}
+
+void plan_moves(struct plan *plan, const struct list *wants)
+{
+    if (plan->failed) {
+        return;
+    }
+    if (plan->product->merged) {
+        drain(plan);
+        return;
+    }
+    for (const struct list *at = wants->next; at != wants && !plan->failed; at = at->next) {
+        const struct want *want = LIST_ENTRY(at, struct want, node);
+        if (want->kind == WANT_SPREAD) {
+            spread(plan);
+        } else if (want->kind == WANT_STOCK) {
+            bring(plan, want->target, want->quantity);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which transfers bring a product's stock to where it is wanted, by what was last seen of its
+ * places. Changes nothing itself. */
+#ifndef REDIS_STOCK_TRANSFER_PLAN_H
+#define REDIS_STOCK_TRANSFER_PLAN_H
+
+#include "redis/stock/survey.h"
+
+struct planned {
+    size_t source, target;
+    int64_t quantity; /* at most */
+};
+
+struct plan {
+    const struct product *product;
+    size_t places;
+    int64_t *left; /* of each place, once all this is done and those who want it have theirs */
+    struct planned *moves;
+    size_t count, capacity;
+    bool failed; /* no memory: it is only a part */
+};
+
+/* For the first `places` places of the product. */
+void plan_init(struct plan *plan, const struct product *product, size_t places);
+void plan_free(struct plan *plan);
+
+/* Merged: everything to the main place. Sharded: to each of the wants in turn what it is short of,
+ * from the richest place half of what it has or what is missing, whichever is more; the first one
+ * gets it all if it can be had, so that not all fall short at the same time. */
+void plan_moves(struct plan *plan, const struct list *wants);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redis/worker/worker_scopes.h"
+
+#include "base/check.h"
+#include "base/text.h"
+#include "redis/script/key.h"
+#include "redis/script/key_read.h"
+
+#include <string.h>
+
+/* ---- families -------------------------------------------------------------------------------- */
+
+/* The keys of a family's script are among those of a command: `keys` of them from `first` on. The
+ * last is that of the deadlines. */
+static const struct {
+    const char *script;
+    enum command_id like;
+    size_t first, keys;
+    bool places; /* the name of a scope has its place behind it */
+} families[FAMILY_COUNT] = {
+    [FAMILY_SEATS] = {"reclaim_seats", SEATS_GET, 1, 1, false},
+    [FAMILY_QUOTA] = {"reclaim_quota", QUOTA_GET, 0, 5, false},
+    [FAMILY_STOCK] = {"reclaim_stock", STOCK_GET, 0, 4, true},
+    [FAMILY_QUEUE] = {"reclaim_queue", ROOM_ADMIT, 0, 2, false},
+};
+
+/* The commands that set a deadline, and where they say which. */
+static const struct {
+    enum command_id command;
+    enum family family;
+    size_t ttl_ms;
+} deadlines[] = {
+    {SEATS_RESERVE, FAMILY_SEATS, offsetof(struct hf_seats_reserve_args, ttl_ms)},
+    {SEATS_EXTEND, FAMILY_SEATS, offsetof(struct hf_seats_extend_args, ttl_ms)},
+    {QUOTA_RESERVE, FAMILY_QUOTA, offsetof(struct hf_quota_reserve_args, ttl_ms)},
+    {STOCK_TAKE, FAMILY_STOCK, offsetof(struct hf_stock_take_args, ttl_ms)},
+    {ROOM_JOIN, FAMILY_QUEUE, offsetof(struct hf_room_join_args, ttl_ms)},
+};
+
+enum family scopes_deadline(const struct command *command, int64_t *in_ms)
+{
+    enum command_id id = command_id(command->spec);
+
+    if (id == QUOTA_RESERVE && command->args.quota_reserve.hold.size == 0) {
+        return FAMILY_COUNT; /* it counts until it is refunded */
+    }
+    for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
+        if (deadlines[i].command == id) {
+            memcpy(in_ms, (const char *)&command->args + deadlines[i].ttl_ms, sizeof *in_ms);
+            return deadlines[i].family;
+        }
+    }
+    return FAMILY_COUNT;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* A command like those that use this family's keys; the scope is its first argument. */
+static struct command command_like(enum family family, struct hf_bytes scope)
+{
+    struct command command = {.spec = &command_table[families[family].like]};
+    memcpy((char *)&command.args + command.spec->args[0].offset, &scope, sizeof scope);
+    return command;
+}
+
+static const struct key_spec *key_of(enum family family, size_t i)
+{
+    return command_table[families[family].like].keys[families[family].first + i];
+}
+
+/* Could a family's scope be called that? */
+static bool is_name(enum family family, struct hf_bytes name)
+{
+    struct hf_bytes product, place;
+
+    if (!families[family].places) {
+        return text_is_id(name);
+    }
+    return key_split_place(name, &product, &place) && text_is_id(product) &&
+           place.size <= SCOPE_PLACE_MAX;
+}
+
+bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family *family,
+                  struct hf_bytes *name)
+{
+    bool cluster = redis_is_cluster(scopes->redis);
+    struct hf_bytes parts[KEY_PARTS_MAX];
+
+    if (!key_in_space(scopes->redis->url.name_space, &key)) {
+        return false;
+    }
+    for (enum family i = 0; i < FAMILY_COUNT; i++) {
+        size_t due = families[i].first + families[i].keys - 1;
+        if (key_read(key_form(families[i].like, due, cluster), key, parts)) {
+            *family = i;
+            *name = parts[0];
+            return is_name(i, parts[0]);
+        }
+    }
+    return false;
+}
+
+void scopes_write_call(const struct scopes *scopes, const struct scope *scope, struct call *call,
+                       int64_t limit)
+{
+    enum family family = scope->family;
+    struct hf_bytes name = {scope->name, scope->size};
+    char place[SCOPE_PLACE_MAX + 1] = "";
+
+    if (families[family].places) {
+        struct hf_bytes text;
+        CHECK(key_split_place(name, &name, &text) && text.size < sizeof place);
+        memcpy(place, text.data, text.size);
+    }
+    struct command command = command_like(family, name);
+    struct key_style style = {scopes->redis->url.name_space, redis_is_cluster(scopes->redis),
+                              families[family].places ? place : NULL};
+    struct buffer *text = &scopes->redis->scratch;
+
+    call_begin(call, families[family].script, families[family].keys, 1);
+    for (size_t i = 0; i < families[family].keys; i++) {
+        buffer_clear(text);
+        key_write(text, key_of(family, i), &command, &style);
+        if (text->failed) {
+            call->bytes.failed = true;
+            return;
+        }
+        struct hf_bytes key = {text->data, text->size};
+        call->request.slot = style.cluster ? redis_slot(key) : -1;
+        call_text(call, key);
+    }
+    call_number(call, limit);
+}
+
+/* ---- the scopes ------------------------------------------------------------------------------ */
+
+void scopes_init(struct scopes *scopes, struct redis *redis)
+{
+    *scopes = (struct scopes){.redis = redis};
+    random_bytes(&redis->random, scopes->hash_key, sizeof scopes->hash_key);
+    slab_init(&scopes->slab, &redis->memory, (sizeof(struct scope) + 7) / 8 * 8);
+    table_init(&scopes->table, &redis->memory);
+    agenda_pool_init(&scopes->pool, &redis->memory, &scopes->slab, offsetof(struct scope, timer));
+}
+
+void scopes_free(struct scopes *scopes)
+{
+    table_free(&scopes->table);
+    agenda_pool_free(&scopes->pool);
+    slab_free(&scopes->slab);
+}
+
+struct wanted {
+    const struct scopes *scopes;
+    enum family family;
+    struct hf_bytes name;
+};
+
+static bool is_wanted(const void *context, uint32_t index)
+{
+    const struct wanted *wanted = context;
+    const struct scope *scope = scope_at(wanted->scopes, index);
+
+    return scope->family == wanted->family && scope->size == wanted->name.size &&
+           memcmp(scope->name, wanted->name.data, scope->size) == 0;
+}
+
+/* The scope with this name, made if there is room for it within `max`; NONE if there is none. */
+static uint32_t find_or_add(struct scopes *scopes, enum family family, struct hf_bytes name,
+                            uint32_t max)
+{
+    uint32_t hash = (uint32_t)siphash(scopes->hash_key, name.data, name.size) + family;
+    struct wanted wanted = {scopes, family, name};
+    uint32_t index = table_find(&scopes->table, hash, is_wanted, &wanted);
+
+    if (index != NONE || scopes->slab.count >= max || name.size > SCOPE_NAME_MAX ||
+        !table_reserve(&scopes->table, 1)) {
+        return index;
+    }
+    index = slab_take(&scopes->slab);
+    if (index == NONE) {
+        return NONE;
+    }
+    struct scope *scope = scope_at(scopes, index);
+    scope->hash = hash;
+    scope->family = (uint8_t)family;
+    scope->size = (uint8_t)name.size;
+    memcpy(scope->name, name.data, name.size);
+    CHECK(table_add(&scopes->table, hash, index));
+    return index;
+}
+
+/* Is a visit under way? A scope is either visited or waits for its next visit. */
+static bool is_visited(const struct scope *scope)
+{
+    return scope->timer.deadline_ms == 0;
+}
+
+/* Sees to it that a scope that waits for its visit is looked at no later than that. */
+static void hurry(struct scopes *scopes, uint32_t index, int64_t at_ms)
+{
+    struct scope *scope = scope_at(scopes, index);
+
+    if (scope->timer.deadline_ms > at_ms) {
+        agenda_remove(&scopes->pool, &scopes->agenda, index);
+        agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
+    }
+}
+
+void scopes_note(struct scopes *scopes, enum family family, struct hf_bytes name, int64_t at_ms)
+{
+    uint32_t known = scopes->slab.count;
+    uint32_t index = find_or_add(scopes, family, name, SCOPES_MAX);
+
+    if (index == NONE) {
+        return;
+    }
+    struct scope *scope = scope_at(scopes, index);
+    at_ms += scope_delay_ms(scope);
+    if (scopes->slab.count > known) {
+        agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
+    } else if (!is_visited(scope)) {
+        hurry(scopes, index, at_ms);
+    } else if (scope->noted_ms == 0 || scope->noted_ms > at_ms) {
+        scope->noted_ms = at_ms;
+    }
+}
+
+void scopes_found(struct scopes *scopes, enum family family, struct hf_bytes name, int64_t now_ms,
+                  int64_t soon_ms)
+{
+    uint32_t known = scopes->slab.count;
+    uint32_t index = find_or_add(scopes, family, name, SCOPES_MAX + SCOPES_FOUND_MAX);
+
+    if (index == NONE) {
+        return;
+    }
+    struct scope *scope = scope_at(scopes, index);
+    if (scopes->slab.count > known) {
+        agenda_add(&scopes->pool, &scopes->agenda, index, now_ms);
+    } else if (!is_visited(scope) && scope->timer.deadline_ms > soon_ms) {
+        hurry(scopes, index, now_ms);
+    } else {
+        return;
+    }
+    scopes->found += !scope->found;
+    scope->found = true;
+}
+
+uint32_t scopes_next(struct scopes *scopes, int64_t now_ms)
+{
+    int64_t at_ms;
+    uint32_t index = agenda_pop(&scopes->pool, &scopes->agenda, now_ms, &at_ms);
+
+    if (index != NONE) {
+        scope_at(scopes, index)->noted_ms = 0;
+    }
+    return index;
+}
+
+void scopes_visited(struct scopes *scopes, uint32_t index, int64_t now_ms, int64_t at_ms)
+{
+    struct scope *scope = scope_at(scopes, index);
+    bool at_once = at_ms != 0 && at_ms <= now_ms;
+
+    CHECK(is_visited(scope));
+    if (!at_once) {
+        scopes->found -= scope->found;
+        scope->found = false;
+    }
+    if (scope->noted_ms != 0 && (at_ms == 0 || scope->noted_ms < at_ms)) {
+        at_ms = scope->noted_ms;
+    }
+    if (at_once || (at_ms != 0 && scopes->slab.count <= SCOPES_MAX)) {
+        agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
+        return;
+    }
+    table_remove(&scopes->table, scope->hash, index);
+    slab_give(&scopes->slab, index);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the HTTP front share, http_*.c. A session has one request at a time, which goes
+ * through these steps; in those marked * somebody else has the word.
+ *
+ *     READING ──whole──> route ──> KNOWING* ──> KNOWN ──> RUNNING* ──> answered, READING
+ *                          │                      │
+ *                          └─> answered           ├─> STREAMING, to the end of the session
+ *                                                 └─> with an Idempotency-Key:
+ *
+ *     KNOWN ──> BEGINNING* ──new──> BEGUN ──> RUNNING* ──> RAN ──> ENDING* ──> answered, READING
+ *                   └─────────── done before, or going on ──────────────────────┘ */
+#ifndef SERVER_HTTP_HTTP_H
+#define SERVER_HTTP_HTTP_H
+
+#include "base/random.h"
+#include "server/http/http_parser.h"
+#include "server/http/router.h"
+#include "server/server.h"
+
+#include <time.h>
+
+enum http_step {
+    STEP_READING,
+    STEP_KNOWING,
+    STEP_KNOWN,
+    STEP_RUNNING,
+    STEP_BEGINNING,
+    STEP_BEGUN,
+    STEP_RAN,
+    STEP_ENDING,
+    STEP_STREAMING
+};
+
+/* What all HTTP sessions of a server use: the first makes it, the last frees it. */
+struct http_shared {
+    unsigned sessions;
+    struct router router;
+    struct random random;
+    time_t date_second;
+    char date[40]; /* "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n" */
+};
+
+struct http_keyed;
+struct http_stream;
+
+struct http {
+    struct http_shared *shared;
+    struct http_parser parser;
+    enum http_step step;
+    uint32_t requests;  /* answered without an id of the client's */
+    bool answered_last; /* nothing can be said any more */
+    struct route_match match;
+    struct buffer known; /* the Authorization that session->who was found by */
+    struct http_keyed *keyed;
+    struct http_stream *stream;
+    size_t made_size;
+    char made[HF_ID_SIZE]; /* the id of the command under way, if the row says that it is told */
+};
+
+static inline struct http *http_of(const struct session *session)
+{
+    return session->state;
+}
+
+static inline const struct http_request *http_request_of(const struct session *session)
+{
+    return &http_of(session)->parser.request;
+}
+
+/* The request is answered: on to the next. */
+void http_finish(struct session *session);
+/* Carries out a command, whose answer belongs to this step. If the engine cannot take it in this
+ * turn, the request stays at the step where it is, which is taken again in the next. */
+void http_submit(struct session *session, struct command *command, enum http_step step);
+/* What is wrong becomes the answer. */
+void http_answer_problem(struct session *session, const struct problem *problem);
+
+/* ---- http_response.c: writing answers -------------------------------------------------------- */
+
+#define HTTP_JSON "application/json"
+#define HTTP_TEXT "text/plain; charset=utf-8"
+
+struct http_answer {
+    int status;
+    const char *type; /* NULL: there is no body */
+    unsigned allowed; /* methods, if the answer names them */
+    bool replayed;    /* told before, under the same key */
+    bool streams;     /* the body goes on until the connection ends */
+};
+
+/* Puts the head in front of the body, which is all of `out` from `start` on. */
+void http_respond(struct session *session, size_t start, const struct http_answer *answer);
+/* An error of HTTP's own, which has no row in the list of errors. */
+void http_respond_error(struct session *session, int status, unsigned allowed, const char *why);
+void http_respond_continue(struct session *session);
+
+/* ---- http_auth.c: who is asking -------------------------------------------------------------- */
+
+/* STEP_KNOWN now or, by way of STEP_KNOWING, later; or the request is answered. */
+void http_identify(struct session *session);
+void http_identified(struct session *session, bool right);
+
+/* ---- http_command.c: requests that are commands ---------------------------------------------- */
+
+/* What a request asks for. Its texts are views of the request and of `json`, which is to be
+ * released after use. False if the request has been refused. */
+struct json_fields;
+bool http_command(struct session *session, struct command *command, struct json_fields *json);
+/* Carries out the request's command. */
+void http_run(struct session *session);
+/* The status of a reply, and its body at the end of `out`. */
+int http_write_reply(struct session *session, const struct reply *reply, struct buffer *out);
+
+/* What an audit found. */
+void http_audited(struct session *session, uint64_t count, struct hf_bytes findings);
+
+/* ---- http_keyed.c: requests with an Idempotency-Key ------------------------------------------ */
+
+/* Before the path is looked at, which changes it. False if the request has been answered. */
+bool http_keyed_open(struct session *session);
+void http_keyed_close(struct session *session);
+/* The steps of its own. */
+void http_keyed_begin(struct session *session);
+void http_keyed_begun(struct session *session, const struct reply *reply);
+void http_keyed_ran(struct session *session, const struct reply *reply,
+                    const struct problem *problem);
+void http_keyed_end(struct session *session);
+void http_keyed_ended(struct session *session);
+/* The client left while its command waits, which will not be carried out: the key is free. */
+void http_keyed_give_up(struct session *session);
+/* Random bytes for an id, the same whenever the request is carried out again. */
+void http_keyed_entropy(const struct session *session, uint8_t *entropy, size_t size);
+
+/* ---- http_endpoints.c: the server's own ------------------------------------------------------ */
+
+void http_endpoint(struct session *session);
+/* Does it tell how the server is? */
+bool http_endpoint_is_health(enum endpoint endpoint);
+/* May it be asked by anybody? */
+bool http_endpoint_is_open(enum endpoint endpoint);
+
+/* ---- http_stream.c: server-sent events ------------------------------------------------------- */
+
+void http_stream_feed(struct session *session);
+void http_stream_place(struct session *session);
+/* The first answer to where somebody stands. */
+void http_stream_begin(struct session *session, const struct reply *reply);
+void http_stream_tick(struct session *session);
+void http_stream_end(struct session *session);
+/* The session is over. */
+void http_stream_close(struct session *session);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is asked of the server itself, rather than of its engine. */
+#include "server/http/http.h"
+
+#include "base/check.h"
+#include "server/http/openapi.h"
+
+/* An audit that finds more lists no more. */
+#define FINDINGS_MAX 1000
+
+static void respond(struct session *session, size_t start, int status, const char *type)
+{
+    http_respond(session, start, &(struct http_answer){.status = status, .type = type});
+    http_finish(session);
+    session_answered(session);
+}
+
+/* ---- how it is doing ------------------------------------------------------------------------- */
+
+static void answer_livez(struct session *session)
+{
+    size_t start = session->out.size;
+
+    buffer_text(&session->out, "alive\n");
+    respond(session, start, 200, HTTP_TEXT);
+}
+
+static void answer_readyz(struct session *session)
+{
+    const struct server *server = session->server;
+    size_t start = session->out.size;
+    bool away = server->engine != NULL && engine_is_away(server->engine);
+    const char *unready = server->engine != NULL ? engine_unready(server->engine) : NULL;
+
+    bool ready = server->state == SERVER_READY && !away && unready == NULL;
+    if (server->state == SERVER_READY && unready != NULL) {
+        buffer_format(&session->out, "not ready: %s", unready);
+    } else {
+        buffer_text(&session->out, server_state_name(server->state));
+    }
+    if (away) {
+        buffer_text(&session->out, ": the engine cannot be reached");
+    }
+    if (server->state == SERVER_LOADING) {
+        buffer_format(&session->out, ": %lld of %lld bytes", (long long)server->loaded,
+                      (long long)server->load_total);
+    }
+    buffer_byte(&session->out, '\n');
+    respond(session, start, ready ? 200 : 503, HTTP_TEXT);
+}
+
+static void answer_metrics(struct session *session)
+{
+    size_t start = session->out.size;
+
+    metrics_write(&session->server->metrics, session->server, &session->out);
+    respond(session, start, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+static void answer_info(struct session *session)
+{
+    struct server *server = session->server;
+    struct buffer *out = &session->out;
+    struct hf_info info = {.holds = 0};
+    size_t start = out->size;
+
+    if (server->engine != NULL) {
+        engine_info(server->engine, &info);
+    }
+    buffer_format(out, "{\"version\":\"%s\",\"engine\":", hf_version());
+    json_text(out, hf_text(server_engine_name(server)));
+    buffer_format(out,
+                  ",\"state\":\"%s\",\"uptime_seconds\":%llu,\"connections\":%zu,"
+                  "\"client_memory_bytes\":%zu,\"memory_bytes\":%llu,\"holds\":%llu,"
+                  "\"waiting\":%llu,\"expired\":%llu}",
+                  server_state_name(server->state),
+                  (unsigned long long)((clock_nanoseconds() - server->started_ns) / 1000000000),
+                  server->session_count, server->memory.used, (unsigned long long)info.memory_bytes,
+                  (unsigned long long)info.holds, (unsigned long long)info.waiting,
+                  (unsigned long long)info.expired);
+    respond(session, start, 200, HTTP_JSON);
+}
+
+/* ---- what it offers -------------------------------------------------------------------------- */
+
+static void answer_index(struct session *session)
+{
+    const struct router *router = &http_of(session)->shared->router;
+    struct buffer *out = &session->out;
+    size_t start = out->size;
+
+    buffer_format(out, "Holdfast %s\n\n", hf_version());
+    for (size_t i = 0; i < router->count; i++) {
+        buffer_format(out, "%-6s %-48s %s\n", router->routes[i].method_name, router->routes[i].path,
+                      router->routes[i].help);
+    }
+    respond(session, start, 200, HTTP_TEXT);
+}
+
+static void answer_openapi(struct session *session)
+{
+    size_t start = session->out.size;
+
+    openapi_write(&http_of(session)->shared->router, &session->out);
+    respond(session, start, 200, HTTP_JSON);
+}
+
+/* ---- what it can be told --------------------------------------------------------------------- */
+
+/* Is there an engine to be asked? Refuses otherwise. */
+static bool has_engine(struct session *session)
+{
+    const struct server *server = session->server;
+
+    if (server->engine == NULL || server->state == SERVER_FAILED) {
+        session_refuse(session, server->engine == NULL ? HF_LOADING : HF_IOERR, "the server is %s",
+                       server_state_name(server->state));
+        return false;
+    }
+    return true;
+}
+
+static void answer_audit(struct session *session)
+{
+    if (has_engine(session)) {
+        http_of(session)->step = STEP_RUNNING;
+        session_audit(session);
+    }
+}
+
+void http_audited(struct session *session, uint64_t count, struct hf_bytes findings)
+{
+    size_t start = session->out.size, listed = 0;
+
+    buffer_text(&session->out, "{\"list\":[");
+    while (findings.size > 0 && listed < FINDINGS_MAX) {
+        struct hf_bytes finding = next_finding(&findings);
+        buffer_text(&session->out, listed++ > 0 ? "," : "");
+        json_text(&session->out, finding);
+    }
+    buffer_text(&session->out, "],\"findings\":");
+    buffer_decimal(&session->out, (int64_t)count);
+    buffer_byte(&session->out, '}');
+    http_respond(session, start, &(struct http_answer){.status = 200, .type = HTTP_JSON});
+    http_finish(session);
+}
+
+static void answer_snapshot(struct session *session)
+{
+    struct problem problem = {.code = HF_OK};
+    size_t start = session->out.size;
+
+    if (!has_engine(session)) {
+        return;
+    }
+    if (engine_snapshot(session->server->engine, &problem) != HF_OK) {
+        session_refuse(session, problem.code, "%s", problem.message);
+        return;
+    }
+    buffer_text(&session->out, "{\"status\":\"begun\"}");
+    respond(session, start, 202, HTTP_JSON);
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static const struct {
+    enum role needed; /* ROLE_NONE: anybody may ask */
+    void (*answer)(struct session *session);
+} endpoints[] = {
+    [ENDPOINT_INDEX] = {ROLE_NONE, answer_index},
+    [ENDPOINT_LIVEZ] = {ROLE_NONE, answer_livez},
+    [ENDPOINT_READYZ] = {ROLE_NONE, answer_readyz},
+    [ENDPOINT_METRICS] = {ROLE_READ, answer_metrics},
+    [ENDPOINT_INFO] = {ROLE_READ, answer_info},
+    [ENDPOINT_OPENAPI] = {ROLE_NONE, answer_openapi},
+    [ENDPOINT_AUDIT] = {ROLE_ADMIN, answer_audit},
+    [ENDPOINT_SNAPSHOT] = {ROLE_ADMIN, answer_snapshot},
+    [ENDPOINT_FEED] = {ROLE_ADMIN, http_stream_feed},
+    [ENDPOINT_PLACE] = {ROLE_READ, http_stream_place},
+};
+
+bool http_endpoint_is_health(enum endpoint endpoint)
+{
+    return endpoint == ENDPOINT_LIVEZ || endpoint == ENDPOINT_READYZ;
+}
+
+bool http_endpoint_is_open(enum endpoint endpoint)
+{
+    return endpoint != ENDPOINT_COMMAND && endpoints[endpoint].needed == ROLE_NONE;
+}
+
+void http_endpoint(struct session *session)
+{
+    enum endpoint endpoint = http_of(session)->match.route->endpoint;
+    enum role needed = endpoints[endpoint].needed;
+
+    CHECK(endpoint != ENDPOINT_COMMAND);
+    if (needed == ROLE_NONE || session_allows(session, needed)) {
+        endpoints[endpoint].answer(session);
+    }
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests with an Idempotency-Key: carried out once, and answered with the same words whenever
+ * they come again. The key is taken (IDEM.BEGIN), the command carried out, and its answer stored
+ * (IDEM.COMPLETE) before it is sent. An answer that says that nothing was done, and that the
+ * client should put something right or try again, frees the key instead (IDEM.ABORT).
+ *
+ * Should we stop between the command and the storing of its answer, the key is free after a minute
+ * and the command is carried out again; an id that we make is the same both times, so that it finds
+ * what the first one did. */
+#include "server/http/http.h"
+
+#include "base/text.h"
+#include "server/http/json.h"
+
+#include <openssl/evp.h>
+
+#define DIGEST 32
+
+struct http_keyed {
+    size_t key_size;
+    char key[HF_ID_SIZE];         /* http:USER:KEY */
+    char fingerprint[2 * DIGEST]; /* of the request, in hexadecimal */
+    struct buffer result;         /* "201 {…}": the answer that is to be given */
+};
+
+/* ---- what the key stands for ----------------------------------------------------------------- */
+
+static void hash(const struct hf_bytes *parts, size_t count, uint8_t digest[DIGEST])
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+
+    memset(digest, 0, DIGEST);
+    if (context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1) {
+        for (size_t i = 0; i < count; i++) {
+            uint64_t size = parts[i].size; /* where one ends and the next begins counts too */
+            EVP_DigestUpdate(context, &size, sizeof size);
+            EVP_DigestUpdate(context, parts[i].data, parts[i].size);
+        }
+        EVP_DigestFinal_ex(context, digest, NULL);
+    }
+    EVP_MD_CTX_free(context);
+}
+
+static void take_fingerprint(const struct http_request *request, struct http_keyed *keyed)
+{
+    const struct hf_bytes parts[] = {hf_text(request->method_name),
+                                     {request->path, request->path_size},
+                                     request->query,
+                                     request->body};
+    uint8_t digest[DIGEST];
+
+    hash(parts, sizeof parts / sizeof parts[0], digest);
+    for (size_t i = 0; i < DIGEST; i++) {
+        keyed->fingerprint[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        keyed->fingerprint[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+}
+
+static struct hf_bytes fingerprint(const struct http_keyed *keyed)
+{
+    return (struct hf_bytes){keyed->fingerprint, sizeof keyed->fingerprint};
+}
+
+static struct hf_bytes key(const struct http_keyed *keyed)
+{
+    return (struct hf_bytes){keyed->key, keyed->key_size};
+}
+
+void http_keyed_entropy(const struct session *session, uint8_t *entropy, size_t size)
+{
+    const struct http_keyed *keyed = http_of(session)->keyed;
+    const struct hf_bytes parts[] = {key(keyed), fingerprint(keyed)};
+    uint8_t digest[DIGEST];
+
+    hash(parts, 2, digest);
+    memcpy(entropy, digest, size);
+}
+
+bool http_keyed_open(struct session *session)
+{
+    struct http *http = http_of(session);
+    const struct http_request *request = http_request_of(session);
+
+    if (request->method != HTTP_POST || request->headers[HEADER_IDEMPOTENCY_KEY].data == NULL) {
+        return true;
+    }
+    http->keyed = memory_zeroed(&session->server->memory, sizeof *http->keyed);
+    if (http->keyed == NULL) {
+        http_respond_error(session, 503, 0, "out of memory");
+        http_finish(session);
+        return false;
+    }
+    buffer_init(&http->keyed->result, &session->server->memory);
+    take_fingerprint(request, http->keyed);
+    return true;
+}
+
+void http_keyed_close(struct session *session)
+{
+    struct http *http = http_of(session);
+
+    if (http->keyed != NULL) {
+        buffer_free(&http->keyed->result);
+        memory_free(&session->server->memory, http->keyed, sizeof *http->keyed);
+        http->keyed = NULL;
+    }
+}
+
+/* ---- begin ----------------------------------------------------------------------------------- */
+
+/* One user's keys are no business of another's. */
+static bool name_key(struct session *session, struct http_keyed *keyed)
+{
+    struct hf_bytes given = http_request_of(session)->headers[HEADER_IDEMPOTENCY_KEY];
+    struct buffer name;
+
+    buffer_init(&name, &session->server->memory);
+    buffer_text(&name, "http:");
+    buffer_text(&name, session->server->auth != NULL ? session->who.name : "");
+    buffer_byte(&name, ':');
+    buffer_bytes(&name, given.data, given.size);
+    bool good =
+        !name.failed && given.size > 0 && text_is_id((struct hf_bytes){name.data, name.size});
+    if (good) {
+        memcpy(keyed->key, name.data, name.size);
+        keyed->key_size = name.size;
+    }
+    buffer_free(&name);
+    return good;
+}
+
+/* How long the command itself may wait, so that its key stays taken meanwhile. */
+static int64_t longest_wait(const struct command *command)
+{
+    const struct command_spec *spec = command->spec;
+
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        if (spec->args[i].type == ARG_WAIT) {
+            int64_t wait_ms;
+            memcpy(&wait_ms, (const char *)&command->args + spec->args[i].offset, sizeof wait_ms);
+            return wait_ms;
+        }
+    }
+    return 0;
+}
+
+void http_keyed_begin(struct session *session)
+{
+    struct http *http = http_of(session);
+    struct hf_idem_begin_args args = {.ttl_ms = IDEM_PROCESSING_DEFAULT_MS};
+    struct command command;
+    struct json_fields json;
+
+    if (!name_key(session, http->keyed)) {
+        session_refuse(session, HF_INVALID_ID,
+                       "Idempotency-Key is not an id, or too long with the name of the user: at "
+                       "most %d bytes together",
+                       HF_ID_MAX - 6);
+        return;
+    }
+    if (!http_command(session, &command, &json)) {
+        return;
+    }
+    args.ttl_ms += longest_wait(&command);
+    args.ttl_ms = args.ttl_ms < HF_TTL_MAX_MS ? args.ttl_ms : HF_TTL_MAX_MS;
+    json_release(&json);
+    args.key = key(http->keyed);
+    args.fingerprint = fingerprint(http->keyed);
+    command_from_struct(&command, &command_table[IDEM_BEGIN], &args, NULL);
+    http_submit(session, &command, STEP_BEGINNING);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Sends "201 {…}". */
+static void send(struct session *session, struct hf_bytes result, bool replayed)
+{
+    size_t start = session->out.size;
+    int status = 500;
+
+    if (result.size > 4) {
+        status = (result.data[0] - '0') * 100 + (result.data[1] - '0') * 10 + result.data[2] - '0';
+        buffer_bytes(&session->out, result.data + 4, result.size - 4);
+    }
+    http_respond(session, start,
+                 &(struct http_answer){.status = status, .type = HTTP_JSON, .replayed = replayed});
+    http_finish(session);
+}
+
+void http_keyed_begun(struct session *session, const struct reply *reply)
+{
+    struct http *http = http_of(session);
+
+    if (reply->code != HF_OK) { /* being processed, or used for another request */
+        size_t start = session->out.size;
+        reply_to_json(reply, session->spec, &session->out);
+        http_respond(
+            session, start,
+            &(struct http_answer){.status = hf_error_status(reply->code), .type = HTTP_JSON});
+        http_finish(session);
+    } else if (reply->count > 1) {
+        send(session, reply_bytes(reply, 1), true);
+    } else {
+        http->step = STEP_BEGUN;
+    }
+}
+
+void http_keyed_ran(struct session *session, const struct reply *reply,
+                    const struct problem *problem)
+{
+    struct http *http = http_of(session);
+    struct buffer *result = &http->keyed->result;
+
+    buffer_clear(result);
+    buffer_text(result, "000 ");
+    int status =
+        problem != NULL ? hf_error_status(problem->code) : http_write_reply(session, reply, result);
+    if (problem != NULL) {
+        problem_to_json(problem, result);
+    }
+    if (!result->failed) {
+        for (int i = 2, rest = status; i >= 0; i--, rest /= 10) {
+            result->data[i] = (char)('0' + rest % 10);
+        }
+    }
+    http->step = STEP_RAN;
+}
+
+/* Was nothing done, so that the same request may well succeed later, or put right? */
+static bool is_void(struct hf_bytes result)
+{
+    static const char *const statuses[] = {"400", "401", "403", "408", "429"};
+
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        if (memcmp(result.data, statuses[i], 3) == 0) {
+            return true;
+        }
+    }
+    return result.data[0] == '5';
+}
+
+/* Is kept in the place of an answer that cannot be. */
+static const char too_long[] =
+    "409 {\"error\":{\"code\":\"INVALID_STATE\",\"message\":\"this was carried out before, and its "
+    "answer was too long to be kept\"}}";
+
+void http_keyed_end(struct session *session)
+{
+    struct http *http = http_of(session);
+    struct http_keyed *keyed = http->keyed;
+    struct hf_bytes result = {keyed->result.data, keyed->result.size};
+    struct command command;
+
+    if (keyed->result.failed || result.size < 4 || is_void(result)) {
+        struct hf_idem_abort_args args = {.key = key(keyed)};
+        command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
+    } else {
+        struct hf_idem_complete_args args = {
+            .key = key(keyed),
+            .response = result.size <= RESPONSE_MAX ? result : hf_text(too_long)};
+        command_from_struct(&command, &command_table[IDEM_COMPLETE], &args, NULL);
+    }
+    http_submit(session, &command, STEP_ENDING);
+}
+
+static void ignore(void *context, const struct reply *reply)
+{
+    (void)context;
+    (void)reply;
+}
+
+void http_keyed_give_up(struct session *session)
+{
+    struct hf_idem_abort_args args = {.key = key(http_of(session)->keyed)};
+    struct command command;
+
+    command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
+    engine_submit(session->server->engine, &command, ignore, NULL);
+}
+
+void http_keyed_ended(struct session *session)
+{
+    const struct buffer *result = &http_of(session)->keyed->result;
+
+    /* Should the client not hear of it, it asks again with its key: nothing is to be taken back. */
+    session_heard(session);
+    if (result->failed) {
+        http_respond_error(session, 503, 0,
+                           "out of memory for the answer; what was asked was done");
+        http_finish(session);
+    } else {
+        send(session, (struct hf_bytes){result->data, result->size}, false);
+    }
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/http/http_parser.h"
+
+#include "base/check.h"
+#include "base/text.h"
+
+#include <strings.h>
+
+enum { READ_HEAD, READ_BODY, READ_CHUNKS, READ_DONE, READ_BROKEN };
+
+/* ---- what llhttp tells ----------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool may_repeat; /* a list; the first is the one we look at */
+} header_table[HEADER_COUNT] = {
+    [HEADER_HOST] = {"Host", false},
+    [HEADER_CONTENT_LENGTH] = {"Content-Length", false},
+    [HEADER_TRANSFER_ENCODING] = {"Transfer-Encoding", false},
+    [HEADER_CONTENT_TYPE] = {"Content-Type", false},
+    [HEADER_AUTHORIZATION] = {"Authorization", false},
+    [HEADER_EXPECT] = {"Expect", false},
+    [HEADER_ORIGIN] = {"Origin", false},
+    [HEADER_IDEMPOTENCY_KEY] = {"Idempotency-Key", false},
+    [HEADER_REQUEST_ID] = {"X-Request-Id", false},
+    [HEADER_LAST_EVENT_ID] = {"Last-Event-ID", false},
+    [HEADER_ACCEPT] = {"Accept", true},
+    [HEADER_ASKED_METHOD] = {"Access-Control-Request-Method", false},
+    [HEADER_ASKED_HEADERS] = {"Access-Control-Request-Headers", true},
+};
+
+/* All of a span lies in one buffer, so that its pieces are next to each other. */
+static void extend(struct http_parser *parser, const char *at, size_t size)
+{
+    if (parser->span.size == 0) {
+        parser->span.data = at;
+    }
+    parser->span.size = (size_t)(at + size - parser->span.data);
+}
+
+static int on_span(llhttp_t *llhttp, const char *at, size_t size)
+{
+    struct http_parser *parser = llhttp->data;
+
+    if (parser->state == READ_HEAD) { /* what stands behind the last chunk is of no interest */
+        extend(parser, at, size);
+    }
+    return 0;
+}
+
+static int on_url_complete(llhttp_t *llhttp)
+{
+    struct http_parser *parser = llhttp->data;
+
+    parser->request.path = (char *)parser->head.data + (parser->span.data - parser->head.data);
+    parser->request.path_size = parser->span.size;
+    parser->span = (struct hf_bytes){"", 0};
+    return 0;
+}
+
+static int on_name_complete(llhttp_t *llhttp)
+{
+    struct http_parser *parser = llhttp->data;
+    unsigned i = 0;
+
+    while (i < HEADER_COUNT &&
+           (strncasecmp(parser->span.data, header_table[i].name, parser->span.size) != 0 ||
+            header_table[i].name[parser->span.size] != '\0')) {
+        i++;
+    }
+    parser->header = (enum http_header)i;
+    parser->span = (struct hf_bytes){"", 0};
+    return 0;
+}
+
+static int on_value_complete(llhttp_t *llhttp)
+{
+    struct http_parser *parser = llhttp->data;
+    struct hf_bytes value = parser->span;
+
+    parser->span = (struct hf_bytes){"", 0};
+    if (parser->header == HEADER_COUNT || parser->state != READ_HEAD) {
+        return 0;
+    }
+    while (value.size > 0 && strchr(" \t", value.data[value.size - 1]) != NULL) {
+        value.size--;
+    }
+    struct hf_bytes *known = &parser->request.headers[parser->header];
+    if (known->data == NULL) {
+        *known = value;
+    } else if (!header_table[parser->header].may_repeat) {
+        parser->repeated = true;
+    }
+    return 0;
+}
+
+static int on_headers_complete(llhttp_t *llhttp)
+{
+    struct http_parser *parser = llhttp->data;
+
+    parser->request.method = (llhttp_method_t)llhttp->method;
+    parser->request.method_name = llhttp_method_name(parser->request.method);
+    parser->request.minor = llhttp->http_minor;
+    parser->request.keep_alive = llhttp_should_keep_alive(llhttp);
+    llhttp->upgrade = 0; /* we never do */
+    return 0;
+}
+
+static int on_body(llhttp_t *llhttp, const char *at, size_t size)
+{
+    struct http_parser *parser = llhttp->data;
+
+    buffer_bytes(&parser->body, at, size);
+    return 0;
+}
+
+static int on_message_complete(llhttp_t *llhttp)
+{
+    struct http_parser *parser = llhttp->data;
+
+    parser->complete = true;
+    return 0;
+}
+
+static const llhttp_settings_t callbacks = {
+    .on_url = on_span,
+    .on_url_complete = on_url_complete,
+    .on_header_field = on_span,
+    .on_header_field_complete = on_name_complete,
+    .on_header_value = on_span,
+    .on_header_value_complete = on_value_complete,
+    .on_headers_complete = on_headers_complete,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static enum http_event broken(struct http_parser *parser, int status, const char *why)
+{
+    parser->state = READ_BROKEN;
+    parser->status = status;
+    parser->why = why;
+    return HTTP_IS_BROKEN;
+}
+
+/* Says no to the head, with the same effect. */
+static bool refuse(struct http_parser *parser, int status, const char *why)
+{
+    broken(parser, status, why);
+    return false;
+}
+
+/* Turns the target into path and query: "/path?query", "http://host/path?query" or "*". */
+static bool split_target(struct http_parser *parser)
+{
+    struct http_request *request = &parser->request;
+    char *at = request->path, *end = at + request->path_size;
+
+    if (memchr(at, '#', request->path_size) != NULL) {
+        return refuse(parser, 400, "a fragment in the target");
+    }
+    size_t scheme = strncasecmp(at, "http://", 7) == 0    ? 7
+                    : strncasecmp(at, "https://", 8) == 0 ? 8
+                                                          : 0;
+    if (scheme > 0) {
+        for (at += scheme; at < end && *at != '/' && *at != '?';) {
+            at++;
+        }
+        if (at == end || *at == '?') {
+            /* No path: it is "/", for which the byte after the host, a ? or the space before the
+             * version, has room. */
+            request->path = at;
+            request->path_size = 1;
+            request->query = (struct hf_bytes){at + 1, at == end ? 0 : (size_t)(end - at - 1)};
+            *at = '/';
+            return true;
+        }
+    } else if (*at != '/' && !(request->method == HTTP_OPTIONS && end - at == 1 && *at == '*')) {
+        return refuse(parser, 400, "the target is not a path");
+    }
+    char *mark = memchr(at, '?', (size_t)(end - at));
+    request->path = at;
+    request->path_size = (size_t)((mark != NULL ? mark : end) - at);
+    if (mark != NULL) {
+        request->query = (struct hf_bytes){mark + 1, (size_t)(end - mark - 1)};
+    }
+    return true;
+}
+
+static bool check_host(struct http_parser *parser)
+{
+    struct hf_bytes host = parser->request.headers[HEADER_HOST];
+
+    if (host.data == NULL) {
+        return parser->request.minor == 0 || refuse(parser, 400, "no Host");
+    }
+    for (size_t i = 0; i < host.size; i++) {
+        if ((uint8_t)host.data[i] >= 0x80 || strchr(" \t,/@?#\\\"<>{}^`|", host.data[i]) != NULL) {
+            return refuse(parser, 400, "Host is not a host");
+        }
+    }
+    return true;
+}
+
+/* How long the body is: what two programs must never see differently. */
+static bool check_framing(struct http_parser *parser)
+{
+    const struct http_request *request = &parser->request;
+    struct hf_bytes length = request->headers[HEADER_CONTENT_LENGTH];
+    struct hf_bytes coding = request->headers[HEADER_TRANSFER_ENCODING];
+    int64_t size = 0;
+
+    if (coding.data != NULL) {
+        if (length.data != NULL || request->minor == 0) {
+            return refuse(parser, 400, "Transfer-Encoding with Content-Length, or in HTTP/1.0");
+        }
+        if (!text_is_word(coding, "CHUNKED")) {
+            return refuse(parser, 501, "Transfer-Encoding can only be chunked");
+        }
+        parser->state = READ_CHUNKS;
+        http_scan_chunks(&parser->scan, parser->max_body);
+        return true;
+    }
+    if (length.data == NULL) {
+        bool needed = request->method == HTTP_POST || request->method == HTTP_PUT;
+        return !needed || refuse(parser, 411, "Content-Length is missing");
+    }
+    if (length.size > 18 || !text_to_integer(length, &size) || size < 0 || length.data[0] == '-') {
+        return refuse(parser, 400, "Content-Length is not a number");
+    }
+    if ((uint64_t)size > parser->max_body) {
+        return refuse(parser, 413, "the body is too large");
+    }
+    parser->body_left = (uint64_t)size;
+    if (size > 0) {
+        parser->state = READ_BODY;
+    }
+    return true;
+}
+
+static bool check_expect(struct http_parser *parser)
+{
+    struct hf_bytes expect = parser->request.headers[HEADER_EXPECT];
+
+    if (expect.data == NULL || parser->request.minor == 0) {
+        return true;
+    }
+    if (!text_is_word(expect, "100-CONTINUE")) {
+        return refuse(parser, 417, "Expect can only be 100-continue");
+    }
+    parser->continues = parser->state != READ_HEAD;
+    return true;
+}
+
+static enum http_event done(struct http_parser *parser)
+{
+    if (parser->body.failed) {
+        return broken(parser, 503, "out of memory");
+    }
+    parser->state = READ_DONE;
+    parser->request.body = (struct hf_bytes){parser->body.data, parser->body.size};
+    return HTTP_HAS_REQUEST;
+}
+
+static enum http_event head_done(struct http_parser *parser)
+{
+    llhttp_init(&parser->llhttp, HTTP_REQUEST, &callbacks);
+    parser->llhttp.data = parser;
+    parser->span = (struct hf_bytes){"", 0};
+    llhttp_errno_t error = llhttp_execute(&parser->llhttp, parser->head.data, parser->head.size);
+    if (error == HPE_INVALID_METHOD) {
+        return broken(parser, 501, "there is no such method");
+    }
+    if (error != HPE_OK || parser->request.path == NULL || parser->request.method_name == NULL) {
+        const char *why = llhttp_get_error_reason(&parser->llhttp);
+        return broken(parser, 400, why != NULL && *why != '\0' ? why : "malformed request");
+    }
+    if (parser->repeated) {
+        return broken(parser, 400, "a header field that can be there once is there twice");
+    }
+    if (!check_host(parser) || !split_target(parser) || !check_framing(parser) ||
+        !check_expect(parser)) {
+        return HTTP_IS_BROKEN;
+    }
+    if (parser->continues) {
+        parser->continues = false;
+        return HTTP_NEEDS_CONTINUE;
+    }
+    return parser->state == READ_HEAD ? done(parser) : HTTP_NEEDS_MORE;
+}
+
+static enum http_event read_head(struct http_parser *parser, const char *data, size_t size,
+                                 size_t *used)
+{
+    int status = http_scan(&parser->scan, data, size, used);
+
+    if (status != 0) {
+        return broken(parser, status, parser->scan.why);
+    }
+    buffer_bytes(&parser->head, data, *used);
+    if (parser->head.failed) {
+        return broken(parser, 503, "out of memory");
+    }
+    return http_scan_done(&parser->scan) ? head_done(parser) : HTTP_NEEDS_MORE;
+}
+
+/* ---- the body -------------------------------------------------------------------------------- */
+
+static enum http_event read_body(struct http_parser *parser, const char *data, size_t size,
+                                 size_t *used)
+{
+    *used = parser->body_left < size ? (size_t)parser->body_left : size;
+    buffer_bytes(&parser->body, data, *used);
+    parser->body_left -= *used;
+    return parser->body_left == 0 ? done(parser) : HTTP_NEEDS_MORE;
+}
+
+static enum http_event read_chunks(struct http_parser *parser, const char *data, size_t size,
+                                   size_t *used)
+{
+    int status = http_scan(&parser->scan, data, size, used);
+
+    if (status != 0) {
+        return broken(parser, status, parser->scan.why);
+    }
+    llhttp_errno_t error = llhttp_execute(&parser->llhttp, data, *used);
+    if (error != HPE_OK || parser->complete != http_scan_done(&parser->scan)) {
+        return broken(parser, 400, "malformed chunks");
+    }
+    if (!parser->complete) {
+        return parser->body.failed ? broken(parser, 503, "out of memory") : HTTP_NEEDS_MORE;
+    }
+    CHECK(parser->body.failed || parser->body.size == parser->scan.body);
+    return done(parser);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void http_parser_init(struct http_parser *parser, struct memory *memory)
+{
+    *parser = (struct http_parser){.state = READ_HEAD};
+    buffer_init(&parser->head, memory);
+    buffer_init(&parser->body, memory);
+    http_scan_head(&parser->scan);
+}
+
+void http_parser_free(struct http_parser *parser)
+{
+    buffer_free(&parser->head);
+    buffer_free(&parser->body);
+}
+
+/* Most connections are idle most of the time: they keep nothing. */
+void http_parser_drop_body(struct http_parser *parser)
+{
+    buffer_free(&parser->body);
+    parser->request.body = (struct hf_bytes){NULL, 0};
+}
+
+void http_parser_next(struct http_parser *parser)
+{
+    buffer_free(&parser->head);
+    buffer_free(&parser->body);
+    http_scan_head(&parser->scan);
+    parser->state = READ_HEAD;
+    parser->continues = parser->repeated = parser->complete = false;
+    parser->request = (struct http_request){.path = NULL};
+}
+
+bool http_parser_partial(const struct http_parser *parser)
+{
+    return parser->state == READ_BODY || parser->state == READ_CHUNKS ||
+           (parser->state == READ_HEAD && parser->head.size > 0);
+}
+
+enum http_event http_parser_feed(struct http_parser *parser, const char *data, size_t size,
+                                 size_t *used)
+{
+    enum http_event event = HTTP_NEEDS_MORE;
+
+    *used = 0;
+    while (event == HTTP_NEEDS_MORE && *used < size) {
+        size_t step = 0;
+        switch (parser->state) {
+        case READ_HEAD:
+            event = read_head(parser, data + *used, size - *used, &step);
+            break;
+        case READ_BODY:
+            event = read_body(parser, data + *used, size - *used, &step);
+            break;
+        case READ_CHUNKS:
+            event = read_chunks(parser, data + *used, size - *used, &step);
+            break;
+        case READ_DONE:
+            return HTTP_HAS_REQUEST;
+        default:
+            return HTTP_IS_BROKEN;
+        }
+        *used += step;
+    }
+    return event;
+}

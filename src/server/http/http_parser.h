@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes in, requests of HTTP/1.1 out. http_scan.c looks at the bytes first and lets nothing past
+ * that could be read in two ways; llhttp then says what they mean. No socket, no session. */
+#ifndef SERVER_HTTP_HTTP_PARSER_H
+#define SERVER_HTTP_HTTP_PARSER_H
+
+#include "base/buffer.h"
+#include "server/http/http_scan.h"
+
+#include <llhttp.h>
+
+/* The header fields anybody here looks at. */
+enum http_header {
+    HEADER_HOST,
+    HEADER_CONTENT_LENGTH,
+    HEADER_TRANSFER_ENCODING,
+    HEADER_CONTENT_TYPE,
+    HEADER_AUTHORIZATION,
+    HEADER_EXPECT,
+    HEADER_ORIGIN,
+    HEADER_IDEMPOTENCY_KEY,
+    HEADER_REQUEST_ID,
+    HEADER_LAST_EVENT_ID,
+    HEADER_ACCEPT,
+    HEADER_ASKED_METHOD,  /* Access-Control-Request-Method */
+    HEADER_ASKED_HEADERS, /* Access-Control-Request-Headers */
+    HEADER_COUNT
+};
+
+struct http_request {
+    llhttp_method_t method;
+    const char *method_name;
+    char *path; /* may be written to; begins with /, or is * alone */
+    size_t path_size;
+    struct hf_bytes query;                 /* what follows the ? */
+    struct hf_bytes headers[HEADER_COUNT]; /* data is NULL where there is none */
+    struct hf_bytes body;
+    unsigned minor; /* of HTTP/1.x */
+    bool keep_alive;
+};
+
+struct http_parser {
+    struct http_scan scan;
+    llhttp_t llhttp;
+    struct buffer head, body;
+    uint64_t max_body;  /* the caller's to set, before each request */
+    uint64_t body_left; /* of a body of known length */
+    uint8_t state;
+    bool continues;          /* the client waits for a go-ahead before it sends the body */
+    bool repeated;           /* a field that may be there once was there twice */
+    bool complete;           /* llhttp has seen the end */
+    enum http_header header; /* the field whose value comes next, HEADER_COUNT if nobody cares */
+    struct hf_bytes span;    /* the name or value that llhttp is reading */
+    struct http_request request;
+    int status;      /* what to tell a client whose request is broken */
+    const char *why; /* the same in words; static */
+};
+
+enum http_event {
+    HTTP_NEEDS_MORE,
+    HTTP_NEEDS_CONTINUE, /* answer 100, then go on */
+    HTTP_HAS_REQUEST,    /* `request` is whole, and stays until http_parser_next() */
+    HTTP_IS_BROKEN       /* answer `status`, and close: what follows cannot be told apart */
+};
+
+void http_parser_init(struct http_parser *parser, struct memory *memory);
+void http_parser_free(struct http_parser *parser);
+
+/* The body of the request is needed no more. */
+void http_parser_drop_body(struct http_parser *parser);
+
+/* Takes bytes up to the next event; *used says how many. */
+enum http_event http_parser_feed(struct http_parser *parser, const char *data, size_t size,
+                                 size_t *used);
+
+/* The request is dealt with: gives its memory back, and waits for the next. */
+void http_parser_next(struct http_parser *parser);
+
+/* Has it begun to read a request that is not whole yet? */
+bool http_parser_partial(const struct http_parser *parser);
+
+#endif

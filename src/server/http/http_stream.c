@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Server-sent events: the feed of all that happens, and a user's place in a waiting room. A stream
+ * goes on until its connection ends, or its reason does. */
+#include "server/http/http.h"
+
+#include "base/text.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define HEARTBEAT_NS (15 * SECOND_NS)
+#define STUCK_NS (60 * SECOND_NS) /* a client that takes nothing for so long is not there */
+#define PLACE_BACKLOG_MAX ((size_t)64 << 10)
+
+struct http_stream {
+    struct session *session; /* NULL: it is over, and only the answer to a question is waited for */
+    struct server *server;
+    enum role needed;
+    bool is_place, watched, asking;
+    uint64_t said_ns, asked_ns, taken_ns;
+    int64_t position, total; /* as last told */
+    struct feed_listener listener;
+    struct feed_place place;
+};
+
+static struct http_stream *make(struct session *session, enum role needed)
+{
+    struct http_stream *stream = memory_zeroed(&session->server->memory, sizeof *stream);
+
+    if (stream == NULL) {
+        http_respond_error(session, 503, 0, "out of memory");
+        http_finish(session);
+        return NULL;
+    }
+    stream->session = session;
+    stream->server = session->server;
+    stream->needed = needed;
+    stream->said_ns = stream->asked_ns = stream->taken_ns = clock_nanoseconds();
+    stream->listener.session = session;
+    stream->place.session = session;
+    return stream;
+}
+
+static void discard(struct http_stream *stream)
+{
+    memory_free(&stream->server->memory, stream, sizeof *stream);
+}
+
+/* The head of the answer; the session is a stream from now on. False for HEAD, which is all that
+ * was asked. */
+static bool start(struct session *session, struct http_stream *stream)
+{
+    struct http *http = http_of(session);
+
+    http_respond(session, session->out.size,
+                 &(struct http_answer){
+                     .status = 200, .type = "text/event-stream; charset=utf-8", .streams = true});
+    session->answers++;
+    if (session->closing) {
+        discard(stream);
+        http_finish(session);
+        return false;
+    }
+    http->stream = stream;
+    http->step = STEP_STREAMING;
+    session_want_ticks(session);
+    return true;
+}
+
+void http_stream_end(struct session *session)
+{
+    struct http_stream *stream = http_of(session)->stream;
+
+    if (stream->watched) {
+        feed_unwatch(&session->server->feed, &stream->place);
+        stream->watched = false;
+    }
+    session->closing = true;
+    http_of(session)->answered_last = true;
+    session_touch(session);
+}
+
+/* Something was written to `out`. */
+static void said(struct http_stream *stream)
+{
+    stream->said_ns = clock_nanoseconds();
+    stream->session->answers++; /* what it tells of may not be on disk yet */
+    session_touch(stream->session);
+    if (stream->session->out.failed) { /* for want of memory something was not said */
+        http_stream_end(stream->session);
+    }
+}
+
+void http_stream_close(struct session *session)
+{
+    struct http_stream *stream = http_of(session)->stream;
+
+    if (stream == NULL) {
+        return;
+    }
+    if (stream->watched) {
+        feed_unwatch(&session->server->feed, &stream->place);
+    } else if (!stream->is_place) {
+        feed_leave(&session->server->feed, &stream->listener, clock_nanoseconds());
+    }
+    stream->session = NULL;
+    if (!stream->asking) {
+        discard(stream);
+    }
+}
+
+/* ---- the feed -------------------------------------------------------------------------------- */
+
+/* ?scope=…: only what happens there. */
+static bool read_scope(struct session *session, char scope[HF_ID_SIZE])
+{
+    struct hf_bytes query = http_request_of(session)->query;
+    static const struct hf_bytes name = HF_TEXT("scope=");
+    bool named = query.size > name.size && memcmp(query.data, name.data, name.size) == 0;
+    char *text = named ? (char *)query.data + name.size : NULL;
+    size_t size = named ? query.size - name.size : 0;
+
+    if (query.size == 0) {
+        return true;
+    }
+    if (!named || memchr(text, '&', size) != NULL || !router_decode(text, &size, true) ||
+        !text_is_id((struct hf_bytes){text, size})) {
+        session_refuse(session, HF_INVALID_ARGUMENT, "the feed takes one argument: scope=ID");
+        return false;
+    }
+    memcpy(scope, text, size);
+    return true;
+}
+
+void http_stream_feed(struct session *session)
+{
+    struct hf_bytes last = http_request_of(session)->headers[HEADER_LAST_EVENT_ID];
+    char scope[HF_ID_SIZE] = "";
+    int64_t after = -1;
+
+    if (!read_scope(session, scope)) {
+        return;
+    }
+    if (last.size > 0 && (!text_to_integer(last, &after) || after < 0)) {
+        after = 0; /* none of ours: something was missed */
+    }
+    if (session->server->feed.listener_count == FEED_LISTENERS_MAX) {
+        http_respond_error(session, 503, 0, "too many listeners");
+        http_finish(session);
+        return;
+    }
+    struct http_stream *stream = make(session, ROLE_ADMIN);
+    if (stream == NULL || !start(session, stream)) {
+        return;
+    }
+    memcpy(stream->listener.scope, scope, sizeof scope);
+    buffer_text(&session->out, "retry: 1000\n\n");
+    if (!feed_listen(&session->server->feed, &stream->listener,
+                     after < 0 ? UINT64_MAX : (uint64_t)after)) {
+        stream->is_place = true; /* it is no listener, so that it need not leave */
+        http_stream_end(session);
+    }
+}
+
+/* ---- a place in line ------------------------------------------------------------------------- */
+
+static enum hf_error ask(struct command *command, struct hf_bytes event, struct hf_bytes user,
+                         struct problem *problem)
+{
+    struct hf_room_position_args args = {.event = event, .user = user};
+
+    return command_from_struct(command, &command_table[ROOM_POSITION], &args, problem);
+}
+
+void http_stream_place(struct session *session)
+{
+    const struct route_match *match = &http_of(session)->match;
+    struct command command;
+    struct problem problem;
+
+    if (ask(&command, match->args[0].text, match->args[1].text, &problem) != HF_OK) {
+        session_refuse(session, problem.code, "%s", problem.message);
+        return;
+    }
+    http_submit(session, &command, STEP_RUNNING);
+}
+
+static void tell_position(struct http_stream *stream, const struct reply *reply)
+{
+    struct buffer *out = &stream->session->out;
+
+    stream->position = reply->values[0].number;
+    stream->total = reply->values[1].number;
+    buffer_text(out, "event: position\ndata: {\"position\":");
+    buffer_decimal(out, stream->position);
+    buffer_text(out, ",\"total\":");
+    buffer_decimal(out, stream->total);
+    buffer_text(out, "}\n\n");
+    said(stream);
+}
+
+static void tell_admitted(struct feed_place *place, struct hf_bytes pass)
+{
+    struct http_stream *stream = http_of(place->session)->stream;
+    struct buffer *out = &place->session->out;
+
+    stream->watched = false;
+    buffer_text(out, "event: admitted\ndata: {\"pass\":");
+    json_text(out, pass);
+    buffer_text(out, "}\n\n");
+    said(stream);
+    http_stream_end(place->session);
+}
+
+void http_stream_begin(struct session *session, const struct reply *reply)
+{
+    const struct route_match *match = &http_of(session)->match;
+    size_t from = session->out.size;
+
+    if (reply->code != HF_OK) {
+        reply_to_json(reply, session->spec, &session->out);
+        http_respond(
+            session, from,
+            &(struct http_answer){.status = hf_error_status(reply->code), .type = HTTP_JSON});
+        http_finish(session);
+        return;
+    }
+    struct http_stream *stream = make(session, ROLE_READ);
+    if (stream == NULL) {
+        return;
+    }
+    stream->is_place = true;
+    stream->place.admitted = tell_admitted;
+    memcpy(stream->place.event, match->args[0].text.data, match->args[0].text.size);
+    memcpy(stream->place.user, match->args[1].text.data, match->args[1].text.size);
+    if (!start(session, stream)) {
+        return;
+    }
+    stream->watched = feed_watch(&session->server->feed, &stream->place);
+    tell_position(stream, reply);
+    if (!stream->watched) {
+        http_stream_end(session);
+    }
+}
+
+static void position_told(void *context, const struct reply *reply)
+{
+    struct http_stream *stream = context;
+
+    stream->asking = false;
+    if (stream->session == NULL) {
+        discard(stream);
+    } else if (!stream->watched) {
+        return; /* let in meanwhile */
+    } else if (reply->code == HF_NOT_IN_QUEUE) {
+        buffer_text(&stream->session->out, "event: gone\ndata: {}\n\n");
+        said(stream);
+        http_stream_end(stream->session);
+    } else if (reply->code == HF_OK && (reply->values[0].number != stream->position ||
+                                        reply->values[1].number != stream->total)) {
+        tell_position(stream, reply);
+    }
+}
+
+/* ---- now and then ---------------------------------------------------------------------------- */
+
+/* The more there are, the less often each is looked after: ten thousand, every second or so. */
+static uint64_t pause_ns(const struct server *server)
+{
+    return SECOND_NS / 5 + (uint64_t)server->feed.place_slab.count * 100000;
+}
+
+static void look_after_place(struct http_stream *stream, uint64_t now_ns)
+{
+    struct server *server = stream->server;
+    struct command command;
+
+    if (!stream->watched || stream->asking || now_ns - stream->asked_ns < pause_ns(server) ||
+        server->engine == NULL || stream->session->out.size > PLACE_BACKLOG_MAX) {
+        return;
+    }
+    stream->asked_ns = now_ns;
+    if (ask(&command, hf_text(stream->place.event), hf_text(stream->place.user), NULL) == HF_OK) {
+        stream->asking = true;
+        engine_submit(server->engine, &command, position_told, stream);
+    }
+}
+
+void http_stream_tick(struct session *session)
+{
+    struct http_stream *stream = http_of(session)->stream;
+    struct server *server = session->server;
+    uint64_t now_ns = clock_nanoseconds();
+
+    if (stream == NULL || session->closing) {
+        return;
+    }
+    size_t most = stream->is_place ? PLACE_BACKLOG_MAX : FEED_BACKLOG_MAX;
+    stream->taken_ns = session->out.size <= most ? now_ns : stream->taken_ns;
+    if (server->state >= SERVER_DRAINING || now_ns - stream->taken_ns > STUCK_NS ||
+        (server->auth != NULL && session->who.role < stream->needed)) {
+        http_stream_end(session);
+        return;
+    }
+    if (now_ns - stream->said_ns >= HEARTBEAT_NS && session->out.size <= most) {
+        buffer_text(&session->out, ": still here\n\n");
+        said(stream);
+    }
+    if (stream->is_place) {
+        look_after_place(stream, now_ns);
+    } else {
+        feed_catch_up(&server->feed, &stream->listener);
+    }
+}

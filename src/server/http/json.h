@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The body of a request, which is one flat JSON object, as the fields of a command. */
+#ifndef SERVER_HTTP_JSON_H
+#define SERVER_HTTP_JSON_H
+
+#include "command/command.h"
+
+#include <jansson.h>
+
+/* More than any command has. */
+#define JSON_FIELDS_MAX (2 * COMMAND_ARGS_MAX)
+
+struct json_fields {
+    json_t *root; /* has the texts of the fields */
+    size_t count;
+    struct command_field fields[JSON_FIELDS_MAX];
+};
+
+/* Texts, whole numbers, true and false; anything else is INVALID_ARGUMENT, with the field's name.
+ * No body is an empty object. On success the fields are good until json_release(). */
+enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct problem *problem);
+void json_release(struct json_fields *fields);
+
+/* The same for a body as programs write it: plain ASCII, no escapes, no number of more than 18
+ * digits. False for any other, right or wrong, and then json_read() sees to it. Allocates nothing;
+ * the texts are views of the body. */
+bool json_read_plain(struct json_fields *fields, struct hf_bytes body);
+
+/* Is it application/json, whatever parameters follow? */
+bool json_is_type(struct hf_bytes content_type);
+
+#endif

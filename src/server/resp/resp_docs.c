@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * COMMAND: what the table says of each command, in the form redis-cli and other clients read. */
+#include "base/text.h"
+#include "server/resp/resp_front.h"
+
+#include <ctype.h>
+
+static void write_lower(struct buffer *out, const char *text)
+{
+    char lower[64];
+    size_t size = 0;
+
+    for (; size < sizeof lower && text[size] != '\0'; size++) {
+        lower[size] = (char)tolower((unsigned char)text[size]);
+    }
+    resp_text(out, (struct hf_bytes){lower, size});
+}
+
+static void pair(struct buffer *out, const char *name, const char *value)
+{
+    resp_text(out, hf_text(name));
+    resp_text(out, hf_text(value));
+}
+
+/* ---- COMMAND INFO ---------------------------------------------------------------------------- */
+
+/* name, arity, flags, first key, last key, step, categories, tips, key specifications,
+ * subcommands */
+static void write_info(struct buffer *out, const struct command_spec *spec)
+{
+    int64_t arity = (int64_t)spec->required + 1;
+    bool writes = spec->flags & COMMAND_WRITES, waits = spec->flags & COMMAND_WAITS;
+
+    resp_number(out, '*', 10);
+    write_lower(out, spec->name);
+    resp_number(out, ':', spec->arg_count > spec->required ? -arity : arity);
+    resp_number(out, '*', waits ? 2 : 1);
+    resp_simple(out, writes ? "write" : "readonly");
+    if (waits) {
+        resp_simple(out, "blocking");
+    }
+    for (int i = 0; i < 3; i++) { /* the scope is the one key */
+        resp_number(out, ':', 1);
+    }
+    resp_number(out, '*', 1);
+    resp_simple(out, writes ? "@write" : "@read");
+    for (int i = 0; i < 3; i++) {
+        resp_number(out, '*', 0);
+    }
+}
+
+/* ---- COMMAND DOCS ---------------------------------------------------------------------------- */
+
+static const char *type_name(const struct arg_spec *arg)
+{
+    switch (arg->type) {
+    case ARG_COUNT:
+    case ARG_AMOUNT:
+        return "integer";
+    case ARG_FLAG:
+        return "pure-token";
+    case ARG_ID:
+    case ARG_DURATION:
+    case ARG_WAIT:
+    case ARG_CHOICE:
+    case ARG_TEXT:
+    case ARG_BLOB:
+        break;
+    }
+    return "string";
+}
+
+static void write_argument(struct buffer *out, int version, const struct arg_spec *arg)
+{
+    bool optional = arg->keyword != NULL;
+
+    resp_map(out, version, optional ? 4 : 2);
+    pair(out, "name", arg->name);
+    pair(out, "type", type_name(arg));
+    if (optional) {
+        pair(out, "token", arg->keyword);
+        resp_text(out, hf_text("flags"));
+        resp_number(out, '*', 1);
+        resp_simple(out, "optional");
+    }
+}
+
+static void write_docs(struct buffer *out, int version, const struct command_spec *spec)
+{
+    write_lower(out, spec->name);
+    resp_map(out, version, 4);
+    pair(out, "summary", spec->help);
+    pair(out, "since", "0.1.0");
+    pair(out, "group", "module");
+    resp_text(out, hf_text("arguments"));
+    resp_number(out, '*', (int64_t)spec->arg_count);
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        write_argument(out, version, &spec->args[i]);
+    }
+}
+
+/* Of those named, or of all. Unknown ones are left out, as the field does. */
+static void docs(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    int version = resp_client(session)->version;
+    size_t known = 0;
+
+    if (count == 2) {
+        resp_map(&session->out, version, COMMAND_COUNT);
+        for (size_t i = 0; i < COMMAND_COUNT; i++) {
+            write_docs(&session->out, version, &command_table[i]);
+        }
+        return;
+    }
+    for (size_t i = 2; i < count; i++) {
+        known += command_find(words[i]) != NULL;
+    }
+    resp_map(&session->out, version, known);
+    for (size_t i = 2; i < count; i++) {
+        const struct command_spec *spec = command_find(words[i]);
+        if (spec != NULL) {
+            write_docs(&session->out, version, spec);
+        }
+    }
+}
+
+static void info(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    if (count <= 2) {
+        resp_number(&session->out, '*', COMMAND_COUNT);
+        for (size_t i = 0; i < COMMAND_COUNT; i++) {
+            write_info(&session->out, &command_table[i]);
+        }
+        return;
+    }
+    resp_number(&session->out, '*', (int64_t)count - 2);
+    for (size_t i = 2; i < count; i++) {
+        const struct command_spec *spec = command_find(words[i]);
+        if (spec != NULL) {
+            write_info(&session->out, spec);
+        } else {
+            resp_nil(&session->out, resp_client(session)->version);
+        }
+    }
+}
+
+static void list(struct session *session)
+{
+    resp_number(&session->out, '*', COMMAND_COUNT);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        write_lower(&session->out, command_table[i].name);
+    }
+}
+
+void own_command_docs(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    if (count == 1 || text_is_word(words[1], "INFO")) {
+        info(session, count, words);
+    } else if (text_is_word(words[1], "DOCS")) {
+        docs(session, count, words);
+    } else if (text_is_word(words[1], "COUNT") && count == 2) {
+        resp_number(&session->out, ':', COMMAND_COUNT);
+    } else if (text_is_word(words[1], "LIST") && count == 2) {
+        list(session);
+    } else {
+        resp_error(session, "ERR unknown subcommand of COMMAND: COUNT, DOCS, INFO or LIST");
+    }
+}
