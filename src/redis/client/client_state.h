@@ -14,7 +14,7 @@
 #define REDIS_CLIENT_CLIENT_STATE_H
 
 #include "base/random.h"
-#include "redis/client/alarm.h"
+#include "net/alarm.h"
 #include "redis/client/client.h"
 #include "redis/client/node.h"
 #include "redis/client/wire.h"

@@ -14,7 +14,7 @@
 #define REDIS_CLIENT_NODE_H
 
 #include "net/address.h"
-#include "redis/client/alarm.h"
+#include "net/alarm.h"
 #include "redis/client/client.h"
 #include "redis/client/wire.h"
 

@@ -6,7 +6,7 @@
 #define REDIS_REDLOCK_REDLOCK_BALLOT_H
 
 #include "base/clock.h"
-#include "redis/client/alarm.h"
+#include "net/alarm.h"
 #include "redis/redlock/redlock.h"
 
 /* ASKING is the one round of UNLOCK, EXTEND and GET; the others are TRY's. */

@@ -5,7 +5,7 @@
 #ifndef REDIS_STOCK_PRODUCT_H
 #define REDIS_STOCK_PRODUCT_H
 
-#include "redis/client/alarm.h"
+#include "net/alarm.h"
 #include "redis/script/redis.h"
 
 #define PRODUCTS_MAX 1024

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redis/client/alarm.h"
+#include "net/alarm.h"
 
 #include "base/check.h"
 

@@ -2,8 +2,8 @@
  *
  * Any number of alarms on one uv timer: setting and stopping one allocates nothing, and there is no
  * handle to be closed for it. For a few dozen at a time: they are kept in a sorted list. */
-#ifndef REDIS_CLIENT_ALARM_H
-#define REDIS_CLIENT_ALARM_H
+#ifndef NET_ALARM_H
+#define NET_ALARM_H
 
 #include "base/list.h"
 
