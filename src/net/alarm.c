@@ -1,34 +1,39 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Alarms stand in a heap by their time; the uv timer is set to the first of them. It is not moved
+ * when the first alarm is stopped: it then expires once for nothing, which is cheaper than a change
+ * of the timer for every request that is answered in time. */
 #include "net/alarm.h"
 
 #include "base/check.h"
 
 static void arm(struct alarms *alarms);
 
+static struct alarm *first_of(const struct alarms *alarms)
+{
+    return LIST_ENTRY(alarms->set.first, struct alarm, node);
+}
+
 static void ring_those_due(uv_timer_t *timer)
 {
     struct alarms *alarms = LIST_ENTRY(timer, struct alarms, timer);
-    uint64_t now_ms = uv_now(timer->loop);
+    int64_t now_ms = (int64_t)uv_now(timer->loop);
 
     alarms->armed_ms = UINT64_MAX;
-    while (!list_empty(&alarms->set)) {
-        struct alarm *alarm = LIST_ENTRY(alarms->set.next, struct alarm, node);
-        if (alarm->due_ms > now_ms) {
-            break;
-        }
+    while (alarms->set.count > 0 && alarms->set.first->due <= now_ms) {
+        struct alarm *alarm = first_of(alarms);
         alarm_stop(alarm);
-        alarm->ring(alarm);
+        alarm->ring(alarm); /* which may free it, and stop or set others */
     }
     arm(alarms);
 }
 
-/* The timer of one that was stopped rings for nothing: that is cheaper than moving it each time. */
 static void arm(struct alarms *alarms)
 {
-    if (list_empty(&alarms->set) || uv_is_closing((uv_handle_t *)&alarms->timer)) {
+    if (alarms->set.count == 0 || uv_is_closing((uv_handle_t *)&alarms->timer)) {
         return;
     }
-    uint64_t due_ms = LIST_ENTRY(alarms->set.next, struct alarm, node)->due_ms;
+    uint64_t due_ms = (uint64_t)alarms->set.first->due;
     if (due_ms < alarms->armed_ms) {
         uint64_t now_ms = uv_now(alarms->timer.loop);
         alarms->armed_ms = due_ms;
@@ -39,43 +44,43 @@ static void arm(struct alarms *alarms)
 void alarms_init(struct alarms *alarms, uv_loop_t *loop)
 {
     uv_timer_init(loop, &alarms->timer);
-    list_init(&alarms->set);
+    alarms->set = (struct heap){.count = 0};
     alarms->armed_ms = UINT64_MAX;
+}
+
+void alarms_close(struct alarms *alarms, uv_close_cb closed)
+{
+    uv_close((uv_handle_t *)&alarms->timer, closed);
 }
 
 void alarm_init(struct alarm *alarm, void (*ring)(struct alarm *alarm))
 {
-    alarm->is_set = false;
-    alarm->ring = ring;
+    *alarm = (struct alarm){.ring = ring};
 }
 
 void alarm_set(struct alarms *alarms, struct alarm *alarm, uint64_t delay_ms)
 {
     CHECK(alarm->ring != NULL);
     alarm_stop(alarm);
+    alarm->alarms = alarms;
     /* One that is set while another rings is for the next turn, even with no delay. */
-    alarm->due_ms = uv_now(alarms->timer.loop) + (delay_ms > 0 ? delay_ms : 1);
-    alarm->is_set = true;
-
-    struct list *after = alarms->set.prev;
-    while (after != &alarms->set && LIST_ENTRY(after, struct alarm, node)->due_ms > alarm->due_ms) {
-        after = after->prev;
-    }
-    list_add_last(after->next, &alarm->node);
+    uint64_t due_ms = uv_now(alarms->timer.loop) + (delay_ms > 0 ? delay_ms : 1);
+    heap_add(&alarms->set, &alarm->node, (int64_t)due_ms);
     arm(alarms);
 }
 
 void alarm_set_sooner(struct alarms *alarms, struct alarm *alarm, uint64_t delay_ms)
 {
-    if (!alarm->is_set || alarm->due_ms > uv_now(alarms->timer.loop) + delay_ms) {
+    int64_t due_ms = (int64_t)(uv_now(alarms->timer.loop) + delay_ms);
+
+    if (!alarm_is_set(alarm) || alarm->node.due > due_ms) {
         alarm_set(alarms, alarm, delay_ms);
     }
 }
 
 void alarm_stop(struct alarm *alarm)
 {
-    if (alarm->is_set) {
-        alarm->is_set = false;
-        list_remove(&alarm->node);
+    if (alarm_is_set(alarm)) {
+        heap_remove(&alarm->alarms->set, &alarm->node);
     }
 }

@@ -274,7 +274,7 @@ static void close_handles(struct wires *wires)
     struct redis_client *client = LIST_ENTRY(wires, struct redis_client, wires);
 
     uv_close((uv_handle_t *)&client->prepare, handle_closed);
-    uv_close((uv_handle_t *)&client->alarms.timer, handle_closed);
+    alarms_close(&client->alarms, handle_closed);
     uv_close((uv_handle_t *)&client->wires.idle, handle_closed);
 }
 
@@ -294,7 +294,7 @@ static void close_now(struct alarm *alarm)
     }
     alarm_stop(&client->ready_alarm);
     alarm_stop(&client->sweep_alarm);
-    CHECK(list_empty(&client->alarms.set));
+    CHECK(client->alarms.set.count == 0);
     client->wires.none_left = close_handles;
     if (client->wires.alive == 0) {
         close_handles(&client->wires);

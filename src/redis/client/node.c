@@ -309,7 +309,7 @@ static void alarm_rang(struct alarm *alarm)
 
 void node_need(struct redis_node *node)
 {
-    if (node->state == NODE_DOWN && !node->alarm.is_set) {
+    if (node->state == NODE_DOWN && !alarm_is_set(&node->alarm)) {
         connect_now(node);
     }
 }
