@@ -12,6 +12,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "net/alarm.h"
 #include "redis/client/script.h"
 #include "redis/client/url.h"
 
@@ -46,12 +47,11 @@ struct redis_request {
     redis_done *done;
 
     struct {
-        struct list due;           /* among those whose time will be over at about the same time */
+        struct alarm deadline;     /* when its time is over */
         struct list waiting;       /* while it is not sent */
         struct redis_node *sent;   /* there, and not answered yet; NULL: it waits */
         struct redis_node *target; /* there and nowhere else: pinned, or after an ASK; or NULL */
         uint64_t flight;           /* its number among what was sent there */
-        uint64_t due_ms;           /* uv_now() when its time is over */
         uint64_t not_before_ms;    /* not to be sent again before */
         unsigned tries;            /* how often it was sent */
         bool is_waiting;

@@ -47,11 +47,6 @@ struct topology {
 
 extern const struct topology topology_standalone, topology_sentinel, topology_cluster;
 
-/* Requests whose time is over at about the same time share a list: lists of DUE_MS each, around
- * which the time goes. */
-#define DUE_MS 5
-#define DUE_LISTS 512
-
 struct subscription;
 
 struct redis_client {
@@ -72,9 +67,7 @@ struct redis_client {
 
     struct list waiting; /* requests that were not sent, or have to be again */
     struct list refused; /* to be answered from the loop; private.last says what */
-    struct list due[DUE_LISTS];
-    uint64_t due_checked_ms;
-    struct alarm due_alarm, waiting_alarm, ready_alarm, sweep_alarm, close_alarm;
+    struct alarm waiting_alarm, ready_alarm, sweep_alarm, close_alarm;
     struct redis_figures figures;
 
     void (*ready)(void *context, const struct problem *problem); /* NULL: it was called */

@@ -6,10 +6,13 @@
 
 #include <stdio.h>
 
-#define WAITING_MS 10     /* how often those that wait are looked at, if nothing happens */
-#define LATER_MS 40       /* until a try that came to nothing is made again */
-#define ANSWER_MS 20      /* what an answer to it may take */
-#define QUICK_TRIES_MAX 4 /* redirects and such that are followed without a pause */
+#define WAITING_MS 10      /* how often those that wait are looked at, if nothing happens */
+#define LATER_MS 40        /* until a try that came to nothing is made again */
+#define ANSWER_MS 20       /* what an answer to it may take */
+#define SILENCE_SLACK_MS 5 /* a node silent for a timeout less this is lost with the request */
+#define QUICK_TRIES_MAX 4  /* redirects and such that are followed without a pause */
+
+static void expire(struct alarm *alarm);
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
@@ -30,7 +33,7 @@ static void finish(struct redis_client *client, struct redis_request *request, e
 {
     CHECK(request->private.sent == NULL);
     CHECK((fate == REDIS_ANSWERED) == (reply != NULL));
-    list_remove(&request->private.due);
+    alarm_stop(&request->private.deadline);
     if (request->private.is_waiting) {
         list_remove(&request->private.waiting);
     }
@@ -98,7 +101,7 @@ static bool has_to_wait(const struct redis_client *client, const struct redis_re
     bool was_tried = request->private.last.code != HF_OK;
 
     return now_ms < request->private.not_before_ms ||
-           (was_tried && now_ms + ANSWER_MS > request->private.due_ms);
+           (was_tried && now_ms + ANSWER_MS > alarm_due_ms(&request->private.deadline));
 }
 
 /* Sends it if that can be. False, with the problem: it never can be. */
@@ -207,15 +210,10 @@ void redis_client_send(struct redis_client *client, struct redis_request *reques
     request->private.not_before_ms = 0;
     request->private.tries = 0;
     request->private.is_waiting = request->private.asking = false;
-    request->private.due_ms = uv_now(client->loop) + (uint64_t)timeout_ms;
     problem->code = HF_OK;
     aim(request, request->node);
-    list_add_last(&client->due[request->private.due_ms / DUE_MS % DUE_LISTS],
-                  &request->private.due);
-    if (!client->due_alarm.is_set) {
-        client->due_checked_ms = uv_now(client->loop);
-        alarm_set(&client->alarms, &client->due_alarm, DUE_MS);
-    }
+    alarm_init(&request->private.deadline, expire);
+    alarm_set(&client->alarms, &request->private.deadline, (uint64_t)timeout_ms);
     client->figures.in_flight++;
     if (client->closing) {
         problem_set(problem, HF_ENGINE_DOWN, "the connections to redis are closed");
@@ -354,8 +352,10 @@ void client_lost(struct redis_node *node, struct redis_request *request, bool se
 
 /* ---- when the time is over ------------------------------------------------------------------- */
 
-static void expire(struct redis_client *client, struct redis_request *request)
+static void expire(struct alarm *alarm)
 {
+    struct redis_request *request = LIST_ENTRY(alarm, struct redis_request, private.deadline);
+    struct redis_client *client = LIST_ENTRY(alarm->alarms, struct redis_client, alarms);
     struct redis_node *node = request->private.sent;
     struct problem problem;
     char why[80];
@@ -373,7 +373,7 @@ static void expire(struct redis_client *client, struct redis_request *request)
     }
     /* What it was sent after may have had no time left: then it is not silent yet. */
     uint64_t silent_ms = uv_now(client->loop) - node->heard_ms;
-    bool dead = silent_ms + DUE_MS >= (uint64_t)client->url.timeout_ms;
+    bool dead = silent_ms + SILENCE_SLACK_MS >= (uint64_t)client->url.timeout_ms;
     node_abandon(node, request);
     finish_unknown(client, request, node, "no answer in time");
     if (dead) {
@@ -384,45 +384,12 @@ static void expire(struct redis_client *client, struct redis_request *request)
     }
 }
 
-/* Those that are over are gathered first: the end of one may be that of others. */
-static void look_at_due(struct alarm *alarm)
-{
-    struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, due_alarm);
-    uint64_t now_ms = uv_now(client->loop);
-    uint64_t from = client->due_checked_ms / DUE_MS, to = now_ms / DUE_MS;
-    struct list over;
-
-    list_init(&over);
-    from = to - from < DUE_LISTS ? from : to - DUE_LISTS + 1;
-    for (uint64_t i = from; i <= to; i++) {
-        struct list *due = &client->due[i % DUE_LISTS];
-        for (struct list *at = due->next, *next; at != due; at = next) {
-            next = at->next;
-            if (LIST_ENTRY(at, struct redis_request, private.due)->private.due_ms <= now_ms) {
-                list_remove(at);
-                list_add_last(&over, at);
-            }
-        }
-    }
-    client->due_checked_ms = now_ms;
-    while (!list_empty(&over)) {
-        expire(client, LIST_ENTRY(over.next, struct redis_request, private.due));
-    }
-    if (client->figures.in_flight > 0) {
-        alarm_set(&client->alarms, alarm, DUE_MS);
-    }
-}
-
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 void client_init_requests(struct redis_client *client)
 {
     list_init(&client->waiting);
     list_init(&client->refused);
-    for (size_t i = 0; i < DUE_LISTS; i++) {
-        list_init(&client->due[i]);
-    }
-    alarm_init(&client->due_alarm, look_at_due);
     alarm_init(&client->waiting_alarm, look_at_waiting);
 }
 
@@ -437,6 +404,5 @@ void client_refuse_all(struct redis_client *client)
                         &problem);
     }
     CHECK(client->figures.in_flight == 0);
-    alarm_stop(&client->due_alarm);
     alarm_stop(&client->waiting_alarm);
 }
