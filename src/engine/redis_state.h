@@ -44,8 +44,8 @@ struct redis_engine {
     struct list running, finished;
     size_t running_count;
     bool settling;
-    bool ending; /* what was submitted is answered first, for a while */
-    uv_timer_t patience;
+    bool ending;              /* what was submitted is answered first, for a while */
+    struct alarm close_alarm; /* ends that while */
 };
 
 static inline struct redis_engine *redis_self(struct engine *engine)

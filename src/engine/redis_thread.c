@@ -91,14 +91,14 @@ static void closed(void *context)
     stocks_free(redis->stocks);
     uv_close((uv_handle_t *)&engine->signal, NULL);
     uv_close((uv_handle_t *)&engine->prepare, NULL);
-    uv_close((uv_handle_t *)&engine->patience, NULL);
+    alarms_close(&redis->alarms, NULL);
 }
 
 static void do_close(struct redis_engine *engine)
 {
     struct redis *redis = &engine->redis;
 
-    uv_timer_stop(&engine->patience);
+    alarm_stop(&engine->close_alarm);
     if (redis->waits != NULL) {
         waits_stop(redis->waits);
     }
@@ -118,9 +118,9 @@ static void do_close(struct redis_engine *engine)
 }
 
 /* Whoever still waits for Redis has waited long enough. */
-static void on_patience(uv_timer_t *patience)
+static void close_now(struct alarm *alarm)
 {
-    struct redis_engine *engine = patience->data;
+    struct redis_engine *engine = LIST_ENTRY(alarm, struct redis_engine, close_alarm);
 
     engine->ending = false;
     do_close(engine);
@@ -129,7 +129,7 @@ static void on_patience(uv_timer_t *patience)
 static void begin_close(struct redis_engine *engine)
 {
     engine->ending = true;
-    uv_timer_start(&engine->patience, on_patience, CLOSE_MS, 0);
+    alarm_set(&engine->redis.alarms, &engine->close_alarm, CLOSE_MS);
 }
 
 static void on_signal(uv_async_t *signal)
@@ -211,6 +211,8 @@ static void init_redis(struct redis_engine *engine)
     struct redis *redis = &engine->redis;
 
     redis->loop = &engine->loop;
+    alarms_init(&redis->alarms, redis->loop);
+    alarm_init(&engine->close_alarm, close_now);
     redis->url = engine->url;
     redis->log = engine->options.log;
     redis->clock = engine->options.clock;
@@ -227,8 +229,7 @@ static void init_loop(struct redis_engine *engine)
     uv_loop_init(&engine->loop);
     uv_async_init(&engine->loop, &engine->signal, on_signal);
     uv_prepare_init(&engine->loop, &engine->prepare);
-    uv_timer_init(&engine->loop, &engine->patience);
-    engine->signal.data = engine->prepare.data = engine->patience.data = engine;
+    engine->signal.data = engine->prepare.data = engine;
     uv_prepare_start(&engine->prepare, on_prepare);
 }
 

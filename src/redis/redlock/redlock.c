@@ -409,11 +409,6 @@ static void on_client_closed(void *context)
     end_if_closed(context);
 }
 
-static void on_timer_closed(uv_handle_t *timer)
-{
-    end_if_closed(timer->data);
-}
-
 void redlock_close(struct redlock *redlock, void (*closed)(void *context), void *context)
 {
     redlock->closing = true;
@@ -423,13 +418,15 @@ void redlock_close(struct redlock *redlock, void (*closed)(void *context), void 
     for (size_t i = 0; i < redlock->count; i++) {
         redlock->to_close += redlock->servers[i].client != NULL;
     }
-    redlock->alarms.timer.data = redlock;
-    uv_close((uv_handle_t *)&redlock->alarms.timer, on_timer_closed);
+    for (struct list *at = redlock->ballots.next; at != &redlock->ballots; at = at->next) {
+        alarm_stop(&LIST_ENTRY(at, struct ballot, node)->pause);
+    }
     for (size_t i = 0; i < redlock->count; i++) {
         if (redlock->servers[i].client != NULL) {
             redis_client_close(redlock->servers[i].client, on_client_closed, redlock);
         }
     }
+    end_if_closed(redlock);
 }
 
 struct redlock *redlock_open(struct redis *redis, const struct redis_client_options *options)
@@ -442,7 +439,6 @@ struct redlock *redlock_open(struct redis *redis, const struct redis_client_opti
     }
     redlock->redis = redis;
     clock_real(&redlock->clock);
-    alarms_init(&redlock->alarms, redis->loop);
     list_init(&redlock->ballots);
     redlock->count = options->url->host_count;
     redlock->quorum = redlock->count / 2 + 1;

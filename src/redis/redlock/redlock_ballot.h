@@ -58,7 +58,6 @@ struct ballot {
 struct redlock {
     struct redis *redis;
     struct clock clock;
-    struct alarms alarms;
     struct list ballots;
     size_t count, quorum;
     struct server servers[REDIS_HOSTS_MAX];
@@ -68,7 +67,7 @@ struct redlock {
     size_t up, down; /* servers that said whether they are there */
 
     bool closing;
-    size_t to_close; /* servers, and the timer */
+    size_t to_close; /* clients, and redlock_close() while it runs */
     void (*closed)(void *context);
     void *closed_context;
 };

@@ -94,7 +94,9 @@ static void pause_a_while(struct ballot *ballot)
 
     random_bytes(&redlock->redis->random, &random, sizeof random);
     ballot->step = PAUSING;
-    alarm_set(&redlock->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
+    if (!redlock->closing) {
+        alarm_set(&redlock->redis->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
+    }
 }
 
 /* Everywhere, also where no answer came: it may have been taken there. A server that has not

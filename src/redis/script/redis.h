@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "command/reply.h"
 #include "command/wire.h"
+#include "net/alarm.h"
 #include "redis/script/script_call.h"
 #include "redis/client/client.h"
 
@@ -18,6 +19,7 @@ struct worker;
 
 struct redis {
     uv_loop_t *loop;
+    struct alarms alarms; /* of the loop: every timeout but the client's own */
     struct redis_url url;
     struct log log;
     struct memory memory;

@@ -19,13 +19,13 @@
 /* One that waits. */
 struct waiter {
     struct waits *waits;
-    struct job *job; /* NULL: its timer is being closed */
-    uint32_t place;  /* in waits->waiters */
-    uint64_t token;  /* its call's name, in Redis and in messages */
-    uint64_t end_ms; /* uv_now() when its patience ends */
-    bool looking;    /* a call of the script is under way */
-    bool again;      /* … and something happened since it was sent */
-    uv_timer_t timer;
+    struct job *job;
+    uint32_t place;     /* in waits->waiters */
+    uint64_t token;     /* its call's name, in Redis and in messages */
+    uint64_t end_ms;    /* uv_now() when its patience ends */
+    bool looking;       /* a call of the script is under way */
+    bool again;         /* … and something happened since it was sent */
+    struct alarm alarm; /* the next poll */
 };
 
 struct waits {
@@ -39,6 +39,13 @@ struct waits {
     uint32_t free_count;
     uint32_t looking;
 };
+
+static void look(struct waiter *waiter);
+
+static void ring(struct alarm *alarm)
+{
+    look(LIST_ENTRY(alarm, struct waiter, alarm));
+}
 
 /* ---- who waits ------------------------------------------------------------------------------- */
 
@@ -55,8 +62,7 @@ static struct waiter *add_waiter(struct waits *waits, struct job *job)
     waiter->place = waits->free[--waits->free_count];
     waiter->token = ++waits->generation * WAITERS_MAX + waiter->place;
     waits->waiters[waiter->place] = waiter;
-    uv_timer_init(waits->redis->loop, &waiter->timer);
-    waiter->timer.data = waiter;
+    alarm_init(&waiter->alarm, ring);
     return waiter;
 }
 
@@ -66,29 +72,17 @@ static struct waiter *find_waiter(const struct waits *waits, uint64_t token)
     return waiter != NULL && waiter->token == token ? waiter : NULL;
 }
 
-static void on_closed(uv_handle_t *handle)
-{
-    free(handle->data);
-}
-
 static void remove_waiter(struct waiter *waiter)
 {
     struct waits *waits = waiter->waits;
 
     waits->waiters[waiter->place] = NULL;
     waits->free[waits->free_count++] = waiter->place;
-    waiter->job = NULL;
-    uv_close((uv_handle_t *)&waiter->timer, on_closed);
+    alarm_stop(&waiter->alarm);
+    free(waiter);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
-
-static void look(struct waiter *waiter);
-
-static void on_timer(uv_timer_t *timer)
-{
-    look(timer->data);
-}
 
 /* Looks again when something can have changed. */
 static void look_later(struct waiter *waiter, int64_t position, int64_t due_in_ms)
@@ -103,7 +97,8 @@ static void look_later(struct waiter *waiter, int64_t position, int64_t due_in_m
     in_ms = in_ms < left_ms ? in_ms : left_ms;
     /* Redis' clock says when the wait is over: it may be a little behind ours. */
     int64_t least_ms = left_ms > 0 ? 1 : LATE_MS;
-    uv_timer_start(&waiter->timer, on_timer, (uint64_t)(in_ms > least_ms ? in_ms : least_ms), 0);
+    alarm_set(&waiter->waits->redis->alarms, &waiter->alarm,
+              (uint64_t)(in_ms > least_ms ? in_ms : least_ms));
 }
 
 /* What the scripts say of a call: {1, …} it has its slot, {0, …} it has left, {2, position, due} it
@@ -162,7 +157,7 @@ static void look(struct waiter *waiter)
     struct job *job = waiter->job;
     const struct command *command = &job->command;
 
-    uv_timer_stop(&waiter->timer);
+    alarm_stop(&waiter->alarm);
     if (waiter->looking) {
         waiter->again = true;
         return;
@@ -323,7 +318,7 @@ void waits_stop(struct waits *waits)
     waits->stopped = true;
     for (uint32_t i = 0; i < WAITERS_MAX; i++) {
         if (waits->waiters[i] != NULL) {
-            uv_timer_stop(&waits->waiters[i]->timer);
+            alarm_stop(&waits->waiters[i]->alarm);
         }
     }
 }

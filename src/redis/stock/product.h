@@ -63,7 +63,6 @@ struct product {
 struct stocks {
     struct redis *redis;
     bool stopped;
-    struct alarms alarms;
     struct list buckets[PRODUCT_BUCKETS];
     struct list recent; /* the one used last is the last */
     size_t count;

@@ -81,7 +81,6 @@ struct stocks *stocks_open(struct redis *redis)
         return NULL;
     }
     stocks->redis = redis;
-    alarms_init(&stocks->alarms, redis->loop);
     list_init(&stocks->recent);
     list_init(&stocks->trades);
     for (size_t i = 0; i < PRODUCT_BUCKETS; i++) {
@@ -96,11 +95,6 @@ void stocks_stop(struct stocks *stocks)
     trades_stop(stocks);
 }
 
-static void on_closed(uv_handle_t *handle)
-{
-    free(handle->data);
-}
-
 void stocks_free(struct stocks *stocks)
 {
     if (stocks == NULL) {
@@ -108,6 +102,5 @@ void stocks_free(struct stocks *stocks)
     }
     trades_free(stocks);
     products_free(stocks);
-    stocks->alarms.timer.data = stocks;
-    uv_close((uv_handle_t *)&stocks->alarms.timer, on_closed);
+    free(stocks);
 }

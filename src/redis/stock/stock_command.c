@@ -111,7 +111,7 @@ void trade_try_again(struct trade *trade)
     struct stocks *stocks = trade->product->stocks;
     unsigned longest = trade->tries < 7 ? 1U << (trade->tries - 2) : PAUSE_MAX_MS;
     random_bytes(&stocks->redis->random, &dice, sizeof dice);
-    alarm_set(&stocks->alarms, &trade->alarm, 1 + dice % longest);
+    alarm_set(&stocks->redis->alarms, &trade->alarm, 1 + dice % longest);
 }
 
 /* Waits for a scan, as long as its time lasts. */
@@ -126,7 +126,7 @@ void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t 
     trade->want =
         (struct want){.kind = kind, .target = target, .quantity = quantity, .done = trade_scanned};
     trade->waiting = true;
-    alarm_set(&trade->product->stocks->alarms, &trade->alarm, (uint64_t)patience_ms);
+    alarm_set(&trade->product->stocks->redis->alarms, &trade->alarm, (uint64_t)patience_ms);
     if (!scan_join(trade->product, &trade->want)) {
         trade->waiting = false;
         trade_fail(trade, &no_memory);

@@ -49,7 +49,7 @@ struct sweep {
 struct worker {
     struct redis *redis;
     bool stopped;
-    uv_timer_t timer;
+    struct alarm alarm;
     struct scopes scopes;
     struct visit visits[VISITS_MAX];
     struct sweep sweep;
@@ -387,12 +387,12 @@ static void step_sweep(struct worker *worker)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void on_timer(uv_timer_t *timer)
+static void ring(struct alarm *alarm)
 {
-    turn(timer->data);
+    turn(LIST_ENTRY(alarm, struct worker, alarm));
 }
 
-static void set_timer(struct worker *worker)
+static void set_alarm(struct worker *worker)
 {
     int64_t now = now_ms(worker), next_ms = INT64_MAX;
 
@@ -403,10 +403,11 @@ static void set_timer(struct worker *worker)
         next_ms = worker->sweep.next_ms;
     }
     if (next_ms == INT64_MAX) { /* an answer will come */
-        uv_timer_stop(&worker->timer);
+        alarm_stop(&worker->alarm);
         return;
     }
-    uv_timer_start(&worker->timer, on_timer, next_ms > now ? (uint64_t)(next_ms - now) : 1, 0);
+    alarm_set(&worker->redis->alarms, &worker->alarm,
+              next_ms > now ? (uint64_t)(next_ms - now) : 1);
 }
 
 /* Does what is due. */
@@ -414,7 +415,7 @@ static void turn(struct worker *worker)
 {
     begin_visits(worker);
     step_sweep(worker);
-    set_timer(worker);
+    set_alarm(worker);
 }
 
 void worker_note_at(struct worker *worker, const struct command *command, const char *place)
@@ -438,7 +439,7 @@ void worker_note_at(struct worker *worker, const struct command *command, const 
     int64_t next_ms = agenda_next(&worker->scopes.pool, &worker->scopes.agenda);
     scopes_note(&worker->scopes, family, scope, now_ms(worker) + in_ms);
     if (agenda_next(&worker->scopes.pool, &worker->scopes.agenda) < next_ms) {
-        set_timer(worker);
+        set_alarm(worker);
     }
 }
 
@@ -467,8 +468,7 @@ struct worker *worker_start(struct redis *redis)
     strcpy(worker->sweep.cursor, "0");
     worker->sweep.first = true;
     worker->sweep.next_ms = now_ms(worker) + jitter_ms(worker, 1, SWEEP_STEP_MS);
-    uv_timer_init(redis->loop, &worker->timer);
-    worker->timer.data = worker;
+    alarm_init(&worker->alarm, ring);
     turn(worker);
     return worker;
 }
@@ -476,12 +476,7 @@ struct worker *worker_start(struct redis *redis)
 void worker_stop(struct worker *worker)
 {
     worker->stopped = true;
-    uv_timer_stop(&worker->timer);
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    free(handle->data);
+    alarm_stop(&worker->alarm);
 }
 
 void worker_free(struct worker *worker)
@@ -495,7 +490,8 @@ void worker_free(struct worker *worker)
     }
     buffer_free(&worker->sweep.bytes);
     scopes_free(&worker->scopes);
-    uv_close((uv_handle_t *)&worker->timer, on_closed);
+    alarm_stop(&worker->alarm);
+    free(worker);
 }
 
 const struct worker_figures *worker_figures(const struct worker *worker)
