@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "command/reply.h"
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 
 /* ---- RESP ------------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 #include "command/words.h"
 
 #include "base/text.h"
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 
 static const char digits[] = "0123456789abcdef";
 

@@ -2,7 +2,7 @@
 #include "library/connection.h"
 
 #include "base/clock.h"
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "redis/client/client_state.h"
 
 #include "base/check.h"
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 #include "redis/client/error_reply.h"
 #include "redis/client/request.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "command/command.h"
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 #include "redis/client/error_reply.h"
 #include "redis/client/client_state.h"
 

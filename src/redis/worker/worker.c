@@ -2,7 +2,7 @@
 #include "redis/worker/worker.h"
 
 #include "base/check.h"
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 #include "redis/script/script_reply.h"
 #include "redis/worker/worker_scopes.h"
 

@@ -5,7 +5,7 @@
 #ifndef SERVER_RESP_RESP_FRONT_H
 #define SERVER_RESP_RESP_FRONT_H
 
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 #include "server/server.h"
 
 #define CLIENT_NAME_SIZE 65

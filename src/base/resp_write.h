@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The words of RESP, written. */
-#ifndef COMMAND_RESP_WRITE_H
-#define COMMAND_RESP_WRITE_H
+#ifndef BASE_RESP_WRITE_H
+#define BASE_RESP_WRITE_H
 
 #include "base/buffer.h"
 

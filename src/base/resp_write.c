@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/resp_write.h"
+#include "base/resp_write.h"
 
 void resp_number(struct buffer *out, uint8_t type, int64_t number)
 {
