@@ -14,4 +14,9 @@ const char *error_text(enum hf_error code);
  * request or the server, -CODE message. */
 bool error_is_refusal(enum hf_error code);
 
+/* What a server answers to a command that only Redis has. A client that was pointed at a server
+ * of ours as if it were Redis recognises it by this text. */
+#define ERROR_TEXT_NOT_REDIS                                                                       \
+    "this is Holdfast, not Redis; the URL of a server is holdfast://host:port"
+
 #endif

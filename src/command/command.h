@@ -224,10 +224,6 @@ struct command {
     union command_args args;
 };
 
-/* Behind the name of an unknown command that only Redis has: whoever sent it is wrong here. The
- * engine on Redis recognises one of our servers by it. */
-#define COMMAND_NOT_REDIS "this is Holdfast, not Redis; the URL of a server is holdfast://host:port"
-
 /* From words: {"SEATS.ZONE", "gala", "floor"}. */
 enum hf_error command_from_words(struct command *command, size_t count,
                                  const struct hf_bytes *words, struct problem *problem);

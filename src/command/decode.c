@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From words, named fields or a struct to a checked command, by the row's arguments. */
+#include "base/error.h"
 #include "base/text.h"
 #include "command/command.h"
 
@@ -198,7 +199,7 @@ static enum hf_error unknown_command(struct hf_bytes name, struct problem *probl
     char hint[TEXT_HINT_SIZE];
 
     if (is_for_redis(name)) {
-        return problem_set(problem, HF_ERR, "unknown command '%.*s': " COMMAND_NOT_REDIS,
+        return problem_set(problem, HF_ERR, "unknown command '%.*s': " ERROR_TEXT_NOT_REDIS,
                            SHOWN(name));
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {

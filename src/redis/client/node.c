@@ -2,8 +2,7 @@
 #include "redis/client/node.h"
 
 #include "base/check.h"
-#include "command/command.h"
-#include "base/resp_write.h"
+#include "base/error.h"
 #include "redis/client/error_reply.h"
 #include "redis/client/client_state.h"
 
@@ -205,7 +204,7 @@ static void be_turned_away(struct redis_node *node, const redisReply *reply)
     struct error_reply error;
     bool full = strncmp(reply->str, "ERR max number of clients", 25) == 0;
 
-    if (strstr(reply->str, COMMAND_NOT_REDIS) != NULL) {
+    if (strstr(reply->str, ERROR_TEXT_NOT_REDIS) != NULL) {
         char why[ADDRESS_HOST_SIZE + 80];
         snprintf(why, sizeof why, "that is a Holdfast server; use holdfast://%s", node->name);
         node->refused = true;
