@@ -5,7 +5,8 @@
  * slow Redis never holds up whoever uses the engine, and callers on many threads share one
  * pipeline.
  *
- *     engine_submit ──submitted──> thread: execute() … job_done ──answered──> engine_turn: done()
+ *     engine_submit ──submitted──> thread: redis_execute() … job_done
+ *     job_done ──answered──> engine_turn: done()
  *
  * What it promises is what Redis promises: an acknowledged change is as safe as its persistence and
  * replication make it. */

@@ -77,6 +77,11 @@ bool redis_thread_prepare(struct redis_engine *engine);
 /* False if there can be no thread. */
 bool redis_thread_start(struct redis_engine *engine);
 
+/* ---- redis_execute.c ------------------------------------------------------------------------- */
+
+/* Begins to carry out job->command; redis->job_done() is called once its reply is there. */
+void redis_execute(struct redis *redis, struct job *job);
+
 /* ---- redis_figures.c ------------------------------------------------------------------------- */
 
 void redis_engine_figures(struct engine *engine, engine_figure *each, void *context);

@@ -34,7 +34,7 @@ static void run_submitted(struct redis_engine *engine, struct list *jobs)
         engine->running_count++;
         enum hf_error code = wire_decode(&job->command, bytes, &job->scratch, NULL);
         CHECK(code == HF_OK); /* it was encoded in this process */
-        execute(&engine->redis, job);
+        redis_execute(&engine->redis, job);
     }
 }
 
@@ -179,6 +179,11 @@ static void on_ready(void *context, const struct problem *problem)
     pthread_mutex_unlock(&engine->mutex);
 }
 
+static void note_deadline(void *context, const struct command *command, const char *shard)
+{
+    worker_note(context, command, shard);
+}
+
 static bool start_parts(struct redis_engine *engine)
 {
     struct redis *redis = &engine->redis;
@@ -202,6 +207,8 @@ static bool start_parts(struct redis_engine *engine)
     }
     if (engine->options.worker && engine->url.worker) {
         redis->worker = worker_start(redis);
+        redis->deadline_noted = redis->worker != NULL ? note_deadline : NULL;
+        redis->deadline_context = redis->worker;
     }
     return redis->waits != NULL && (!redis_is_cluster(redis) || redis->stocks != NULL);
 }

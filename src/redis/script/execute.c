@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a command to its reply. Most are one call of their script, by their row; the few that take
- * more have an executor of their own. */
+ * From a command to its reply, for commands that are one call of their script, by their row, and
+ * for ROOM.ADMIT, which is several. */
+#include "redis/script/execute.h"
+
 #include "redis/script/script_reply.h"
-#include "redis/script/redis.h"
-#include "redis/redlock/redlock.h"
-#include "redis/stock/stock.h"
-#include "redis/script/waiting.h"
-#include "redis/worker/worker.h"
 
 /* ---- answering a job ------------------------------------------------------------------------- */
 
@@ -49,13 +46,13 @@ static void one_call_done(struct call *call, enum redis_fate fate, const redisRe
 {
     struct job *job = call->context;
 
-    if (fate == REDIS_ANSWERED && call->redis->worker != NULL) {
-        worker_note(call->redis->worker, &job->command);
+    if (fate == REDIS_ANSWERED) {
+        redis_note_deadline(call->redis, &job->command, NULL);
     }
     job_answer(job, fate, reply, problem);
 }
 
-static void one_call(struct redis *redis, struct job *job)
+void execute_one_call(struct redis *redis, struct job *job)
 {
     bool reads = !(job->command.spec->flags & COMMAND_WRITES);
 
@@ -106,35 +103,11 @@ static void admit_more(struct redis *redis, struct job *job)
     call_send(&job->call, false, 0, admit_done, job);
 }
 
-static void admit(struct redis *redis, struct job *job)
+void execute_admit(struct redis *redis, struct job *job)
 {
     struct hf_room_admit_args *args = &job->command.args.room_admit;
 
     args->count = args->count < ROOM_ADMIT_MAX ? args->count : ROOM_ADMIT_MAX;
     reply_clear(&job->reply);
     admit_more(redis, job);
-}
-
-/* ---- which takes what ------------------------------------------------------------------------ */
-
-typedef void executor(struct redis *redis, struct job *job);
-
-static executor *const special[COMMAND_COUNT] = {
-    [SEM_ACQUIRE] = wait_execute,
-    [ROOM_ADMIT] = admit,
-};
-
-void execute(struct redis *redis, struct job *job)
-{
-    executor *own = special[command_id(job->command.spec)];
-
-    if (redis->redlock != NULL) {
-        redlock_execute(redis, job);
-    } else if (redis->stocks != NULL && stock_has(&job->command)) {
-        stock_execute(redis, job);
-    } else if (own != NULL) {
-        own(redis, job);
-    } else {
-        one_call(redis, job);
-    }
 }

@@ -37,6 +37,12 @@ struct redis {
     int64_t (*clock)(void *context);
     void *clock_context;
 
+    /* A command was answered and may have set a deadline in this shard of a product (NULL: in its
+     * main counter, or it is no product). The engine passes it to the release worker. NULL: there
+     * is no worker. */
+    void (*deadline_noted)(void *context, const struct command *command, const char *shard);
+    void *deadline_context;
+
     /* A job's reply is there. */
     void (*job_done)(void *context, struct job *job);
     void *job_context;
@@ -58,8 +64,13 @@ static inline bool redis_is_cluster(const struct redis *redis)
     return redis->url.kind == REDIS_CLUSTER;
 }
 
-/* Carries out job->command: fills in job->reply and calls redis->job_done(), now or later, once. */
-void execute(struct redis *redis, struct job *job);
+static inline void redis_note_deadline(const struct redis *redis, const struct command *command,
+                                       const char *shard)
+{
+    if (redis->deadline_noted != NULL) {
+        redis->deadline_noted(redis->deadline_context, command, shard);
+    }
+}
 
 /* The ways to answer a job. */
 void job_answer(struct job *job, enum redis_fate fate, const redisReply *reply,

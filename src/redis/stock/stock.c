@@ -5,7 +5,6 @@
 #include "redis/stock/stock.h"
 
 #include "redis/stock/stock_command.h"
-#include "redis/worker/worker.h"
 
 #include <stdlib.h>
 
@@ -34,8 +33,8 @@ static void single_done(struct call *call, enum redis_fate fate, const redisRepl
         trade_start(stocks, job, product_add(stocks, product_id(&job->command)));
         return;
     }
-    if (fate == REDIS_ANSWERED && call->redis->worker != NULL) {
-        worker_note(call->redis->worker, &job->command);
+    if (fate == REDIS_ANSWERED) {
+        redis_note_deadline(call->redis, &job->command, NULL);
     }
     job_answer(job, fate, reply, problem);
 }

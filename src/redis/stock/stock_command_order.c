@@ -3,7 +3,6 @@
  * Orders of a product in shards: TAKE, SETTLE, GIVE. */
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
-#include "redis/worker/worker.h"
 
 /* ---- TAKE ------------------------------------------------------------------------------------ */
 
@@ -42,13 +41,10 @@ static void take_at(struct trade *trade, size_t place, bool makes, call_done *do
 /* The release worker is to know when it falls due. */
 static void note_deadline(const struct trade *trade)
 {
-    struct worker *worker = trade->product->stocks->redis->worker;
     char name[PLACE_NAME];
 
-    if (worker != NULL) {
-        place_name(trade->place, name);
-        worker_note_at(worker, &trade->job->command, name);
-    }
+    place_name(trade->place, name);
+    redis_note_deadline(trade->product->stocks->redis, &trade->job->command, name);
 }
 
 /* When little is left, it may be time to merge. */

@@ -418,7 +418,7 @@ static void turn(struct worker *worker)
     set_alarm(worker);
 }
 
-void worker_note_at(struct worker *worker, const struct command *command, const char *place)
+void worker_note(struct worker *worker, const struct command *command, const char *place)
 {
     int64_t in_ms;
     enum family family = scopes_deadline(command, &in_ms);
@@ -441,11 +441,6 @@ void worker_note_at(struct worker *worker, const struct command *command, const 
     if (agenda_next(&worker->scopes.pool, &worker->scopes.agenda) < next_ms) {
         set_alarm(worker);
     }
-}
-
-void worker_note(struct worker *worker, const struct command *command)
-{
-    worker_note_at(worker, command, NULL);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
