@@ -5,8 +5,8 @@
  * slow Redis never holds up whoever uses the engine, and callers on many threads share one
  * pipeline.
  *
- *     engine_submit ──submitted──> thread: redis_execute() … job_done
- *     job_done ──answered──> engine_turn: done()
+ *     engine_submit ──submitted──> thread: redis_execute() … command_answered
+ *     command_answered ──answered──> engine_turn: done()
  *
  * What it promises is what Redis promises: an acknowledged change is as safe as its persistence and
  * replication make it. */
@@ -43,9 +43,9 @@ static void free_errands(struct list *errands)
     for (struct list *node = errands->next, *next; node != errands; node = next) {
         struct errand *errand = errand_of(node);
         next = node->next;
-        call_free(&errand->job.call);
-        buffer_free(&errand->job.bytes);
-        reply_free(&errand->job.reply);
+        script_call_free(&errand->pending.call);
+        buffer_free(&errand->pending.bytes);
+        reply_free(&errand->pending.reply);
         free(errand);
     }
 }
@@ -65,7 +65,7 @@ static void redis_close(struct engine *head)
     free_errands(&engine->finished);
     free_errands(&engine->answered);
     free_errands(&engine->spare);
-    buffer_free(&engine->redis.scratch);
+    buffer_free(&engine->env.scratch);
     reply_free(&engine->refusal);
     pthread_cond_destroy(&engine->changed);
     pthread_mutex_destroy(&engine->mutex);
@@ -130,13 +130,13 @@ static struct errand *new_errand(struct redis_engine *engine)
         return NULL;
     }
     memory_init(&errand->memory);
-    buffer_init(&errand->job.bytes, &errand->memory);
-    if (!reply_init(&errand->job.reply, &errand->memory)) {
-        reply_free(&errand->job.reply);
+    buffer_init(&errand->pending.bytes, &errand->memory);
+    if (!reply_init(&errand->pending.reply, &errand->memory)) {
+        reply_free(&errand->pending.reply);
         free(errand);
         return NULL;
     }
-    call_init(&errand->job.call, &engine->redis);
+    script_call_init(&errand->pending.call, &engine->env);
     return errand;
 }
 
@@ -147,7 +147,7 @@ static struct errand *take_errand(struct redis_engine *engine)
     pthread_mutex_lock(&engine->mutex);
     if (!list_empty(&engine->spare)) {
         errand = errand_of(engine->spare.next);
-        list_remove(&errand->job.node);
+        list_remove(&errand->pending.node);
     }
     pthread_mutex_unlock(&engine->mutex);
     return errand != NULL ? errand : new_errand(engine);
@@ -163,7 +163,7 @@ static void refuse(struct redis_engine *engine, const char *why, engine_done *do
 static void give_back(struct redis_engine *engine, struct errand *errand)
 {
     pthread_mutex_lock(&engine->mutex);
-    list_add_last(&engine->spare, &errand->job.node);
+    list_add_last(&engine->spare, &errand->pending.node);
     pthread_mutex_unlock(&engine->mutex);
 }
 
@@ -185,21 +185,21 @@ static void redis_submit(struct engine *head, struct command *command, engine_do
     if (command->spec->flags & COMMAND_RANDOM) {
         random_bytes(&engine->random, command->entropy, sizeof command->entropy);
     }
-    buffer_clear(&errand->job.bytes);
-    wire_encode(command, &errand->job.bytes);
-    if (errand->job.bytes.failed) {
+    buffer_clear(&errand->pending.bytes);
+    wire_encode(command, &errand->pending.bytes);
+    if (errand->pending.bytes.failed) {
         give_back(engine, errand);
         refuse(engine, "out of memory", done, context);
         return;
     }
     errand->done = done;
     errand->context = context;
-    reply_clear(&errand->job.reply);
-    errand->job.reply.granted = false;
+    reply_clear(&errand->pending.reply);
+    errand->pending.reply.granted = false;
     engine->under_way++;
     pthread_mutex_lock(&engine->mutex);
     bool first = list_empty(&engine->submitted);
-    list_add_last(&engine->submitted, &errand->job.node);
+    list_add_last(&engine->submitted, &errand->pending.node);
     pthread_mutex_unlock(&engine->mutex);
     if (first) {
         uv_async_send(&engine->signal);
@@ -217,9 +217,9 @@ static void redis_turn(struct engine *head)
     pthread_mutex_unlock(&engine->mutex);
     while (!list_empty(&answered)) {
         struct errand *errand = errand_of(answered.next);
-        list_remove(&errand->job.node);
+        list_remove(&errand->pending.node);
         engine->under_way--;
-        errand->done(errand->context, &errand->job.reply);
+        errand->done(errand->context, &errand->pending.reply);
         give_back(engine, errand);
     }
 }

@@ -8,24 +8,24 @@
 #include "redis/script/waiting.h"
 #include "redis/stock/stock.h"
 
-typedef void executor(struct redis *redis, struct job *job);
+typedef void executor(struct script_env *env, struct pending_command *pending);
 
 static executor *const special[COMMAND_COUNT] = {
     [SEM_ACQUIRE] = wait_execute,
     [ROOM_ADMIT] = execute_admit,
 };
 
-void redis_execute(struct redis *redis, struct job *job)
+void redis_execute(struct script_env *env, struct pending_command *pending)
 {
-    executor *own = special[command_id(job->command.spec)];
+    executor *own = special[command_id(pending->command.spec)];
 
-    if (redis->redlock != NULL) {
-        redlock_execute(redis, job);
-    } else if (redis->stocks != NULL && stock_has(&job->command)) {
-        stock_execute(redis, job);
+    if (env->redlock != NULL) {
+        redlock_execute(env, pending);
+    } else if (env->stocks != NULL && stock_has(&pending->command)) {
+        stock_execute(env, pending);
     } else if (own != NULL) {
-        own(redis, job);
+        own(env, pending);
     } else {
-        execute_one_call(redis, job);
+        execute_one_call(env, pending);
     }
 }

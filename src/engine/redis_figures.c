@@ -20,15 +20,15 @@ static void add_connections(struct redis_figures *sum, const struct redis_client
 }
 
 /* Of all that there are connections to. */
-static void add_all(struct redis_figures *sum, const struct redis *redis)
+static void add_all(struct redis_figures *sum, const struct script_env *env)
 {
     const struct redis_client *client;
 
-    if (redis->client != NULL) {
-        add_connections(sum, redis->client);
+    if (env->client != NULL) {
+        add_connections(sum, env->client);
     }
-    for (size_t i = 0;
-         redis->redlock != NULL && (client = redlock_client(redis->redlock, i)) != NULL; i++) {
+    for (size_t i = 0; env->redlock != NULL && (client = redlock_client(env->redlock, i)) != NULL;
+         i++) {
         add_connections(sum, client);
     }
 }
@@ -37,15 +37,15 @@ bool redis_engine_is_away(struct engine *engine)
 {
     struct redis_figures sum = {0};
 
-    add_all(&sum, &redis_self(engine)->redis);
+    add_all(&sum, &redis_self(engine)->env);
     return sum.connects == sum.disconnects;
 }
 
-static void tell_connections(const struct redis *redis, engine_figure *each, void *context)
+static void tell_connections(const struct script_env *env, engine_figure *each, void *context)
 {
     struct redis_figures sum = {0};
 
-    add_all(&sum, redis);
+    add_all(&sum, env);
     each(context, "redis_connects_total", "Connections made to Redis.", true, (double)sum.connects);
     each(context, "redis_disconnects_total", "Connections to Redis that broke.", true,
          (double)sum.disconnects);
@@ -82,10 +82,10 @@ static void tell_worker(const struct worker_figures *figures, engine_figure *eac
 
 void redis_engine_figures(struct engine *engine, engine_figure *each, void *context)
 {
-    const struct redis *redis = &redis_self(engine)->redis;
+    const struct script_env *env = &redis_self(engine)->env;
 
-    tell_connections(redis, each, context);
-    if (redis->worker != NULL) {
-        tell_worker(worker_figures(redis->worker), each, context);
+    tell_connections(env, each, context);
+    if (env->worker != NULL) {
+        tell_worker(worker_figures(env->worker), each, context);
     }
 }

@@ -5,14 +5,14 @@
 #define ENGINE_REDIS_STATE_H
 
 #include "engine/engine.h"
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 #include <pthread.h>
 
 /* A command on its way through, and who asked for it. */
 struct errand {
-    struct job job;
-    struct memory memory; /* the job's: two threads use it, one after the other */
+    struct pending_command pending;
+    struct memory memory; /* the command's: two threads use it, one after the other */
     engine_done *done;
     void *context;
 };
@@ -37,7 +37,7 @@ struct redis_engine {
     bool settle, settled;
 
     /* The thread's own. */
-    struct redis redis;
+    struct script_env env;
     uv_loop_t loop;
     uv_async_t signal;
     uv_prepare_t prepare;
@@ -55,7 +55,7 @@ static inline struct redis_engine *redis_self(struct engine *engine)
 
 static inline struct errand *errand_of(struct list *node)
 {
-    return LIST_ENTRY(node, struct errand, job.node);
+    return LIST_ENTRY(node, struct errand, pending.node);
 }
 
 /* Moves all of a list behind what another has. */
@@ -79,8 +79,8 @@ bool redis_thread_start(struct redis_engine *engine);
 
 /* ---- redis_execute.c ------------------------------------------------------------------------- */
 
-/* Begins to carry out job->command; redis->job_done() is called once its reply is there. */
-void redis_execute(struct redis *redis, struct job *job);
+/* Begins to carry out pending->command. env->command_answered() is called once, with its reply. */
+void redis_execute(struct script_env *env, struct pending_command *pending);
 
 /* ---- redis_figures.c ------------------------------------------------------------------------- */
 

@@ -12,29 +12,29 @@
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void job_done(void *context, struct job *job)
+static void command_answered(void *context, struct pending_command *pending)
 {
     struct redis_engine *engine = context;
 
-    if (job->reply.code != HF_OK) {
-        reply_name_missing(&job->reply, &job->command);
+    if (pending->reply.code != HF_OK) {
+        reply_name_missing(&pending->reply, &pending->command);
     }
-    list_remove(&job->node);
-    list_add_last(&engine->finished, &job->node);
+    list_remove(&pending->node);
+    list_add_last(&engine->finished, &pending->node);
     engine->running_count--;
 }
 
-static void run_submitted(struct redis_engine *engine, struct list *jobs)
+static void run_submitted(struct redis_engine *engine, struct list *commands)
 {
-    while (!list_empty(jobs)) {
-        struct job *job = &errand_of(jobs->next)->job;
-        struct hf_bytes bytes = {job->bytes.data, job->bytes.size};
-        list_remove(&job->node);
-        list_add_last(&engine->running, &job->node);
+    while (!list_empty(commands)) {
+        struct pending_command *pending = &errand_of(commands->next)->pending;
+        struct hf_bytes bytes = {pending->bytes.data, pending->bytes.size};
+        list_remove(&pending->node);
+        list_add_last(&engine->running, &pending->node);
         engine->running_count++;
-        enum hf_error code = wire_decode(&job->command, bytes, &job->scratch, NULL);
+        enum hf_error code = wire_decode(&pending->command, bytes, &pending->scratch, NULL);
         CHECK(code == HF_OK); /* it was encoded in this process */
-        redis_execute(&engine->redis, job);
+        redis_execute(&engine->env, pending);
     }
 }
 
@@ -42,9 +42,9 @@ static void run_submitted(struct redis_engine *engine, struct list *jobs)
  * looked. */
 static bool is_settled(const struct redis_engine *engine)
 {
-    size_t waiting = engine->redis.waits != NULL ? waits_count(engine->redis.waits) : 0;
+    size_t waiting = engine->env.waits != NULL ? waits_count(engine->env.waits) : 0;
     return engine->running_count == waiting &&
-           (engine->redis.waits == NULL || !waits_looking(engine->redis.waits));
+           (engine->env.waits == NULL || !waits_looking(engine->env.waits));
 }
 
 static void do_close(struct redis_engine *engine);
@@ -84,34 +84,34 @@ static void on_prepare(uv_prepare_t *prepare)
 static void closed(void *context)
 {
     struct redis_engine *engine = context;
-    struct redis *redis = &engine->redis;
+    struct script_env *env = &engine->env;
 
-    waits_free(redis->waits);
-    worker_free(redis->worker);
-    stocks_free(redis->stocks);
+    waits_free(env->waits);
+    worker_free(env->worker);
+    stocks_free(env->stocks);
     uv_close((uv_handle_t *)&engine->signal, NULL);
     uv_close((uv_handle_t *)&engine->prepare, NULL);
-    alarms_close(&redis->alarms, NULL);
+    alarms_close(&env->alarms, NULL);
 }
 
 static void do_close(struct redis_engine *engine)
 {
-    struct redis *redis = &engine->redis;
+    struct script_env *env = &engine->env;
 
     alarm_stop(&engine->close_alarm);
-    if (redis->waits != NULL) {
-        waits_stop(redis->waits);
+    if (env->waits != NULL) {
+        waits_stop(env->waits);
     }
-    if (redis->worker != NULL) {
-        worker_stop(redis->worker);
+    if (env->worker != NULL) {
+        worker_stop(env->worker);
     }
-    if (redis->stocks != NULL) {
-        stocks_stop(redis->stocks);
+    if (env->stocks != NULL) {
+        stocks_stop(env->stocks);
     }
-    if (redis->redlock != NULL) {
-        redlock_close(redis->redlock, closed, engine);
-    } else if (redis->client != NULL) {
-        redis_client_close(redis->client, closed, engine);
+    if (env->redlock != NULL) {
+        redlock_close(env->redlock, closed, engine);
+    } else if (env->client != NULL) {
+        redis_client_close(env->client, closed, engine);
     } else {
         closed(engine);
     }
@@ -129,25 +129,25 @@ static void close_now(struct alarm *alarm)
 static void begin_close(struct redis_engine *engine)
 {
     engine->ending = true;
-    alarm_set(&engine->redis.alarms, &engine->close_alarm, CLOSE_MS);
+    alarm_set(&engine->env.alarms, &engine->close_alarm, CLOSE_MS);
 }
 
 static void on_signal(uv_async_t *signal)
 {
     struct redis_engine *engine = signal->data;
-    struct list jobs;
+    struct list commands;
 
-    list_init(&jobs);
+    list_init(&commands);
     pthread_mutex_lock(&engine->mutex);
-    move_all(&engine->submitted, &jobs);
+    move_all(&engine->submitted, &commands);
     bool settle = engine->settle, closing = engine->closing;
     engine->settle = engine->closing = false;
     pthread_mutex_unlock(&engine->mutex);
-    run_submitted(engine, &jobs);
+    run_submitted(engine, &commands);
     if (settle) {
         engine->settling = true;
-        if (engine->redis.waits != NULL) {
-            waits_look(engine->redis.waits);
+        if (engine->env.waits != NULL) {
+            waits_look(engine->env.waits);
         }
     }
     if (closing) {
@@ -186,7 +186,7 @@ static void note_deadline(void *context, const struct command *command, const ch
 
 static bool start_parts(struct redis_engine *engine)
 {
-    struct redis *redis = &engine->redis;
+    struct script_env *env = &engine->env;
     struct redis_client_options options = {.url = &engine->url,
                                            .loop = &engine->loop,
                                            .log = engine->options.log,
@@ -194,41 +194,41 @@ static bool start_parts(struct redis_engine *engine)
                                            .context = engine};
 
     if (engine->url.kind == REDIS_REDLOCK) {
-        redis->redlock = redlock_open(redis, &options);
-        return redis->redlock != NULL;
+        env->redlock = redlock_open(env, &options);
+        return env->redlock != NULL;
     }
-    redis->client = redis_client_open(&options);
-    if (redis->client == NULL) {
+    env->client = redis_client_open(&options);
+    if (env->client == NULL) {
         return false;
     }
-    redis->waits = waits_open(redis);
-    if (redis_is_cluster(redis)) {
-        redis->stocks = stocks_open(redis);
+    env->waits = waits_open(env);
+    if (script_env_is_cluster(env)) {
+        env->stocks = stocks_open(env);
     }
     if (engine->options.worker && engine->url.worker) {
-        redis->worker = worker_start(redis);
-        redis->deadline_noted = redis->worker != NULL ? note_deadline : NULL;
-        redis->deadline_context = redis->worker;
+        env->worker = worker_start(env);
+        env->deadline_noted = env->worker != NULL ? note_deadline : NULL;
+        env->deadline_context = env->worker;
     }
-    return redis->waits != NULL && (!redis_is_cluster(redis) || redis->stocks != NULL);
+    return env->waits != NULL && (!script_env_is_cluster(env) || env->stocks != NULL);
 }
 
 static void init_redis(struct redis_engine *engine)
 {
-    struct redis *redis = &engine->redis;
+    struct script_env *env = &engine->env;
 
-    redis->loop = &engine->loop;
-    alarms_init(&redis->alarms, redis->loop);
+    env->loop = &engine->loop;
+    alarms_init(&env->alarms, env->loop);
     alarm_init(&engine->close_alarm, close_now);
-    redis->url = engine->url;
-    redis->log = engine->options.log;
-    redis->clock = engine->options.clock;
-    redis->clock_context = engine->options.clock_context;
-    redis->job_done = job_done;
-    redis->job_context = engine;
-    memory_init(&redis->memory);
-    buffer_init(&redis->scratch, &redis->memory);
-    random_init(&redis->random);
+    env->url = engine->url;
+    env->log = engine->options.log;
+    env->clock = engine->options.clock;
+    env->clock_context = engine->options.clock_context;
+    env->command_answered = command_answered;
+    env->answered_context = engine;
+    memory_init(&env->memory);
+    buffer_init(&env->scratch, &env->memory);
+    random_init(&env->random);
 }
 
 static void init_loop(struct redis_engine *engine)

@@ -58,77 +58,77 @@ static void end_if_over(struct ballot *ballot)
 {
     struct redlock *redlock = ballot->redlock;
 
-    if (ballot->under_way > 0 || ballot->job != NULL) {
+    if (ballot->under_way > 0 || ballot->pending != NULL) {
         return;
     }
     list_remove(&ballot->node);
     for (size_t i = 0; i < redlock->count; i++) {
-        call_free(&ballot->votes[i].call);
+        script_call_free(&ballot->votes[i].call);
     }
     free(ballot);
 }
 
 void ballot_finish(struct ballot *ballot)
 {
-    struct job *job = ballot->job;
+    struct pending_command *pending = ballot->pending;
 
-    ballot->job = NULL;
-    job_finish(job);
+    ballot->pending = NULL;
+    pending_finish(pending);
 }
 
 static void finish_number(struct ballot *ballot, int64_t number)
 {
-    reply_clear(&ballot->job->reply);
-    reply_number(&ballot->job->reply, number);
+    reply_clear(&ballot->pending->reply);
+    reply_number(&ballot->pending->reply, number);
     ballot_finish(ballot);
 }
 
 void ballot_nil(struct ballot *ballot)
 {
-    struct reply *reply = &ballot->job->reply;
+    struct reply *reply = &ballot->pending->reply;
 
     reply_clear(reply);
-    reply_refuse(reply, ballot->job->command.spec->nil_code, NULL);
+    reply_refuse(reply, ballot->pending->command.spec->nil_code, NULL);
     ballot_finish(ballot);
 }
 
 void ballot_unclear(struct ballot *ballot, enum hf_error code)
 {
     const struct redlock *redlock = ballot->redlock;
-    struct job *job = ballot->job;
+    struct pending_command *pending = ballot->pending;
     struct problem problem;
     char names[MESSAGE_SIZE / 2] = "";
     size_t size = 0;
 
     for (size_t i = 0; i < redlock->count && size < sizeof names; i++) {
-        const struct redis_host *host = &redlock->redis->url.hosts[i];
+        const struct redis_host *host = &redlock->env->url.hosts[i];
         if (ballot->votes[i].say == SILENT || ballot->votes[i].say == OPEN) {
             size += (size_t)snprintf(names + size, sizeof names - size, "%s%s:%u",
                                      size > 0 ? ", " : "", host->name, host->port);
         }
     }
-    ballot->job = NULL;
+    ballot->pending = NULL;
     problem_set(&problem, code, "%stoo few of the %zu servers answered; silent: %s",
                 code == HF_TIMEOUT ? "outcome unknown: " : "", redlock->count, names);
-    job_refuse(job, &problem);
+    pending_refuse(pending, &problem);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static void on_answer(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void on_answer(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem);
 
 void ballot_send(struct vote *vote)
 {
     struct ballot *ballot = vote->ballot;
-    bool reads = ballot->job != NULL && command_id(ballot->job->command.spec) == LOCK_GET;
+    bool reads = ballot->pending != NULL && command_id(ballot->pending->command.spec) == LOCK_GET;
 
     CHECK(!vote->under_way);
     vote->under_way = true;
     vote->round = ballot->round;
     vote->say = OPEN;
     ballot->under_way++;
-    call_send(&vote->call, reads, ballot->limit_ms, on_answer, vote);
+    script_call_send(&vote->call, reads, ballot->limit_ms, on_answer, vote);
 }
 
 /* ---- UNLOCK, EXTEND, GET --------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static struct vote *most_common(struct ballot *ballot, size_t *most)
 /* A quorum agrees on the holder: the largest fence, the shortest time. */
 static void finish_holder(struct ballot *ballot, struct vote *holder)
 {
-    struct reply *reply = &ballot->job->reply;
+    struct reply *reply = &ballot->pending->reply;
 
     for (size_t i = 0; i < ballot->redlock->count; i++) {
         const struct vote *vote = &ballot->votes[i];
@@ -214,9 +214,9 @@ static void judge(struct ballot *ballot)
 {
     if (ballot->step != ASKING) {
         ballot_try_judge(ballot);
-    } else if (ballot->job == NULL) {
+    } else if (ballot->pending == NULL) {
         return; /* one that was not waited for */
-    } else if (command_id(ballot->job->command.spec) == LOCK_GET) {
+    } else if (command_id(ballot->pending->command.spec) == LOCK_GET) {
         judge_get(ballot);
     } else {
         judge_change(ballot);
@@ -228,7 +228,8 @@ static bool hear_lock(struct vote *vote, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
         reply->element[0]->type != REDIS_REPLY_STRING || reply->element[0]->len > sizeof vote->id ||
-        !answer_number(reply, 1, &vote->fence) || !answer_number(reply, 2, &vote->left_ms)) {
+        !script_reply_number(reply, 1, &vote->fence) ||
+        !script_reply_number(reply, 2, &vote->left_ms)) {
         return false;
     }
     vote->id_size = reply->element[0]->len;
@@ -254,15 +255,15 @@ static void hear(struct vote *vote, enum redis_fate fate, const redisReply *repl
     } else if (hear_lock(vote, reply)) {
         vote->say = YES;
         if (ballot->step == TAKING) {
-            vote->fresh = answer_number(reply, 3, &taken) && taken == 1;
+            vote->fresh = script_reply_number(reply, 3, &taken) && taken == 1;
         }
     } else {
-        log_line(&ballot->redlock->redis->log, LOG_ERROR, "redlock: Redis says: %s",
+        log_line(&ballot->redlock->env->log, LOG_ERROR, "redlock: Redis says: %s",
                  reply->type == REDIS_REPLY_ERROR ? reply->str : "something else than a lock");
     }
 }
 
-static void on_answer(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void on_answer(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem)
 {
     struct vote *vote = call->context;
@@ -285,16 +286,17 @@ static void on_answer(struct call *call, enum redis_fate fate, const redisReply 
 
 /* ---- a command ------------------------------------------------------------------------------- */
 
-static struct ballot *new_ballot(struct redlock *redlock, struct job *job, int64_t ttl_ms)
+static struct ballot *new_ballot(struct redlock *redlock, struct pending_command *pending,
+                                 int64_t ttl_ms)
 {
     struct ballot *ballot = calloc(1, sizeof *ballot + redlock->count * sizeof(struct vote));
-    int64_t timeout_ms = redlock->redis->url.timeout_ms;
+    int64_t timeout_ms = redlock->env->url.timeout_ms;
 
     if (ballot == NULL) {
         return NULL;
     }
     ballot->redlock = redlock;
-    ballot->job = job;
+    ballot->pending = pending;
     ballot->ttl_ms = ttl_ms;
     ballot->limit_ms = ttl_ms / TIMEOUT_SHARE;
     if (ballot->limit_ms < TIMEOUT_MIN_MS) {
@@ -306,7 +308,7 @@ static struct ballot *new_ballot(struct redlock *redlock, struct job *job, int64
     ballot->began_ms = ballot->asked_ms = ballot_now_ms(ballot);
     for (size_t i = 0; i < redlock->count; i++) {
         ballot->votes[i].ballot = ballot;
-        call_init(&ballot->votes[i].call, redlock->redis);
+        script_call_init(&ballot->votes[i].call, redlock->env);
         ballot->votes[i].call.client = redlock->servers[i].client;
     }
     list_add_last(&redlock->ballots, &ballot->node);
@@ -316,7 +318,7 @@ static struct ballot *new_ballot(struct redlock *redlock, struct job *job, int64
 static void ask_all(struct ballot *ballot)
 {
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        call_row(&ballot->votes[i].call, &ballot->job->command, NULL, 0);
+        script_call_row(&ballot->votes[i].call, &ballot->pending->command, NULL, 0);
         ballot_send(&ballot->votes[i]);
     }
 }
@@ -337,24 +339,24 @@ static int64_t ttl_of(const struct command *command)
     }
 }
 
-void redlock_execute(struct redis *redis, struct job *job)
+void redlock_execute(struct script_env *env, struct pending_command *pending)
 {
-    struct redlock *redlock = redis->redlock;
-    bool is_try = command_id(job->command.spec) == LOCK_TRY;
-    int64_t ttl_ms = ttl_of(&job->command);
+    struct redlock *redlock = env->redlock;
+    bool is_try = command_id(pending->command.spec) == LOCK_TRY;
+    int64_t ttl_ms = ttl_of(&pending->command);
     struct problem problem;
 
     if (ttl_ms < 0) {
         problem_set(&problem, HF_INVALID_ARGUMENT, "redlock has LOCK.* only");
-        job_refuse(job, &problem);
+        pending_refuse(pending, &problem);
         return;
     }
-    struct ballot *ballot = redlock->closing ? NULL : new_ballot(redlock, job, ttl_ms);
+    struct ballot *ballot = redlock->closing ? NULL : new_ballot(redlock, pending, ttl_ms);
     if (ballot == NULL || (is_try && !ballot_try(ballot))) {
         problem_set(&problem, HF_BUSY, "out of memory, or closing");
-        job_refuse(job, &problem);
+        pending_refuse(pending, &problem);
         if (ballot != NULL) {
-            ballot->job = NULL;
+            ballot->pending = NULL;
             end_if_over(ballot);
         }
         return;
@@ -395,7 +397,7 @@ static void end_if_closed(struct redlock *redlock)
         struct ballot *ballot = LIST_ENTRY(node, struct ballot, node);
         next = node->next;
         CHECK(ballot->under_way == 0);
-        ballot->job = NULL;
+        ballot->pending = NULL;
         end_if_over(ballot);
     }
     free(redlock);
@@ -429,7 +431,7 @@ void redlock_close(struct redlock *redlock, void (*closed)(void *context), void 
     end_if_closed(redlock);
 }
 
-struct redlock *redlock_open(struct redis *redis, const struct redis_client_options *options)
+struct redlock *redlock_open(struct script_env *env, const struct redis_client_options *options)
 {
     struct redlock *redlock = calloc(1, sizeof *redlock);
     struct redis_client_options own = *options;
@@ -437,7 +439,7 @@ struct redlock *redlock_open(struct redis *redis, const struct redis_client_opti
     if (redlock == NULL) {
         return NULL;
     }
-    redlock->redis = redis;
+    redlock->env = env;
     clock_real(&redlock->clock);
     list_init(&redlock->ballots);
     redlock->count = options->url->host_count;

@@ -16,13 +16,13 @@
 #ifndef REDIS_REDLOCK_REDLOCK_H
 #define REDIS_REDLOCK_REDLOCK_H
 
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 struct redlock;
 
 /* Connects to every server of the URL. options->ready is called once: a quorum is there, or cannot
  * be. NULL when there is no memory. */
-struct redlock *redlock_open(struct redis *redis, const struct redis_client_options *options);
+struct redlock *redlock_open(struct script_env *env, const struct redis_client_options *options);
 
 /* As redis_client_close(). Commands that wait to try again are not answered any more. */
 void redlock_close(struct redlock *redlock, void (*closed)(void *context), void *context);
@@ -31,6 +31,6 @@ void redlock_close(struct redlock *redlock, void (*closed)(void *context), void 
 struct redis_client *redlock_client(const struct redlock *redlock, size_t i);
 
 /* LOCK.TRY, UNLOCK, EXTEND and GET; anything else is INVALID_ARGUMENT. */
-void redlock_execute(struct redis *redis, struct job *job);
+void redlock_execute(struct script_env *env, struct pending_command *pending);
 
 #endif

@@ -22,7 +22,7 @@ struct server {
 /* One server's part in a ballot. */
 struct vote {
     struct ballot *ballot;
-    struct call call;
+    struct script_call call;
     unsigned round; /* of the ballot, when it was asked */
     bool under_way;
     bool owes_unlock; /* as soon as it is not under way any more */
@@ -39,7 +39,7 @@ struct vote {
 struct ballot {
     struct list node;
     struct redlock *redlock;
-    struct job *job; /* NULL: it was answered; what is left is to be tidied up */
+    struct pending_command *pending; /* NULL: it was answered; what is left is to be tidied up */
     enum step step;
     unsigned round;
     unsigned attempt;
@@ -56,7 +56,7 @@ struct ballot {
 };
 
 struct redlock {
-    struct redis *redis;
+    struct script_env *env;
     struct clock clock;
     struct list ballots;
     size_t count, quorum;
@@ -89,7 +89,7 @@ int64_t ballot_validity_ms(const struct ballot *ballot);
 /* Sends the call that was written to the vote's server. */
 void ballot_send(struct vote *vote);
 
-/* The ways to answer. The job is no longer ours then. */
+/* The ways to answer. The command is no longer ours then. */
 void ballot_finish(struct ballot *ballot); /* its reply is filled in */
 void ballot_nil(struct ballot *ballot);    /* what the row calls nil */
 /* Too few answered to tell. Who did not stands in the message. */

@@ -31,15 +31,15 @@ static void send_try(struct vote *vote, int64_t floor)
     char text[32];
     int size = snprintf(text, sizeof text, "floor:%lld", (long long)floor);
 
-    call_row(&vote->call, &vote->ballot->job->command, NULL, 1);
-    call_text(&vote->call, (struct hf_bytes){text, (size_t)size});
+    script_call_row(&vote->call, &vote->ballot->pending->command, NULL, 1);
+    script_call_text(&vote->call, (struct hf_bytes){text, (size_t)size});
     ballot_send(vote);
 }
 
 void ballot_try_unlock(struct vote *vote)
 {
     vote->owes_unlock = false;
-    call_row(&vote->call, &vote->ballot->unlock, NULL, 0);
+    script_call_row(&vote->call, &vote->ballot->unlock, NULL, 0);
     ballot_send(vote);
 }
 
@@ -50,11 +50,11 @@ static struct hf_bytes keep(char *to, struct hf_bytes text)
     return (struct hf_bytes){to, text.size};
 }
 
-/* The command that takes back what a TRY gets, with texts that outlive the job. */
+/* The command that takes back what a TRY gets, with texts that outlive the command. */
 static bool prepare_unlock(struct ballot *ballot)
 {
-    const struct command *command = &ballot->job->command;
-    struct buffer *id = &ballot->redlock->redis->scratch;
+    const struct command *command = &ballot->pending->command;
+    struct buffer *id = &ballot->redlock->env->scratch;
     struct hf_lock_unlock_args *args = &ballot->unlock.args.lock_unlock;
 
     ballot->unlock.spec = &command_table[LOCK_UNLOCK];
@@ -92,10 +92,10 @@ static void pause_a_while(struct ballot *ballot)
     struct redlock *redlock = ballot->redlock;
     uint32_t random;
 
-    random_bytes(&redlock->redis->random, &random, sizeof random);
+    random_bytes(&redlock->env->random, &random, sizeof random);
     ballot->step = PAUSING;
     if (!redlock->closing) {
-        alarm_set(&redlock->redis->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
+        alarm_set(&redlock->env->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
     }
 }
 
@@ -129,7 +129,7 @@ static bool may_try_again(const struct ballot *ballot, const struct tally *tally
     return ballot->attempt < ATTEMPTS && !redlock->closing &&
            tally->silent <= redlock->count - redlock->quorum &&
            (yes_votes(tally) > 0 || tally->no < redlock->quorum) &&
-           ballot_now_ms(ballot) - ballot->began_ms < redlock->redis->url.timeout_ms;
+           ballot_now_ms(ballot) - ballot->began_ms < redlock->env->url.timeout_ms;
 }
 
 static void fail_attempt(struct ballot *ballot, const struct tally *tally)
@@ -187,7 +187,7 @@ static void judge_taking(struct ballot *ballot)
 {
     struct tally tally = ballot_count(ballot);
     size_t quorum = ballot->redlock->quorum;
-    bool id_is_given = ballot->job->command.args.lock_try.id.size > 0;
+    bool id_is_given = ballot->pending->command.args.lock_try.id.size > 0;
 
     ballot->spare = id_is_given && tally.held + tally.silent + tally.open >= quorum;
     if (yes_votes(&tally) >= quorum && !ballot->redlock->closing) {
@@ -209,16 +209,16 @@ static void judge_raising(struct ballot *ballot)
             return;
         }
         struct hf_bytes id = ballot->unlock.args.lock_unlock.lock_id;
-        reply_clear(&ballot->job->reply);
-        reply_text(&ballot->job->reply, id.data, id.size);
-        reply_number(&ballot->job->reply, ballot->fence);
+        reply_clear(&ballot->pending->reply);
+        reply_text(&ballot->pending->reply, id.data, id.size);
+        reply_number(&ballot->pending->reply, ballot->fence);
         ballot_finish(ballot);
     }
 }
 
 void ballot_try_judge(struct ballot *ballot)
 {
-    if (ballot->job == NULL) {
+    if (ballot->pending == NULL) {
         return;
     }
     switch (ballot->step) {

@@ -6,59 +6,59 @@
 
 #include "redis/script/script_reply.h"
 
-/* ---- answering a job ------------------------------------------------------------------------- */
+/* ---- answering a command --------------------------------------------------------------------- */
 
-void job_finish(struct job *job)
+void pending_finish(struct pending_command *pending)
 {
-    struct redis *redis = job->call.redis;
-    redis->job_done(redis->job_context, job);
+    struct script_env *env = pending->call.env;
+    env->command_answered(env->answered_context, pending);
 }
 
-void job_refuse(struct job *job, const struct problem *problem)
+void pending_refuse(struct pending_command *pending, const struct problem *problem)
 {
-    reply_clear(&job->reply);
-    if (!reply_refuse_said(&job->reply, problem->code, hf_text(problem->message))) {
-        reply_refuse(&job->reply, problem->code, NULL);
+    reply_clear(&pending->reply);
+    if (!reply_refuse_said(&pending->reply, problem->code, hf_text(problem->message))) {
+        reply_refuse(&pending->reply, problem->code, NULL);
     }
-    job->reply.unknown = problem->code == HF_TIMEOUT;
-    job_finish(job);
+    pending->reply.unknown = problem->code == HF_TIMEOUT;
+    pending_finish(pending);
 }
 
-void job_answer(struct job *job, enum redis_fate fate, const redisReply *reply,
-                const struct problem *problem)
+void pending_answer(struct pending_command *pending, enum redis_fate fate, const redisReply *reply,
+                    const struct problem *problem)
 {
     if (fate != REDIS_ANSWERED) {
-        job_refuse(job, problem);
+        pending_refuse(pending, problem);
         return;
     }
-    answer_read(&job->reply, job->command.spec, reply);
-    if (job->reply.code == HF_INTERNAL && reply->type == REDIS_REPLY_ERROR) {
-        log_line(&job->call.redis->log, LOG_ERROR, "%s: Redis says: %s", job->command.spec->name,
-                 reply->str);
+    script_reply_read(&pending->reply, pending->command.spec, reply);
+    if (pending->reply.code == HF_INTERNAL && reply->type == REDIS_REPLY_ERROR) {
+        log_line(&pending->call.env->log, LOG_ERROR, "%s: Redis says: %s",
+                 pending->command.spec->name, reply->str);
     }
-    job_finish(job);
+    pending_finish(pending);
 }
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
-static void one_call_done(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void one_call_done(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                           const struct problem *problem)
 {
-    struct job *job = call->context;
+    struct pending_command *pending = call->context;
 
     if (fate == REDIS_ANSWERED) {
-        redis_note_deadline(call->redis, &job->command, NULL);
+        script_env_note_deadline(call->env, &pending->command, NULL);
     }
-    job_answer(job, fate, reply, problem);
+    pending_answer(pending, fate, reply, problem);
 }
 
-void execute_one_call(struct redis *redis, struct job *job)
+void execute_one_call(struct script_env *env, struct pending_command *pending)
 {
-    bool reads = !(job->command.spec->flags & COMMAND_WRITES);
+    bool reads = !(pending->command.spec->flags & COMMAND_WRITES);
 
-    (void)redis;
-    call_row(&job->call, &job->command, NULL, 0);
-    call_send(&job->call, reads, 0, one_call_done, job);
+    (void)env;
+    script_call_row(&pending->call, &pending->command, NULL, 0);
+    script_call_send(&pending->call, reads, 0, one_call_done, pending);
 }
 
 /* ---- pairs, a few at a time ------------------------------------------------------------------ */
@@ -66,48 +66,49 @@ void execute_one_call(struct redis *redis, struct job *job)
 /* So many a call of the script hands out. */
 #define PAIRS_A_CALL 50
 
-static void admit_more(struct redis *redis, struct job *job);
+static void admit_more(struct script_env *env, struct pending_command *pending);
 
 /* What came of one call goes behind what the others brought. */
-static void admit_done(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void admit_done(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                        const struct problem *problem)
 {
-    struct job *job = call->context;
-    struct hf_room_admit_args *args = &job->command.args.room_admit;
+    struct pending_command *pending = call->context;
+    struct hf_room_admit_args *args = &pending->command.args.room_admit;
 
     if (fate != REDIS_ANSWERED || reply->type != REDIS_REPLY_ARRAY || reply->elements % 2 != 0 ||
-        !reply_reserve(&job->reply, reply->elements, 0)) {
-        job_answer(job, fate, reply, problem);
+        !reply_reserve(&pending->reply, reply->elements, 0)) {
+        pending_answer(pending, fate, reply, problem);
         return;
     }
     for (size_t i = 0; i < reply->elements; i++) {
         const redisReply *text = reply->element[i];
-        if (!reply_reserve(&job->reply, 0, text->len)) {
-            job_refuse(job, &(struct problem){HF_TIMEOUT, "out of memory in the middle of it"});
+        if (!reply_reserve(&pending->reply, 0, text->len)) {
+            pending_refuse(pending,
+                           &(struct problem){HF_TIMEOUT, "out of memory in the middle of it"});
             return;
         }
-        reply_text(&job->reply, text->str, text->len);
+        reply_text(&pending->reply, text->str, text->len);
     }
     args->count -= (int64_t)reply->elements / 2;
     if (reply->elements / 2 < PAIRS_A_CALL || args->count == 0) {
-        job_finish(job);
+        pending_finish(pending);
     } else {
-        admit_more(call->redis, job);
+        admit_more(call->env, pending);
     }
 }
 
-static void admit_more(struct redis *redis, struct job *job)
+static void admit_more(struct script_env *env, struct pending_command *pending)
 {
-    random_bytes(&redis->random, job->command.entropy, sizeof job->command.entropy);
-    call_row(&job->call, &job->command, NULL, 0);
-    call_send(&job->call, false, 0, admit_done, job);
+    random_bytes(&env->random, pending->command.entropy, sizeof pending->command.entropy);
+    script_call_row(&pending->call, &pending->command, NULL, 0);
+    script_call_send(&pending->call, false, 0, admit_done, pending);
 }
 
-void execute_admit(struct redis *redis, struct job *job)
+void execute_admit(struct script_env *env, struct pending_command *pending)
 {
-    struct hf_room_admit_args *args = &job->command.args.room_admit;
+    struct hf_room_admit_args *args = &pending->command.args.room_admit;
 
     args->count = args->count < ROOM_ADMIT_MAX ? args->count : ROOM_ADMIT_MAX;
-    reply_clear(&job->reply);
-    admit_more(redis, job);
+    reply_clear(&pending->reply);
+    admit_more(env, pending);
 }

@@ -3,70 +3,70 @@
 
 #include "base/check.h"
 #include "redis/script/key.h"
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 #include <string.h>
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-void call_init(struct call *call, struct redis *redis)
+void script_call_init(struct script_call *call, struct script_env *env)
 {
-    *call = (struct call){.redis = redis, .client = redis->client};
-    buffer_init(&call->bytes, &redis->memory);
+    *call = (struct script_call){.env = env, .client = env->client};
+    buffer_init(&call->bytes, &env->memory);
 }
 
-void call_free(struct call *call)
+void script_call_free(struct script_call *call)
 {
     buffer_free(&call->bytes);
 }
 
-static void write_head(struct call *call, char type, size_t number)
+static void write_head(struct script_call *call, char type, size_t number)
 {
     buffer_byte(&call->bytes, (uint8_t)type);
     buffer_decimal(&call->bytes, (int64_t)number);
     buffer_bytes(&call->bytes, "\r\n", 2);
 }
 
-void call_text(struct call *call, struct hf_bytes text)
+void script_call_text(struct script_call *call, struct hf_bytes text)
 {
     write_head(call, '$', text.size);
     buffer_bytes(&call->bytes, text.data, text.size);
     buffer_bytes(&call->bytes, "\r\n", 2);
 }
 
-void call_number(struct call *call, int64_t number)
+void script_call_number(struct script_call *call, int64_t number)
 {
     char digits[21];
-    call_text(call, (struct hf_bytes){digits, decimal_write(digits, number)});
+    script_call_text(call, (struct hf_bytes){digits, decimal_write(digits, number)});
 }
 
-void call_begin(struct call *call, const char *script, size_t keys, size_t args)
+void script_call_begin(struct script_call *call, const char *script, size_t keys, size_t args)
 {
-    size_t clock = call->redis->clock != NULL ? 1 : 0;
+    size_t clock = call->env->clock != NULL ? 1 : 0;
 
     call->request = (struct redis_request){.script = script_find(script), .slot = -1};
     buffer_clear(&call->bytes);
     write_head(call, '*', 3 + keys + args + clock);
-    call_text(call, hf_text("EVALSHA"));
-    call_text(call, hf_text(call->request.script->sha1));
-    call_number(call, (int64_t)keys);
+    script_call_text(call, hf_text("EVALSHA"));
+    script_call_text(call, hf_text(call->request.script->sha1));
+    script_call_number(call, (int64_t)keys);
 }
 
 /* What was written in place of a text gets its length in front of it. */
-static void write_made(struct call *call, const struct buffer *text)
+static void write_made(struct script_call *call, const struct buffer *text)
 {
     if (text->failed) {
         call->bytes.failed = true;
         return;
     }
-    call_text(call, (struct hf_bytes){text->data, text->size});
+    script_call_text(call, (struct hf_bytes){text->data, text->size});
 }
 
-void call_seconds(struct call *call, int64_t ms)
+void script_call_seconds(struct script_call *call, int64_t ms)
 {
     struct buffer text;
 
-    buffer_init(&text, &call->redis->memory);
+    buffer_init(&text, &call->env->memory);
     seconds_write(&text, ms);
     write_made(call, &text);
     buffer_free(&text);
@@ -74,7 +74,7 @@ void call_seconds(struct call *call, int64_t ms)
 
 /* ---- by the row ------------------------------------------------------------------------------ */
 
-size_t call_row_key_count(const struct command_spec *spec)
+size_t script_call_row_key_count(const struct command_spec *spec)
 {
     size_t count = 0;
 
@@ -84,13 +84,14 @@ size_t call_row_key_count(const struct command_spec *spec)
     return count;
 }
 
-void call_row_keys(struct call *call, const struct command *command, const char *place)
+void script_call_row_keys(struct script_call *call, const struct command *command,
+                          const char *place)
 {
-    const struct redis *redis = call->redis;
-    struct key_style style = {redis->url.name_space, redis_is_cluster(redis), place};
-    struct buffer *text = &call->redis->scratch;
+    const struct script_env *env = call->env;
+    struct key_style style = {env->url.name_space, script_env_is_cluster(env), place};
+    struct buffer *text = &call->env->scratch;
 
-    for (size_t i = 0; i < call_row_key_count(command->spec); i++) {
+    for (size_t i = 0; i < script_call_row_key_count(command->spec); i++) {
         buffer_clear(text);
         key_write(text, command->spec->keys[i], command, &style);
         if (i == 0 && style.cluster && !text->failed) {
@@ -110,7 +111,7 @@ static struct hf_bytes next_word(const char **at)
     return (struct hf_bytes){start, size};
 }
 
-size_t call_row_arg_count(const struct command_spec *spec)
+size_t script_call_row_arg_count(const struct command_spec *spec)
 {
     size_t count = 0;
 
@@ -120,9 +121,9 @@ size_t call_row_arg_count(const struct command_spec *spec)
     return count;
 }
 
-void call_row_args(struct call *call, const struct command *command)
+void script_call_row_args(struct script_call *call, const struct command *command)
 {
-    struct buffer *text = &call->redis->scratch;
+    struct buffer *text = &call->env->scratch;
     struct hf_bytes word;
 
     for (const char *at = command->spec->script_args; (word = next_word(&at)).size > 0;) {
@@ -132,13 +133,15 @@ void call_row_args(struct call *call, const struct command *command)
     }
 }
 
-void call_row(struct call *call, const struct command *command, const char *place, size_t more)
+void script_call_row(struct script_call *call, const struct command *command, const char *place,
+                     size_t more)
 {
     const struct command_spec *spec = command->spec;
 
-    call_begin(call, spec->script, call_row_key_count(spec), call_row_arg_count(spec) + more);
-    call_row_keys(call, command, place);
-    call_row_args(call, command);
+    script_call_begin(call, spec->script, script_call_row_key_count(spec),
+                      script_call_row_arg_count(spec) + more);
+    script_call_row_keys(call, command, place);
+    script_call_row_args(call, command);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -152,7 +155,7 @@ static bool says_again(const redisReply *reply)
 static void on_done(struct redis_request *request, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem)
 {
-    struct call *call = (struct call *)request;
+    struct script_call *call = (struct script_call *)request;
     struct problem late;
 
     if (call->bytes.failed) {
@@ -161,7 +164,7 @@ static void on_done(struct redis_request *request, enum redis_fate fate, const r
         return;
     }
     if (fate == REDIS_ANSWERED && says_again(reply)) {
-        int64_t left_ms = (int64_t)(call->due_ms - uv_now(call->redis->loop));
+        int64_t left_ms = (int64_t)(call->due_ms - uv_now(call->env->loop));
         if (left_ms > 0) {
             request->timeout_ms = left_ms;
             redis_client_send(call->client, request);
@@ -174,14 +177,14 @@ static void on_done(struct redis_request *request, enum redis_fate fate, const r
     call->done(call, fate, reply, problem);
 }
 
-void call_send(struct call *call, bool repeatable, int64_t timeout_ms, call_done *done,
-               void *context)
+void script_call_send(struct script_call *call, bool repeatable, int64_t timeout_ms,
+                      script_call_done *done, void *context)
 {
     static const char ping[] = "*1\r\n$4\r\nPING\r\n";
-    struct redis *redis = call->redis;
+    struct script_env *env = call->env;
 
-    if (redis->clock != NULL) {
-        call_number(call, redis->clock(redis->clock_context));
+    if (env->clock != NULL) {
+        script_call_number(call, env->clock(env->clock_context));
     }
     if (call->bytes.failed) { /* it has to be answered all the same, and from the loop */
         call->request.script = NULL;
@@ -191,10 +194,10 @@ void call_send(struct call *call, bool repeatable, int64_t timeout_ms, call_done
         call->request.bytes = call->bytes.data;
         call->request.size = call->bytes.size;
     }
-    int64_t limit_ms = timeout_ms > 0 ? timeout_ms : redis->url.timeout_ms;
+    int64_t limit_ms = timeout_ms > 0 ? timeout_ms : env->url.timeout_ms;
     call->done = done;
     call->context = context;
-    call->due_ms = uv_now(redis->loop) + (uint64_t)limit_ms;
+    call->due_ms = uv_now(env->loop) + (uint64_t)limit_ms;
     call->request.repeatable = repeatable;
     call->request.timeout_ms = limit_ms;
     call->request.done = on_done;

@@ -9,46 +9,49 @@
 #include "command/command.h"
 #include "redis/client/client.h"
 
-struct call;
-struct job;
-struct redis;
+struct script_call;
+struct pending_command;
+struct script_env;
 
-typedef void call_done(struct call *call, enum redis_fate fate, const redisReply *reply,
-                       const struct problem *problem);
+typedef void script_call_done(struct script_call *call, enum redis_fate fate,
+                              const redisReply *reply, const struct problem *problem);
 
-struct call {
+struct script_call {
     struct redis_request request; /* the first member: a request of ours is a call */
-    struct redis *redis;
-    struct redis_client *client; /* where it goes; call_init() says where all do */
+    struct script_env *env;
+    struct redis_client *client; /* where it goes; script_call_init() says where all do */
     struct buffer bytes;
-    call_done *done;
+    script_call_done *done;
     void *context; /* whose it is */
     uint64_t due_ms;
 };
 
-void call_init(struct call *call, struct redis *redis);
-void call_free(struct call *call);
+void script_call_init(struct script_call *call, struct script_env *env);
+void script_call_free(struct script_call *call);
 
 /* Writes a call by hand: begin, then so many keys, then so many arguments. */
-void call_begin(struct call *call, const char *script, size_t keys, size_t args);
-void call_text(struct call *call, struct hf_bytes text);
-void call_number(struct call *call, int64_t number);
-void call_seconds(struct call *call, int64_t ms); /* scripts take durations in seconds: "1.5" */
+void script_call_begin(struct script_call *call, const char *script, size_t keys, size_t args);
+void script_call_text(struct script_call *call, struct hf_bytes text);
+void script_call_number(struct script_call *call, int64_t number);
+void script_call_seconds(struct script_call *call,
+                         int64_t ms); /* scripts take durations in seconds: "1.5" */
 
 /* The keys of a command's row. `place` stands for the "main" in the keys of a product; NULL leaves
  * it. The first key of a call decides where it goes. */
-void call_row_keys(struct call *call, const struct command *command, const char *place);
-size_t call_row_key_count(const struct command_spec *spec);
+void script_call_row_keys(struct script_call *call, const struct command *command,
+                          const char *place);
+size_t script_call_row_key_count(const struct command_spec *spec);
 /* The arguments of a command's row. */
-void call_row_args(struct call *call, const struct command *command);
-size_t call_row_arg_count(const struct command_spec *spec);
+void script_call_row_args(struct script_call *call, const struct command *command);
+size_t script_call_row_arg_count(const struct command_spec *spec);
 
 /* All of a call by the command's row, with room for `more` arguments behind the row's own. */
-void call_row(struct call *call, const struct command *command, const char *place, size_t more);
+void script_call_row(struct script_call *call, const struct command *command, const char *place,
+                     size_t more);
 
 /* Sends what was written. `done` comes from the loop, with an error reply only if it is none that
  * the client or AGAIN accounts for. A call may be written and sent again then. */
-void call_send(struct call *call, bool repeatable, int64_t timeout_ms, call_done *done,
-               void *context);
+void script_call_send(struct script_call *call, bool repeatable, int64_t timeout_ms,
+                      script_call_done *done, void *context);
 
 #endif

@@ -24,7 +24,7 @@ static bool to_number(const redisReply *from, int64_t *number)
     return is_text(from) && text_to_integer(text_of(from), number);
 }
 
-bool answer_number(const redisReply *from, size_t i, int64_t *number)
+bool script_reply_number(const redisReply *from, size_t i, int64_t *number)
 {
     return from->type == REDIS_REPLY_ARRAY && i < from->elements &&
            to_number(from->element[i], number);
@@ -37,12 +37,13 @@ static void refuse(struct reply *reply, enum hf_error code, struct hf_bytes word
     }
 }
 
-bool answer_is_refusal(struct reply *reply, const redisReply *from)
+bool script_reply_is_refusal(struct reply *reply, const redisReply *from)
 {
     int64_t lead;
 
-    if (from->type != REDIS_REPLY_ARRAY || from->elements != 3 || !answer_number(from, 0, &lead) ||
-        lead != 0 || !is_text(from->element[1]) || !is_text(from->element[2])) {
+    if (from->type != REDIS_REPLY_ARRAY || from->elements != 3 ||
+        !script_reply_number(from, 0, &lead) || lead != 0 || !is_text(from->element[1]) ||
+        !is_text(from->element[2])) {
         return false;
     }
     enum hf_error code = error_from_name(text_of(from->element[1]));
@@ -77,7 +78,7 @@ static bool read_lead(struct reply *reply, const struct command_spec *spec, cons
 {
     int64_t lead;
 
-    if (!answer_number(from, 0, &lead) || lead < -1 || lead > 2 ||
+    if (!script_reply_number(from, 0, &lead) || lead < -1 || lead > 2 ||
         (lead != 1 && spec->figures_code == HF_OK)) {
         return false;
     }
@@ -129,13 +130,13 @@ static bool read_reply(struct reply *reply, const struct command_spec *spec, con
     case REDIS_REPLY_INTEGER:
         return spec->shape == REPLY_NUMBER && add_value(reply, &spec->fields[0], from);
     case REDIS_REPLY_ARRAY:
-        return answer_is_refusal(reply, from) || read_array(reply, spec, from);
+        return script_reply_is_refusal(reply, from) || read_array(reply, spec, from);
     default:
         return false;
     }
 }
 
-void answer_read(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+void script_reply_read(struct reply *reply, const struct command_spec *spec, const redisReply *from)
 {
     reply_clear(reply);
     if (from->type == REDIS_REPLY_ERROR) { /* a script's own failure */

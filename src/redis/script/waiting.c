@@ -19,7 +19,7 @@
 /* One that waits. */
 struct waiter {
     struct waits *waits;
-    struct job *job;
+    struct pending_command *pending;
     uint32_t place;     /* in waits->waiters */
     uint64_t token;     /* its call's name, in Redis and in messages */
     uint64_t end_ms;    /* uv_now() when its patience ends */
@@ -29,7 +29,7 @@ struct waiter {
 };
 
 struct waits {
-    struct redis *redis;
+    struct script_env *env;
     char channel[48];
     int64_t lease_ms;
     bool stopped;
@@ -50,7 +50,7 @@ static void ring(struct alarm *alarm)
 /* ---- who waits ------------------------------------------------------------------------------- */
 
 /* Hands out a place and a token; false if there is none. */
-static struct waiter *add_waiter(struct waits *waits, struct job *job)
+static struct waiter *add_waiter(struct waits *waits, struct pending_command *pending)
 {
     struct waiter *waiter = waits->free_count > 0 ? calloc(1, sizeof *waiter) : NULL;
 
@@ -58,7 +58,7 @@ static struct waiter *add_waiter(struct waits *waits, struct job *job)
         return NULL;
     }
     waiter->waits = waits;
-    waiter->job = job;
+    waiter->pending = pending;
     waiter->place = waits->free[--waits->free_count];
     waiter->token = ++waits->generation * WAITERS_MAX + waiter->place;
     waits->waiters[waiter->place] = waiter;
@@ -87,7 +87,7 @@ static void remove_waiter(struct waiter *waiter)
 /* Looks again when something can have changed. */
 static void look_later(struct waiter *waiter, int64_t position, int64_t due_in_ms)
 {
-    uint64_t now_ms = uv_now(waiter->waits->redis->loop);
+    uint64_t now_ms = uv_now(waiter->waits->env->loop);
     int64_t left_ms = waiter->end_ms > now_ms ? (int64_t)(waiter->end_ms - now_ms) : 0;
     int64_t in_ms = position < RENEW_MS / STEP_MS ? HEAD_MS + (position - 1) * STEP_MS : RENEW_MS;
 
@@ -97,7 +97,7 @@ static void look_later(struct waiter *waiter, int64_t position, int64_t due_in_m
     in_ms = in_ms < left_ms ? in_ms : left_ms;
     /* Redis' clock says when the wait is over: it may be a little behind ours. */
     int64_t least_ms = left_ms > 0 ? 1 : LATE_MS;
-    alarm_set(&waiter->waits->redis->alarms, &waiter->alarm,
+    alarm_set(&waiter->waits->env->alarms, &waiter->alarm,
               (uint64_t)(in_ms > least_ms ? in_ms : least_ms));
 }
 
@@ -107,26 +107,26 @@ static bool still_waits(const redisReply *reply, int64_t *position, int64_t *due
 {
     int64_t lead;
 
-    return answer_number(reply, 0, &lead) && lead == 2 && answer_number(reply, 1, position) &&
-           answer_number(reply, 2, due_in_ms);
+    return script_reply_number(reply, 0, &lead) && lead == 2 &&
+           script_reply_number(reply, 1, position) && script_reply_number(reply, 2, due_in_ms);
 }
 
 static void answer_waiter(struct waiter *waiter, enum redis_fate fate, const redisReply *reply,
                           const struct problem *problem)
 {
-    struct job *job = waiter->job;
+    struct pending_command *pending = waiter->pending;
 
     remove_waiter(waiter);
-    job->reply.granted = false;
-    job_answer(job, fate, reply, problem);
+    pending->reply.granted = false;
+    pending_answer(pending, fate, reply, problem);
 }
 
-static void looked(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void looked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
     struct waiter *waiter = call->context;
     int64_t position, due_in_ms;
-    bool late = uv_now(call->redis->loop) >= waiter->end_ms + (uint64_t)call->redis->url.timeout_ms;
+    bool late = uv_now(call->env->loop) >= waiter->end_ms + (uint64_t)call->env->url.timeout_ms;
 
     waiter->looking = false;
     waiter->waits->looking--;
@@ -146,16 +146,16 @@ static void looked(struct call *call, enum redis_fate fate, const redisReply *re
     }
 }
 
-static void write_token(struct call *call, uint64_t token)
+static void write_token(struct script_call *call, uint64_t token)
 {
-    call_number(call, (int64_t)token);
+    script_call_number(call, (int64_t)token);
 }
 
 static void look(struct waiter *waiter)
 {
     struct waits *waits = waiter->waits;
-    struct job *job = waiter->job;
-    const struct command *command = &job->command;
+    struct pending_command *pending = waiter->pending;
+    const struct command *command = &pending->command;
 
     alarm_stop(&waiter->alarm);
     if (waiter->looking) {
@@ -165,18 +165,18 @@ static void look(struct waiter *waiter)
     waiter->looking = true;
     waiter->again = false;
     waits->looking++;
-    call_begin(&job->call, "await_slot", call_row_key_count(command->spec), 4);
-    call_row_keys(&job->call, command, NULL);
-    call_text(&job->call, command->args.sem_acquire.id);
-    write_token(&job->call, waiter->token);
-    call_seconds(&job->call, waits->lease_ms);
-    call_number(&job->call, 0);
-    call_send(&job->call, true, 0, looked, waiter);
+    script_call_begin(&pending->call, "await_slot", script_call_row_key_count(command->spec), 4);
+    script_call_row_keys(&pending->call, command, NULL);
+    script_call_text(&pending->call, command->args.sem_acquire.id);
+    write_token(&pending->call, waiter->token);
+    script_call_seconds(&pending->call, waits->lease_ms);
+    script_call_number(&pending->call, 0);
+    script_call_send(&pending->call, true, 0, looked, waiter);
 }
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-static void asked(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void asked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                   const struct problem *problem)
 {
     struct waiter *waiter = call->context;
@@ -195,36 +195,37 @@ static void asked(struct call *call, enum redis_fate fate, const redisReply *rep
         }
         return;
     }
-    struct job *job = waiter->job;
+    struct pending_command *pending = waiter->pending;
     remove_waiter(waiter);
     if (fate == REDIS_ANSWERED) {
-        answer_read(&job->reply, job->command.spec, reply);
-        job->reply.granted =
-            job->reply.code == HF_OK && answer_number(reply, 3, &granted) && granted != 0;
-        job_finish(job);
+        script_reply_read(&pending->reply, pending->command.spec, reply);
+        pending->reply.granted =
+            pending->reply.code == HF_OK && script_reply_number(reply, 3, &granted) && granted != 0;
+        pending_finish(pending);
     } else {
-        job_answer(job, fate, reply, problem);
+        pending_answer(pending, fate, reply, problem);
     }
 }
 
-void wait_execute(struct redis *redis, struct job *job)
+void wait_execute(struct script_env *env, struct pending_command *pending)
 {
-    struct waits *waits = redis->waits;
-    struct waiter *waiter = add_waiter(waits, job);
+    struct waits *waits = env->waits;
+    struct waiter *waiter = add_waiter(waits, pending);
 
     if (waiter == NULL) {
-        job_refuse(job, &(struct problem){HF_BUSY, "too many callers wait; try again later"});
+        pending_refuse(pending,
+                       &(struct problem){HF_BUSY, "too many callers wait; try again later"});
         return;
     }
-    int64_t wait_ms = job->command.args.sem_acquire.wait_ms;
-    waiter->end_ms = uv_now(redis->loop) + (uint64_t)wait_ms;
+    int64_t wait_ms = pending->command.args.sem_acquire.wait_ms;
+    waiter->end_ms = uv_now(env->loop) + (uint64_t)wait_ms;
     waiter->looking = true;
     waits->looking++;
-    call_row(&job->call, &job->command, NULL, 3);
-    write_token(&job->call, waiter->token);
-    call_text(&job->call, hf_text(waits->channel));
-    call_seconds(&job->call, waits->lease_ms);
-    call_send(&job->call, false, 0, asked, waiter);
+    script_call_row(&pending->call, &pending->command, NULL, 3);
+    write_token(&pending->call, waiter->token);
+    script_call_text(&pending->call, hf_text(waits->channel));
+    script_call_seconds(&pending->call, waits->lease_ms);
+    script_call_send(&pending->call, false, 0, asked, waiter);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -288,7 +289,7 @@ static void on_again(void *context)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-struct waits *waits_open(struct redis *redis)
+struct waits *waits_open(struct script_env *env)
 {
     struct waits *waits = calloc(1, sizeof *waits);
     uint64_t name[2];
@@ -296,20 +297,20 @@ struct waits *waits_open(struct redis *redis)
     if (waits == NULL) {
         return NULL;
     }
-    waits->redis = redis;
+    waits->env = env;
     /* The time of a test runs ahead of those who would renew it. */
-    waits->lease_ms = redis->clock != NULL ? HF_TTL_MAX_MS : WAIT_LEASE_MS;
+    waits->lease_ms = env->clock != NULL ? HF_TTL_MAX_MS : WAIT_LEASE_MS;
     for (uint32_t i = 0; i < WAITERS_MAX; i++) {
         waits->free[i] = WAITERS_MAX - 1 - i;
     }
     waits->free_count = WAITERS_MAX;
-    random_bytes(&redis->random, name, sizeof name);
+    random_bytes(&env->random, name, sizeof name);
     /* Tokens of different engines must differ, too: the same id may wait in both. 2^37 of them are
      * more than an engine hands out. */
     waits->generation = name[1] >> 27;
     snprintf(waits->channel, sizeof waits->channel, "holdfast:%016llx%08llx",
              (unsigned long long)name[0], (unsigned long long)(name[1] & 0xffffffff));
-    redis_client_subscribe(redis->client, waits->channel, on_message, on_again, waits);
+    redis_client_subscribe(env->client, waits->channel, on_message, on_again, waits);
     return waits;
 }
 

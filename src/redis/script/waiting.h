@@ -9,12 +9,12 @@
 #ifndef REDIS_SCRIPT_WAITING_H
 #define REDIS_SCRIPT_WAITING_H
 
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 struct waits;
 
 /* NULL when there is no memory. */
-struct waits *waits_open(struct redis *redis);
+struct waits *waits_open(struct script_env *env);
 /* Nobody looks any more. Those who still wait are never answered; their leases end. */
 void waits_stop(struct waits *waits);
 /* After the client is closed. */
@@ -25,6 +25,6 @@ size_t waits_count(const struct waits *waits);
 void waits_look(struct waits *waits);
 bool waits_looking(const struct waits *waits);
 
-void wait_execute(struct redis *redis, struct job *job);
+void wait_execute(struct script_env *env, struct pending_command *pending);
 
 #endif

@@ -187,35 +187,36 @@ static size_t place_of(struct hf_bytes name, size_t places)
                : places;
 }
 
-void place_call(struct call *call, const struct product *product, const char *script, size_t place,
-                const char *box, size_t args)
+void place_call(struct script_call *call, const struct product *product, const char *script,
+                size_t place, const char *box, size_t args)
 {
     static const struct key_spec outbox = {"stock:outbox:$product_main",
                                            "stock:outbox:{$product_main}"};
     static const struct key_spec inbox = {"stock:inbox:$product_main",
                                           "stock:inbox:{$product_main}"};
-    struct redis *redis = product->stocks->redis;
+    struct script_env *env = product->stocks->env;
     const struct command *command = &product->command;
     char name[PLACE_NAME];
 
     place_name(place, name);
-    call_begin(call, script, call_row_key_count(command->spec) + (box != NULL ? 1 : 0), args);
-    call_row_keys(call, command, name);
+    script_call_begin(call, script,
+                      script_call_row_key_count(command->spec) + (box != NULL ? 1 : 0), args);
+    script_call_row_keys(call, command, name);
     if (box != NULL) {
-        struct key_style style = {redis->url.name_space, redis_is_cluster(redis), name};
-        buffer_clear(&redis->scratch);
-        key_write(&redis->scratch, box[0] == 'o' ? &outbox : &inbox, command, &style);
-        call_text(call, (struct hf_bytes){redis->scratch.data, redis->scratch.size});
+        struct key_style style = {env->url.name_space, script_env_is_cluster(env), name};
+        buffer_clear(&env->scratch);
+        key_write(&env->scratch, box[0] == 'o' ? &outbox : &inbox, command, &style);
+        script_call_text(call, (struct hf_bytes){env->scratch.data, env->scratch.size});
     }
 }
 
-void place_belief(struct call *call, const struct product *product)
+void place_belief(struct script_call *call, const struct product *product)
 {
-    call_number(call, product->epoch);
-    call_text(call, hf_text(product->merged ? "merged" : "sharded"));
+    script_call_number(call, product->epoch);
+    script_call_text(call, hf_text(product->merged ? "merged" : "sharded"));
 }
 
-void place_read(struct call *call, const struct product *product, size_t place)
+void place_read(struct script_call *call, const struct product *product, size_t place)
 {
     place_call(call, product, "read_shard", place, "outbox", 2);
     place_belief(call, product);
@@ -234,7 +235,7 @@ bool reply_says(const redisReply *reply, const char *word)
 {
     int64_t lead;
 
-    return answer_number(reply, 0, &lead) && lead == 0 && is_word(reply, 1, word);
+    return script_reply_number(reply, 0, &lead) && lead == 0 && is_word(reply, 1, word);
 }
 
 enum { AT_MODE = 9, AT_POLICY = 13, AT_PLACES = 14, AT_OPEN = 15, OPEN_WORDS = 3 };
@@ -263,7 +264,7 @@ bool figures_read(struct figures *figures, const redisReply *reply)
         return false;
     }
     for (size_t i = 0; i < AT_OPEN; i++) {
-        if (numbers[i] != NULL && !answer_number(reply, i, numbers[i])) {
+        if (numbers[i] != NULL && !script_reply_number(reply, i, numbers[i])) {
             return false;
         }
     }
@@ -286,6 +287,6 @@ bool figures_open(struct open_transfer *open, const redisReply *reply, size_t i,
     open->source = source;
     open->target = place_of((struct hf_bytes){target->str, target->len}, places);
     return target->type == REDIS_REPLY_STRING && open->target < places &&
-           answer_number(reply, AT_OPEN + i * OPEN_WORDS + 1, &open->number) &&
-           answer_number(reply, AT_OPEN + i * OPEN_WORDS + 2, &open->quantity);
+           script_reply_number(reply, AT_OPEN + i * OPEN_WORDS + 1, &open->number) &&
+           script_reply_number(reply, AT_OPEN + i * OPEN_WORDS + 2, &open->quantity);
 }

@@ -6,7 +6,7 @@
 #define REDIS_STOCK_PRODUCT_H
 
 #include "net/alarm.h"
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 #define PRODUCTS_MAX 1024
 #define PRODUCT_BUCKETS 256
@@ -61,7 +61,7 @@ struct product {
 };
 
 struct stocks {
-    struct redis *redis;
+    struct script_env *env;
     bool stopped;
     struct list buckets[PRODUCT_BUCKETS];
     struct list recent; /* the one used last is the last */
@@ -93,12 +93,12 @@ bool product_learn(struct product *product, const struct figures *main);
 void product_saw(struct product *product, size_t place, const struct figures *figures);
 
 /* Begins a call of a script with the keys of a place; `box` is "outbox", "inbox" or NULL. */
-void place_call(struct call *call, const struct product *product, const char *script, size_t place,
-                const char *box, size_t args);
+void place_call(struct script_call *call, const struct product *product, const char *script,
+                size_t place, const char *box, size_t args);
 /* The two arguments that say what is known of the product. */
-void place_belief(struct call *call, const struct product *product);
+void place_belief(struct script_call *call, const struct product *product);
 /* read_shard.lua at a place. */
-void place_read(struct call *call, const struct product *product, size_t place);
+void place_read(struct script_call *call, const struct product *product, size_t place);
 
 /* Reads its answer; false if it is none. */
 bool figures_read(struct figures *figures, const redisReply *reply);

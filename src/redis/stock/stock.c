@@ -20,32 +20,32 @@ static bool says_sharded(const redisReply *reply)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "SHARDED", 7) == 0;
 }
 
-static void single_done(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void single_done(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                         const struct problem *problem)
 {
-    struct job *job = call->context;
-    struct stocks *stocks = call->redis->stocks;
+    struct pending_command *pending = call->context;
+    struct stocks *stocks = call->env->stocks;
 
     if (stocks->stopped) {
         return;
     }
     if (fate == REDIS_ANSWERED && says_sharded(reply)) {
-        trade_start(stocks, job, product_add(stocks, product_id(&job->command)));
+        trade_start(stocks, pending, product_add(stocks, product_id(&pending->command)));
         return;
     }
     if (fate == REDIS_ANSWERED) {
-        redis_note_deadline(call->redis, &job->command, NULL);
+        script_env_note_deadline(call->env, &pending->command, NULL);
     }
-    job_answer(job, fate, reply, problem);
+    pending_answer(pending, fate, reply, problem);
 }
 
-void stock_single(struct redis *redis, struct job *job)
+void stock_single(struct script_env *env, struct pending_command *pending)
 {
-    bool reads = !(job->command.spec->flags & COMMAND_WRITES);
+    bool reads = !(pending->command.spec->flags & COMMAND_WRITES);
 
-    (void)redis;
-    call_row(&job->call, &job->command, NULL, 0);
-    call_send(&job->call, reads, 0, single_done, job);
+    (void)env;
+    script_call_row(&pending->call, &pending->command, NULL, 0);
+    script_call_send(&pending->call, reads, 0, single_done, pending);
 }
 
 bool stock_has(const struct command *command)
@@ -54,32 +54,32 @@ bool stock_has(const struct command *command)
     return id >= STOCK_LOAD && id <= STOCK_ADJUST;
 }
 
-void stock_execute(struct redis *redis, struct job *job)
+void stock_execute(struct script_env *env, struct pending_command *pending)
 {
-    struct stocks *stocks = redis->stocks;
-    const struct command *command = &job->command;
+    struct stocks *stocks = env->stocks;
+    const struct command *command = &pending->command;
     struct product *product = product_find(stocks, product_id(command));
     bool splits = command_id(command->spec) == STOCK_LOAD && command->args.stock_load.shards > 1;
 
     if (product != NULL) {
-        trade_start(stocks, job, product);
+        trade_start(stocks, pending, product);
     } else if (splits) {
-        trade_start(stocks, job, product_add(stocks, product_id(command)));
+        trade_start(stocks, pending, product_add(stocks, product_id(command)));
     } else {
-        stock_single(redis, job);
+        stock_single(env, pending);
     }
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-struct stocks *stocks_open(struct redis *redis)
+struct stocks *stocks_open(struct script_env *env)
 {
     struct stocks *stocks = calloc(1, sizeof *stocks);
 
     if (stocks == NULL) {
         return NULL;
     }
-    stocks->redis = redis;
+    stocks->env = env;
     list_init(&stocks->recent);
     list_init(&stocks->trades);
     for (size_t i = 0; i < PRODUCT_BUCKETS; i++) {

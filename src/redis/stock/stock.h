@@ -15,12 +15,12 @@
 #ifndef REDIS_STOCK_STOCK_H
 #define REDIS_STOCK_STOCK_H
 
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 struct stocks;
 
 /* NULL when there is no memory. */
-struct stocks *stocks_open(struct redis *redis);
+struct stocks *stocks_open(struct script_env *env);
 /* Nothing new is begun. Commands under way are not answered any more. */
 void stocks_stop(struct stocks *stocks);
 /* After the client is closed. */
@@ -29,6 +29,6 @@ void stocks_free(struct stocks *stocks);
 /* Is it a command for here? */
 bool stock_has(const struct command *command);
 
-void stock_execute(struct redis *redis, struct job *job);
+void stock_execute(struct script_env *env, struct pending_command *pending);
 
 #endif

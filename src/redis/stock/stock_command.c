@@ -12,7 +12,7 @@
 
 static uint64_t now_ms(const struct trade *trade)
 {
-    return uv_now(trade->product->stocks->redis->loop);
+    return uv_now(trade->product->stocks->env->loop);
 }
 
 static int64_t left_ms(const struct trade *trade)
@@ -23,9 +23,9 @@ static int64_t left_ms(const struct trade *trade)
 
 /* ---- the end of a trade ---------------------------------------------------------------------- */
 
-struct job *trade_end(struct trade *trade)
+struct pending_command *trade_end(struct trade *trade)
 {
-    struct job *job = trade->job;
+    struct pending_command *pending = trade->pending;
 
     alarm_stop(&trade->alarm);
     if (trade->waiting) {
@@ -34,16 +34,16 @@ struct job *trade_end(struct trade *trade)
     list_remove(&trade->node);
     product_release(trade->product);
     free(trade);
-    return job;
+    return pending;
 }
 
 void trade_answer_number(struct trade *trade, int64_t number)
 {
-    struct job *job = trade_end(trade);
+    struct pending_command *pending = trade_end(trade);
 
-    reply_clear(&job->reply);
-    reply_number(&job->reply, number);
-    job_finish(job);
+    reply_clear(&pending->reply);
+    reply_number(&pending->reply, number);
+    pending_finish(pending);
 }
 
 /* `remaining`: as far as this engine knows. */
@@ -59,23 +59,23 @@ void trade_fail(struct trade *trade, const struct problem *problem)
         return;
     }
     struct problem copy = *problem;
-    job_refuse(trade_end(trade), &copy);
+    pending_refuse(trade_end(trade), &copy);
 }
 
 void trade_refuse(struct trade *trade, enum hf_error code, const char *why, int64_t a, int64_t b,
                   int64_t c)
 {
-    struct job *job = trade_end(trade);
+    struct pending_command *pending = trade_end(trade);
 
-    reply_clear(&job->reply);
-    reply_refuse_with(&job->reply, code, why, a, b, c);
-    job_finish(job);
+    reply_clear(&pending->reply);
+    reply_refuse_with(&pending->reply, code, why, a, b, c);
+    pending_finish(pending);
 }
 
 /* A place answered for good. */
 void trade_answer(struct trade *trade, const redisReply *reply)
 {
-    job_answer(trade_end(trade), REDIS_ANSWERED, reply, NULL);
+    pending_answer(trade_end(trade), REDIS_ANSWERED, reply, NULL);
 }
 
 static const struct problem too_many = {
@@ -110,8 +110,8 @@ void trade_try_again(struct trade *trade)
     }
     struct stocks *stocks = trade->product->stocks;
     unsigned longest = trade->tries < 7 ? 1U << (trade->tries - 2) : PAUSE_MAX_MS;
-    random_bytes(&stocks->redis->random, &dice, sizeof dice);
-    alarm_set(&stocks->redis->alarms, &trade->alarm, 1 + dice % longest);
+    random_bytes(&stocks->env->random, &dice, sizeof dice);
+    alarm_set(&stocks->env->alarms, &trade->alarm, 1 + dice % longest);
 }
 
 /* Waits for a scan, as long as its time lasts. */
@@ -126,7 +126,7 @@ void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t 
     trade->want =
         (struct want){.kind = kind, .target = target, .quantity = quantity, .done = trade_scanned};
     trade->waiting = true;
-    alarm_set(&trade->product->stocks->redis->alarms, &trade->alarm, (uint64_t)patience_ms);
+    alarm_set(&trade->product->stocks->env->alarms, &trade->alarm, (uint64_t)patience_ms);
     if (!scan_join(trade->product, &trade->want)) {
         trade->waiting = false;
         trade_fail(trade, &no_memory);
@@ -163,16 +163,16 @@ bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply 
     return true;
 }
 
-void trade_send(struct trade *trade, call_done *done)
+void trade_send(struct trade *trade, script_call_done *done)
 {
     int64_t limit_ms = left_ms(trade);
 
-    call_send(&trade->job->call, false, limit_ms > 0 ? limit_ms : 1, done, trade);
+    script_call_send(&trade->pending->call, false, limit_ms > 0 ? limit_ms : 1, done, trade);
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-static void learned(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void learned(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem)
 {
     struct trade *trade = call->context;
@@ -188,8 +188,8 @@ static void learned(struct call *call, enum redis_fate fate, const redisReply *r
     }
     if (!main.known || main.main.places == 0) { /* no shards after all */
         product->places = 0;
-        struct redis *redis = product->stocks->redis;
-        stock_single(redis, trade_end(trade));
+        struct script_env *env = product->stocks->env;
+        stock_single(env, trade_end(trade));
         return;
     }
     if (!product_learn(product, &main)) {
@@ -202,7 +202,7 @@ static void learned(struct call *call, enum redis_fate fate, const redisReply *r
 
 void trade_learn(struct trade *trade)
 {
-    place_read(&trade->job->call, trade->product, PLACE_MAIN);
+    place_read(&trade->pending->call, trade->product, PLACE_MAIN);
     trade_send(trade, learned);
 }
 
@@ -210,7 +210,7 @@ void trade_learn(struct trade *trade)
 
 void trade_begin(struct trade *trade)
 {
-    enum command_id id = command_id(trade->job->command.spec);
+    enum command_id id = command_id(trade->pending->command.spec);
     bool books = (id == STOCK_LOAD || id == STOCK_ADJUST) && !trade->booked;
 
     if (trade->product->epoch == 0 && !(books && id == STOCK_LOAD)) {
@@ -229,17 +229,17 @@ void trade_begin(struct trade *trade)
     }
 }
 
-void trade_start(struct stocks *stocks, struct job *job, struct product *product)
+void trade_start(struct stocks *stocks, struct pending_command *pending, struct product *product)
 {
     struct trade *trade = product != NULL ? calloc(1, sizeof *trade) : NULL;
 
     if (trade == NULL) {
-        job_refuse(job, &no_memory);
+        pending_refuse(pending, &no_memory);
         return;
     }
-    trade->job = job;
+    trade->pending = pending;
     trade->product = product;
-    trade->due_ms = uv_now(stocks->redis->loop) + (uint64_t)stocks->redis->url.timeout_ms;
+    trade->due_ms = uv_now(stocks->env->loop) + (uint64_t)stocks->env->url.timeout_ms;
     alarm_init(&trade->alarm, ring);
     list_add_last(&stocks->trades, &trade->node);
     product_hold(product);

@@ -15,7 +15,7 @@
 
 struct trade {
     struct list node;
-    struct job *job;
+    struct pending_command *pending;
     struct product *product;
     struct want want;
     struct alarm alarm;
@@ -35,13 +35,13 @@ struct trade {
 
 /* Carries out a command for a product that is, or may be, in shards; NULL: there is no memory. If
  * there are no shards after all, it goes to stock_single(). */
-void trade_start(struct stocks *stocks, struct job *job, struct product *product);
+void trade_start(struct stocks *stocks, struct pending_command *pending, struct product *product);
 /* The engine closes: nothing is answered any more. */
 void trades_stop(struct stocks *stocks);
 void trades_free(struct stocks *stocks);
 
 /* stock.c: the one call of a product that is in no shards. */
-void stock_single(struct redis *redis, struct job *job);
+void stock_single(struct script_env *env, struct pending_command *pending);
 
 /* ---- for those who know the commands --------------------------------------------------------- */
 
@@ -50,17 +50,17 @@ void trade_begin(struct trade *trade);
 void trade_try_again(struct trade *trade);
 
 /* The ways to end it. */
-struct job *trade_end(struct trade *trade); /* the job is still to be answered */
-void trade_succeed(struct trade *trade);    /* `remaining`, as far as this engine knows */
+struct pending_command *trade_end(struct trade *trade); /* the command is still to be answered */
+void trade_succeed(struct trade *trade); /* `remaining`, as far as this engine knows */
 void trade_answer_number(struct trade *trade, int64_t number);
 void trade_answer(struct trade *trade, const redisReply *reply); /* as a place has answered */
 void trade_refuse(struct trade *trade, enum hf_error code, const char *why, int64_t a, int64_t b,
                   int64_t c);
 void trade_fail(struct trade *trade, const struct problem *problem);
 
-/* Sends job->call, within the time that is left. Its `done` begins with trade_answered(): has it an
- * answer that can be gone on with? Otherwise the trade is over, or has begun anew. */
-void trade_send(struct trade *trade, call_done *done);
+/* Sends pending->call, within the time that is left. Its `done` begins with trade_answered(): has
+ * it an answer that can be gone on with? Otherwise the trade is over, or has begun anew. */
+void trade_send(struct trade *trade, script_call_done *done);
 bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem);
 

@@ -9,7 +9,7 @@
 static size_t home_of(const struct trade *trade)
 {
     /* The order stands in the same place in all of them. */
-    return product_home(trade->product, trade->job->command.args.stock_take.order);
+    return product_home(trade->product, trade->pending->command.args.stock_take.order);
 }
 
 _Static_assert(offsetof(struct hf_stock_take_args, order) ==
@@ -24,15 +24,15 @@ static bool is_empty(const struct trade *trade, size_t place)
     return trade->product->seen[place].empty_epoch == trade->product->epoch;
 }
 
-static void take_at(struct trade *trade, size_t place, bool makes, call_done *done)
+static void take_at(struct trade *trade, size_t place, bool makes, script_call_done *done)
 {
-    struct call *call = &trade->job->call;
+    struct script_call *call = &trade->pending->call;
 
     place_call(call, trade->product, "take_shard", place, NULL, 8);
-    call_row_args(call, &trade->job->command);
+    script_call_row_args(call, &trade->pending->command);
     place_belief(call, trade->product);
-    call_text(call, hf_text(makes ? "1" : "0"));
-    call_number(call, trade->given_until);
+    script_call_text(call, hf_text(makes ? "1" : "0"));
+    script_call_number(call, trade->given_until);
     trade->place = place;
     trade->epoch = trade->product->epoch;
     trade_send(trade, done);
@@ -44,7 +44,7 @@ static void note_deadline(const struct trade *trade)
     char name[PLACE_NAME];
 
     place_name(trade->place, name);
-    redis_note_deadline(trade->product->stocks->redis, &trade->job->command, name);
+    script_env_note_deadline(trade->product->stocks->env, &trade->pending->command, name);
 }
 
 /* When little is left, it may be time to merge. */
@@ -55,7 +55,7 @@ static void watch_level(struct product *product)
     }
 }
 
-static void took(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void took(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                  const struct problem *problem)
 {
     struct trade *trade = call->context;
@@ -66,8 +66,10 @@ static void took(struct call *call, enum redis_fate fate, const redisReply *repl
         return;
     }
     if (reply_says(reply, "SHORT")) {
-        trade_ask(trade, WANT_STOCK, trade->place, trade->job->command.args.stock_take.quantity);
-    } else if (answer_number(reply, 0, &lead) && lead == 1 && answer_number(reply, 1, &available)) {
+        trade_ask(trade, WANT_STOCK, trade->place,
+                  trade->pending->command.args.stock_take.quantity);
+    } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
+               script_reply_number(reply, 1, &available)) {
         product->seen[trade->place].available = available;
         note_deadline(trade);
         watch_level(product);
@@ -77,7 +79,7 @@ static void took(struct call *call, enum redis_fate fate, const redisReply *repl
     }
 }
 
-static void looked(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void looked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
     struct trade *trade = call->context;
@@ -89,7 +91,7 @@ static void looked(struct call *call, enum redis_fate fate, const redisReply *re
     }
     if (!reply_says(reply, "SHORT")) { /* it is known there */
         int64_t lead;
-        if (answer_number(reply, 0, &lead) && lead == 1) {
+        if (script_reply_number(reply, 0, &lead) && lead == 1) {
             trade_succeed(trade);
         } else {
             trade_answer(trade, reply);
@@ -100,11 +102,11 @@ static void looked(struct call *call, enum redis_fate fate, const redisReply *re
         trade_try_again(trade);
         return;
     }
-    if (answer_number(reply, 3, &records) && records == 0) {
+    if (script_reply_number(reply, 3, &records) && records == 0) {
         product->seen[trade->place].empty_epoch = product->epoch;
     }
     trade->looked = true;
-    trade->given_until = answer_number(reply, 4, &given_until) ? given_until : 0;
+    trade->given_until = script_reply_number(reply, 4, &given_until) ? given_until : 0;
     trade_take(trade);
 }
 
@@ -127,14 +129,14 @@ void trade_take(struct trade *trade)
 
 /* ---- SETTLE and GIVE ------------------------------------------------------------------------- */
 
-static void close_at(struct trade *trade, size_t place, call_done *done)
+static void close_at(struct trade *trade, size_t place, script_call_done *done)
 {
-    struct call *call = &trade->job->call;
-    bool settles = command_id(trade->job->command.spec) == STOCK_SETTLE;
+    struct script_call *call = &trade->pending->call;
+    bool settles = command_id(trade->pending->command.spec) == STOCK_SETTLE;
 
     place_call(call, trade->product, "close_shard", place, NULL, 4);
-    call_row_args(call, &trade->job->command);
-    call_text(call, hf_text(settles ? "S" : "G"));
+    script_call_row_args(call, &trade->pending->command);
+    script_call_text(call, hf_text(settles ? "S" : "G"));
     place_belief(call, trade->product);
     trade->place = place;
     trade->epoch = trade->product->epoch;
@@ -148,7 +150,8 @@ static bool is_closed(struct trade *trade, const redisReply *reply)
 {
     int64_t lead, available;
 
-    if (!answer_number(reply, 0, &lead) || lead != 1 || !answer_number(reply, 1, &available)) {
+    if (!script_reply_number(reply, 0, &lead) || lead != 1 ||
+        !script_reply_number(reply, 1, &available)) {
         return false;
     }
     struct product *product = trade->product;
@@ -164,7 +167,7 @@ static int64_t was_given(const redisReply *reply)
 {
     int64_t until;
 
-    return reply->elements == 4 && answer_number(reply, 3, &until) ? until : 0;
+    return reply->elements == 4 && script_reply_number(reply, 3, &until) ? until : 0;
 }
 
 /* Has it expired there, after it was given back at the other place? */
@@ -172,7 +175,7 @@ static int64_t was_hidden(const redisReply *reply)
 {
     int64_t until;
 
-    return reply_says(reply, "EXPIRED") && answer_number(reply, 2, &until) ? until : 0;
+    return reply_says(reply, "EXPIRED") && script_reply_number(reply, 2, &until) ? until : 0;
 }
 
 /* As a place has answered, or as if it knew nothing at all. */
@@ -188,7 +191,7 @@ static void answer_closed(struct trade *trade, const redisReply *reply)
 
 /* At the place that was asked first. That it was given back there, or has expired there, is only
  * the answer if the other place knows nothing newer. */
-static void closed_first(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void closed_first(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                          const struct problem *problem)
 {
     struct trade *trade = call->context;
@@ -215,7 +218,7 @@ static void closed_first(struct call *call, enum redis_fate fate, const redisRep
 }
 
 /* At the other one. */
-static void closed_second(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void closed_second(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                           const struct problem *problem)
 {
     struct trade *trade = call->context;

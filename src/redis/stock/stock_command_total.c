@@ -11,7 +11,7 @@ static struct trade *trade_of(struct want *want)
 
 /* ---- LOAD and ADJUST ------------------------------------------------------------------------- */
 
-static void booked(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void booked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
     struct trade *trade = call->context;
@@ -21,13 +21,13 @@ static void booked(struct call *call, enum redis_fate fate, const redisReply *re
     if (!trade_answered(trade, fate, reply, problem)) {
         return;
     }
-    if (reply_says(reply, "SHORT") && answer_number(reply, 2, &number)) {
+    if (reply_says(reply, "SHORT") && script_reply_number(reply, 2, &number)) {
         if (product->epoch == 0) {
             trade_learn(trade);
         } else {
             trade_ask(trade, WANT_STOCK, PLACE_MAIN, number);
         }
-    } else if (answer_number(reply, 0, &lead) && lead == 1) {
+    } else if (script_reply_number(reply, 0, &lead) && lead == 1) {
         trade->booked = true;
         trade_begin(trade);
     } else {
@@ -37,13 +37,13 @@ static void booked(struct call *call, enum redis_fate fate, const redisReply *re
 
 void trade_book(struct trade *trade)
 {
-    struct call *call = &trade->job->call;
-    const struct command *command = &trade->job->command;
+    struct script_call *call = &trade->pending->call;
+    const struct command *command = &trade->pending->command;
     bool loads = command_id(command->spec) == STOCK_LOAD;
 
     place_call(call, trade->product, loads ? "load_shards" : "adjust_shards", PLACE_MAIN, NULL,
-               call_row_arg_count(command->spec));
-    call_row_args(call, command);
+               script_call_row_arg_count(command->spec));
+    script_call_row_args(call, command);
     trade_send(trade, booked);
 }
 
@@ -63,15 +63,15 @@ static void answer_totals(struct trade *trade, const struct totals *totals)
         trade_answer_number(trade, totals->available);
         return;
     }
-    struct job *job = trade_end(trade);
-    reply_clear(&job->reply);
-    reply_number(&job->reply, totals->available);
-    reply_number(&job->reply, totals->taken);
-    reply_number(&job->reply, totals->sold);
-    reply_number(&job->reply, totals->loaded);
-    reply_number(&job->reply, totals->shards);
-    reply_word(&job->reply, totals->merged ? "merged" : "sharded");
-    job_finish(job);
+    struct pending_command *pending = trade_end(trade);
+    reply_clear(&pending->reply);
+    reply_number(&pending->reply, totals->available);
+    reply_number(&pending->reply, totals->taken);
+    reply_number(&pending->reply, totals->sold);
+    reply_number(&pending->reply, totals->loaded);
+    reply_number(&pending->reply, totals->shards);
+    reply_word(&pending->reply, totals->merged ? "merged" : "sharded");
+    pending_finish(pending);
 }
 
 void trade_scanned(struct want *want, enum want_result result, const struct totals *totals,
@@ -90,7 +90,7 @@ void trade_scanned(struct want *want, enum want_result result, const struct tota
         trade_try_again(trade);
         break;
     case SCAN_SHORT:
-        if (command_id(trade->job->command.spec) == STOCK_TAKE) {
+        if (command_id(trade->pending->command.spec) == STOCK_TAKE) {
             trade_refuse(trade, HF_SOLD_OUT, "# left, # requested", totals->available,
                          want->quantity, 0);
         } else {

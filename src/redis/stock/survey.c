@@ -32,7 +32,7 @@ void scan_finish(struct scan *scan, enum want_result result, const struct proble
     struct product *product = scan->product;
 
     answer_all(scan, result, problem);
-    scan->ended_ms = uv_now(product->stocks->redis->loop);
+    scan->ended_ms = uv_now(product->stocks->env->loop);
     if (product->stocks->stopped || list_empty(&scan->next)) {
         scan->running = false;
         product_release(product);
@@ -69,7 +69,7 @@ static const struct problem strange = {HF_INTERNAL, "a shard answered with nonse
 static const struct problem silent = {
     HF_ENGINE_DOWN, "not all shards of the product answer; nothing was changed, try again later"};
 
-static void probed(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void probed(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
     struct probe *probe = call->context;
@@ -101,7 +101,7 @@ void scan_collect(struct scan *scan)
         probe->before = probe->now;
         probe->read = false;
         place_read(&probe->call, scan->product, i);
-        call_send(&probe->call, true, 0, probed, probe);
+        script_call_send(&probe->call, true, 0, probed, probe);
     }
 }
 
@@ -110,7 +110,7 @@ void scan_collect(struct scan *scan)
 static void free_probes(struct scan *scan)
 {
     for (size_t i = 0; i < scan->count; i++) {
-        call_free(&scan->probes[i].call);
+        script_call_free(&scan->probes[i].call);
     }
     free(scan->probes);
     scan->probes = NULL;
@@ -132,7 +132,7 @@ static bool prepare_probes(struct scan *scan)
     }
     scan->count = product->places;
     for (size_t i = 0; i < scan->count; i++) {
-        call_init(&scan->probes[i].call, product->stocks->redis);
+        script_call_init(&scan->probes[i].call, product->stocks->env);
         scan->probes[i].scan = scan;
         scan->probes[i].place = i;
     }
@@ -168,7 +168,7 @@ static struct scan *scan_of(struct product *product)
         scan->product = product;
         list_init(&scan->wants);
         list_init(&scan->next);
-        call_init(&scan->turn_call, product->stocks->redis);
+        script_call_init(&scan->turn_call, product->stocks->env);
     }
     return scan;
 }
@@ -203,7 +203,7 @@ void scan_leave(struct want *want)
 void scan_suggest(struct product *product)
 {
     struct scan *scan = scan_of(product);
-    uint64_t now_ms = uv_now(product->stocks->redis->loop);
+    uint64_t now_ms = uv_now(product->stocks->env->loop);
 
     if (scan != NULL && !scan->running && !product->stocks->stopped &&
         now_ms >= scan->ended_ms + SUGGESTED_EVERY_MS) {
@@ -217,7 +217,7 @@ void scan_free(struct scan *scan)
         CHECK(!scan->running);
         free_probes(scan);
         free(scan->open);
-        call_free(&scan->turn_call);
+        script_call_free(&scan->turn_call);
         free(scan);
     }
 }

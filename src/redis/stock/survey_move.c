@@ -9,7 +9,7 @@ static void move(struct scan *scan);
 
 /* ---- turning --------------------------------------------------------------------------------- */
 
-static void turned(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void turned(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
     struct scan *scan = call->context;
@@ -17,11 +17,11 @@ static void turned(struct call *call, enum redis_fate fate, const redisReply *re
     int64_t lead, epoch;
     (void)problem; /* then somebody else turns it, another time */
 
-    if (fate == REDIS_ANSWERED && answer_number(reply, 0, &lead) &&
-        answer_number(reply, 1, &epoch) && reply->elements == 3) {
+    if (fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lead) &&
+        script_reply_number(reply, 1, &epoch) && reply->elements == 3) {
         product->epoch = epoch;
         product->merged = reply->element[2]->str != NULL && reply->element[2]->str[0] == 'm';
-        log_line(&product->stocks->redis->log, LOG_INFO, "product %.*s is %s",
+        log_line(&product->stocks->env->log, LOG_INFO, "product %.*s is %s",
                  (int)product->command.args.stock_get.product.size, product->id,
                  product->merged ? "merged" : "sharded");
     }
@@ -30,13 +30,13 @@ static void turned(struct call *call, enum redis_fate fate, const redisReply *re
 
 void scan_turn(struct scan *scan, bool merged, int64_t above)
 {
-    struct call *call = &scan->turn_call;
+    struct script_call *call = &scan->turn_call;
 
     place_call(call, scan->product, "turn_shards", PLACE_MAIN, NULL, 3);
-    call_number(call, scan->product->epoch);
-    call_text(call, hf_text(merged ? "merged" : "sharded"));
-    call_number(call, above);
-    call_send(call, true, 0, turned, scan);
+    script_call_number(call, scan->product->epoch);
+    script_call_text(call, hf_text(merged ? "merged" : "sharded"));
+    script_call_number(call, above);
+    script_call_send(call, true, 0, turned, scan);
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 
 /* One place, read this time and the time before. */
 struct probe {
-    struct call call;
+    struct script_call call;
     struct scan *scan;
     size_t place;
     bool read;
@@ -38,7 +38,7 @@ struct scan {
     size_t open_count, open_capacity;
     struct transfer *transfers;
     size_t transfer_count;
-    struct call turn_call;
+    struct script_call turn_call;
 };
 
 static inline struct want *want_at(struct list *node)

@@ -11,12 +11,12 @@ static const struct problem nonsense = {HF_INTERNAL, "a transfer was answered wi
 void transfer_init(struct transfer *transfer, struct product *product, size_t source, size_t target)
 {
     *transfer = (struct transfer){.product = product, .source = source, .target = target};
-    call_init(&transfer->call, product->stocks->redis);
+    script_call_init(&transfer->call, product->stocks->env);
 }
 
 void transfer_free(struct transfer *transfer)
 {
-    call_free(&transfer->call);
+    script_call_free(&transfer->call);
 }
 
 static void end(struct transfer *transfer, const struct problem *problem)
@@ -28,12 +28,12 @@ static void end(struct transfer *transfer, const struct problem *problem)
     transfer->done(transfer);
 }
 
-static void place_arg(struct call *call, size_t place)
+static void place_arg(struct script_call *call, size_t place)
 {
     char name[PLACE_NAME];
 
     place_name(place, name);
-    call_text(call, hf_text(name));
+    script_call_text(call, hf_text(name));
 }
 
 /* Is the answer {first, second, …}? Otherwise the transfer ends here. */
@@ -44,7 +44,7 @@ static bool has_answer(struct transfer *transfer, enum redis_fate fate, const re
         end(transfer, problem);
         return false;
     }
-    if (!answer_number(reply, 0, first) || !answer_number(reply, 1, second)) {
+    if (!script_reply_number(reply, 0, first) || !script_reply_number(reply, 1, second)) {
         end(transfer, &nonsense);
         return false;
     }
@@ -53,7 +53,7 @@ static bool has_answer(struct transfer *transfer, enum redis_fate fate, const re
 
 /* ---- the last step --------------------------------------------------------------------------- */
 
-static void forgotten(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void forgotten(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem)
 {
     (void)reply;
@@ -64,17 +64,17 @@ static void forgotten(struct call *call, enum redis_fate fate, const redisReply 
 
 static void forget(struct transfer *transfer)
 {
-    struct call *call = &transfer->call;
+    struct script_call *call = &transfer->call;
 
     place_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 2);
     place_arg(call, transfer->target);
-    call_number(call, transfer->number);
-    call_send(call, REPEATABLE, 0, forgotten, transfer);
+    script_call_number(call, transfer->number);
+    script_call_send(call, REPEATABLE, 0, forgotten, transfer);
 }
 
 /* ---- the second ------------------------------------------------------------------------------ */
 
-static void received(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void received(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                      const struct problem *problem)
 {
     struct transfer *transfer = call->context;
@@ -88,18 +88,18 @@ static void received(struct call *call, enum redis_fate fate, const redisReply *
 
 static void receive(struct transfer *transfer)
 {
-    struct call *call = &transfer->call;
+    struct script_call *call = &transfer->call;
 
     place_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 3);
     place_arg(call, transfer->source);
-    call_number(call, transfer->number);
-    call_number(call, transfer->quantity);
-    call_send(call, REPEATABLE, 0, received, transfer);
+    script_call_number(call, transfer->number);
+    script_call_number(call, transfer->quantity);
+    script_call_send(call, REPEATABLE, 0, received, transfer);
 }
 
 /* ---- the first ------------------------------------------------------------------------------- */
 
-static void sent(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void sent(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                  const struct problem *problem)
 {
     struct transfer *transfer = call->context;
@@ -112,8 +112,8 @@ static void sent(struct call *call, enum redis_fate fate, const redisReply *repl
     if (lead == 0) { /* nothing is there any more */
         seen->available = second;
         end(transfer, NULL);
-    } else if (answer_number(reply, 2, &transfer->quantity) &&
-               answer_number(reply, 3, &seen->available)) {
+    } else if (script_reply_number(reply, 2, &transfer->quantity) &&
+               script_reply_number(reply, 3, &seen->available)) {
         transfer->number = second;
         receive(transfer);
     } else {
@@ -124,7 +124,7 @@ static void sent(struct call *call, enum redis_fate fate, const redisReply *repl
 void transfer_send(struct transfer *transfer, int64_t least, int64_t most, transfer_done *done,
                    void *context)
 {
-    struct call *call = &transfer->call;
+    struct script_call *call = &transfer->call;
 
     transfer->least = least;
     transfer->most = most;
@@ -132,9 +132,9 @@ void transfer_send(struct transfer *transfer, int64_t least, int64_t most, trans
     transfer->context = context;
     place_call(call, transfer->product, "send_stock", transfer->source, "outbox", 3);
     place_arg(call, transfer->target);
-    call_number(call, least);
-    call_number(call, most);
-    call_send(call, REPEATABLE, 0, sent, transfer);
+    script_call_number(call, least);
+    script_call_number(call, most);
+    script_call_send(call, REPEATABLE, 0, sent, transfer);
 }
 
 void transfer_carry_on(struct transfer *transfer, const struct open_transfer *open,

@@ -24,7 +24,7 @@ struct transfer {
     int64_t number, quantity; /* of what was sent */
     bool failed;              /* some step was not answered: it may be under way still */
     struct problem problem;   /* why */
-    struct call call;
+    struct script_call call;
     transfer_done *done;
     void *context;
 };

@@ -27,7 +27,7 @@
 #define SWEEP_AHEAD 256      /* scopes found and not yet looked at: then the sweep waits */
 
 struct visit {
-    struct call call;
+    struct script_call call;
     struct worker *worker;
     uint32_t scope; /* NONE: the visit is free */
 };
@@ -47,7 +47,7 @@ struct sweep {
 };
 
 struct worker {
-    struct redis *redis;
+    struct script_env *env;
     bool stopped;
     struct alarm alarm;
     struct scopes scopes;
@@ -62,14 +62,14 @@ static void turn(struct worker *worker);
 
 static int64_t now_ms(const struct worker *worker)
 {
-    return (int64_t)uv_now(worker->redis->loop);
+    return (int64_t)uv_now(worker->env->loop);
 }
 
 static int64_t jitter_ms(struct worker *worker, int64_t least, int64_t most)
 {
     uint32_t number;
 
-    random_bytes(&worker->redis->random, &number, sizeof number);
+    random_bytes(&worker->env->random, &number, sizeof number);
     return least + (int64_t)(number % (uint64_t)(most - least + 1));
 }
 
@@ -86,8 +86,7 @@ static void failed(struct worker *worker, const char *what, const char *why)
     count(&worker->figures.errors, 1);
     if (worker->logged_ms == 0 || now - worker->logged_ms >= LOG_EVERY_MS) {
         worker->logged_ms = now;
-        log_line(&worker->redis->log, LOG_WARNING, "release worker: %s: %s; trying again", what,
-                 why);
+        log_line(&worker->env->log, LOG_WARNING, "release worker: %s: %s; trying again", what, why);
     }
 }
 
@@ -143,7 +142,7 @@ static int64_t next_at(struct worker *worker, const struct scope *scope, int64_t
     return now_ms(worker) + (due_in_ms > 0 ? due_in_ms + scope_delay_ms(scope) : 0);
 }
 
-static void visited(struct call *call, enum redis_fate fate, const redisReply *reply,
+static void visited(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem)
 {
     struct visit *visit = call->context;
@@ -156,8 +155,8 @@ static void visited(struct call *call, enum redis_fate fate, const redisReply *r
         return;
     }
     struct scope *scope = scope_at(&worker->scopes, index);
-    if (fate == REDIS_ANSWERED && answer_number(reply, 0, &returned) &&
-        answer_number(reply, 1, &due_in_ms) && answer_number(reply, 2, &late_ms)) {
+    if (fate == REDIS_ANSWERED && script_reply_number(reply, 0, &returned) &&
+        script_reply_number(reply, 1, &due_in_ms) && script_reply_number(reply, 2, &late_ms)) {
         scope->failures = 0;
         count_returned(worker, scope->family, returned, late_ms);
         again_ms = next_at(worker, scope, due_in_ms);
@@ -193,7 +192,7 @@ static void begin_visits(struct worker *worker)
         scopes_write_call(&worker->scopes, scope_at(&worker->scopes, index), &visit->call,
                           VISIT_LIMIT);
         /* Sent twice, it gives back what is due once. */
-        call_send(&visit->call, true, CALL_MS, visited, visit);
+        script_call_send(&visit->call, true, CALL_MS, visited, visit);
     }
 }
 
@@ -226,12 +225,12 @@ static struct redis_node *sweep_master(struct worker *worker)
     struct choice choice = {.exactly = strcmp(sweep->cursor, "0") != 0 ? sweep->master : NULL,
                             .behind = sweep->master};
 
-    redis_client_masters(worker->redis->client, consider, &choice);
+    redis_client_masters(worker->env->client, consider, &choice);
     if (choice.node == NULL && choice.exactly != NULL) { /* it is gone, and its cursor with it */
         sweep->failed = true;
         choice.exactly = NULL;
         strcpy(sweep->cursor, "0");
-        redis_client_masters(worker->redis->client, consider, &choice);
+        redis_client_masters(worker->env->client, consider, &choice);
     }
     if (choice.node != NULL) {
         snprintf(sweep->master, sizeof sweep->master, "%s", redis_node_name(choice.node));
@@ -269,10 +268,10 @@ static void write_pattern(struct buffer *out, const char *name_space)
 static void write_scan(struct worker *worker)
 {
     struct sweep *sweep = &worker->sweep;
-    struct buffer *pattern = &worker->redis->scratch;
+    struct buffer *pattern = &worker->env->scratch;
 
     buffer_clear(pattern);
-    write_pattern(pattern, worker->redis->url.name_space);
+    write_pattern(pattern, worker->env->url.name_space);
     buffer_clear(&sweep->bytes);
     resp_number(&sweep->bytes, '*', 8);
     resp_text(&sweep->bytes, hf_text("SCAN"));
@@ -382,7 +381,7 @@ static void step_sweep(struct worker *worker)
         .done = step_done,
     };
     sweep->sending = true;
-    redis_client_send(worker->redis->client, &sweep->request);
+    redis_client_send(worker->env->client, &sweep->request);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -406,8 +405,7 @@ static void set_alarm(struct worker *worker)
         alarm_stop(&worker->alarm);
         return;
     }
-    alarm_set(&worker->redis->alarms, &worker->alarm,
-              next_ms > now ? (uint64_t)(next_ms - now) : 1);
+    alarm_set(&worker->env->alarms, &worker->alarm, next_ms > now ? (uint64_t)(next_ms - now) : 1);
 }
 
 /* Does what is due. */
@@ -445,21 +443,21 @@ void worker_note(struct worker *worker, const struct command *command, const cha
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-struct worker *worker_start(struct redis *redis)
+struct worker *worker_start(struct script_env *env)
 {
     struct worker *worker = calloc(1, sizeof *worker);
 
     if (worker == NULL) {
         return NULL;
     }
-    worker->redis = redis;
-    scopes_init(&worker->scopes, redis);
+    worker->env = env;
+    scopes_init(&worker->scopes, env);
     for (size_t i = 0; i < VISITS_MAX; i++) {
-        call_init(&worker->visits[i].call, redis);
+        script_call_init(&worker->visits[i].call, env);
         worker->visits[i].worker = worker;
         worker->visits[i].scope = NONE;
     }
-    buffer_init(&worker->sweep.bytes, &redis->memory);
+    buffer_init(&worker->sweep.bytes, &env->memory);
     strcpy(worker->sweep.cursor, "0");
     worker->sweep.first = true;
     worker->sweep.next_ms = now_ms(worker) + jitter_ms(worker, 1, SWEEP_STEP_MS);
@@ -481,7 +479,7 @@ void worker_free(struct worker *worker)
     }
     worker->stopped = true;
     for (size_t i = 0; i < VISITS_MAX; i++) {
-        call_free(&worker->visits[i].call);
+        script_call_free(&worker->visits[i].call);
     }
     buffer_free(&worker->sweep.bytes);
     scopes_free(&worker->scopes);

@@ -15,7 +15,7 @@
 #ifndef REDIS_WORKER_WORKER_H
 #define REDIS_WORKER_WORKER_H
 
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 struct worker;
 
@@ -30,7 +30,7 @@ struct worker_figures {
 };
 
 /* NULL when there is no memory. The client may still be connecting. */
-struct worker *worker_start(struct redis *redis);
+struct worker *worker_start(struct script_env *env);
 
 /* Nothing more is begun; calls that are under way may still come back. */
 void worker_stop(struct worker *worker);

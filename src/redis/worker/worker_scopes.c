@@ -83,10 +83,10 @@ static bool is_name(enum family family, struct hf_bytes name)
 bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family *family,
                   struct hf_bytes *name)
 {
-    bool cluster = redis_is_cluster(scopes->redis);
+    bool cluster = script_env_is_cluster(scopes->env);
     struct hf_bytes parts[KEY_PARTS_MAX];
 
-    if (!key_in_space(scopes->redis->url.name_space, &key)) {
+    if (!key_in_space(scopes->env->url.name_space, &key)) {
         return false;
     }
     for (enum family i = 0; i < FAMILY_COUNT; i++) {
@@ -100,8 +100,8 @@ bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family 
     return false;
 }
 
-void scopes_write_call(const struct scopes *scopes, const struct scope *scope, struct call *call,
-                       int64_t limit)
+void scopes_write_call(const struct scopes *scopes, const struct scope *scope,
+                       struct script_call *call, int64_t limit)
 {
     enum family family = scope->family;
     struct hf_bytes name = {scope->name, scope->size};
@@ -113,11 +113,11 @@ void scopes_write_call(const struct scopes *scopes, const struct scope *scope, s
         memcpy(place, text.data, text.size);
     }
     struct command command = command_like(family, name);
-    struct key_style style = {scopes->redis->url.name_space, redis_is_cluster(scopes->redis),
+    struct key_style style = {scopes->env->url.name_space, script_env_is_cluster(scopes->env),
                               families[family].places ? place : NULL};
-    struct buffer *text = &scopes->redis->scratch;
+    struct buffer *text = &scopes->env->scratch;
 
-    call_begin(call, families[family].script, families[family].keys, 1);
+    script_call_begin(call, families[family].script, families[family].keys, 1);
     for (size_t i = 0; i < families[family].keys; i++) {
         buffer_clear(text);
         key_write(text, key_of(family, i), &command, &style);
@@ -127,20 +127,20 @@ void scopes_write_call(const struct scopes *scopes, const struct scope *scope, s
         }
         struct hf_bytes key = {text->data, text->size};
         call->request.slot = style.cluster ? redis_slot(key) : -1;
-        call_text(call, key);
+        script_call_text(call, key);
     }
-    call_number(call, limit);
+    script_call_number(call, limit);
 }
 
 /* ---- the scopes ------------------------------------------------------------------------------ */
 
-void scopes_init(struct scopes *scopes, struct redis *redis)
+void scopes_init(struct scopes *scopes, struct script_env *env)
 {
-    *scopes = (struct scopes){.redis = redis};
-    random_bytes(&redis->random, scopes->hash_key, sizeof scopes->hash_key);
-    slab_init(&scopes->slab, &redis->memory, (sizeof(struct scope) + 7) / 8 * 8);
-    table_init(&scopes->table, &redis->memory);
-    agenda_pool_init(&scopes->pool, &redis->memory, &scopes->slab, offsetof(struct scope, timer));
+    *scopes = (struct scopes){.env = env};
+    random_bytes(&env->random, scopes->hash_key, sizeof scopes->hash_key);
+    slab_init(&scopes->slab, &env->memory, (sizeof(struct scope) + 7) / 8 * 8);
+    table_init(&scopes->table, &env->memory);
+    agenda_pool_init(&scopes->pool, &env->memory, &scopes->slab, offsetof(struct scope, timer));
 }
 
 void scopes_free(struct scopes *scopes)

@@ -8,7 +8,7 @@
 #include "base/siphash.h"
 #include "base/table.h"
 #include "base/agenda.h"
-#include "redis/script/redis.h"
+#include "redis/script/script_env.h"
 
 enum family { FAMILY_SEATS, FAMILY_QUOTA, FAMILY_STOCK, FAMILY_QUEUE, FAMILY_COUNT };
 
@@ -33,7 +33,7 @@ struct scope {
 };
 
 struct scopes {
-    struct redis *redis;
+    struct script_env *env;
     uint8_t hash_key[SIPHASH_KEY];
     struct slab slab; /* of struct scope */
     struct table table;
@@ -42,7 +42,7 @@ struct scopes {
     uint32_t found;       /* how many are marked so */
 };
 
-void scopes_init(struct scopes *scopes, struct redis *redis);
+void scopes_init(struct scopes *scopes, struct script_env *env);
 void scopes_free(struct scopes *scopes);
 
 static inline struct scope *scope_at(const struct scopes *scopes, uint32_t index)
@@ -79,7 +79,7 @@ bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family 
                   struct hf_bytes *name);
 
 /* The call of the script that gives back what is due in a scope, at most so many. */
-void scopes_write_call(const struct scopes *scopes, const struct scope *scope, struct call *call,
-                       int64_t limit);
+void scopes_write_call(const struct scopes *scopes, const struct scope *scope,
+                       struct script_call *call, int64_t limit);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * What carrying out commands on Redis takes, in one place. All of it lives on one uv loop and is
  * used by its thread alone. */
-#ifndef REDIS_SCRIPT_REDIS_H
-#define REDIS_SCRIPT_REDIS_H
+#ifndef REDIS_SCRIPT_SCRIPT_ENV_H
+#define REDIS_SCRIPT_SCRIPT_ENV_H
 
 #include "base/random.h"
 #include "command/reply.h"
@@ -17,7 +17,7 @@ struct stocks;
 struct waits;
 struct worker;
 
-struct redis {
+struct script_env {
     uv_loop_t *loop;
     struct alarms alarms; /* of the loop: every timeout but the client's own */
     struct redis_url url;
@@ -43,39 +43,40 @@ struct redis {
     void (*deadline_noted)(void *context, const struct command *command, const char *shard);
     void *deadline_context;
 
-    /* A job's reply is there. */
-    void (*job_done)(void *context, struct job *job);
-    void *job_context;
+    /* The reply of a command is there. */
+    void (*command_answered)(void *context, struct pending_command *pending);
+    void *answered_context;
 };
 
 /* A command under way. */
-struct job {
+struct pending_command {
     struct list node;
     struct command command; /* a view of `bytes` and `scratch` */
     struct buffer bytes;    /* the command as it was submitted, command/wire.h */
     struct wire_scratch scratch;
     struct reply reply;
-    struct call call; /* for whoever carries it out */
-    size_t progress;  /* … and what it likes to remember */
+    struct script_call call; /* for whoever carries it out */
+    size_t progress;         /* … and what it likes to remember */
 };
 
-static inline bool redis_is_cluster(const struct redis *redis)
+static inline bool script_env_is_cluster(const struct script_env *env)
 {
-    return redis->url.kind == REDIS_CLUSTER;
+    return env->url.kind == REDIS_CLUSTER;
 }
 
-static inline void redis_note_deadline(const struct redis *redis, const struct command *command,
-                                       const char *shard)
+static inline void script_env_note_deadline(const struct script_env *env,
+                                            const struct command *command, const char *shard)
 {
-    if (redis->deadline_noted != NULL) {
-        redis->deadline_noted(redis->deadline_context, command, shard);
+    if (env->deadline_noted != NULL) {
+        env->deadline_noted(env->deadline_context, command, shard);
     }
 }
 
-/* The ways to answer a job. */
-void job_answer(struct job *job, enum redis_fate fate, const redisReply *reply,
-                const struct problem *problem);
-void job_refuse(struct job *job, const struct problem *problem); /* HF_TIMEOUT: outcome unknown */
-void job_finish(struct job *job);                                /* job->reply is filled in */
+/* The ways to answer a command. */
+void pending_answer(struct pending_command *pending, enum redis_fate fate, const redisReply *reply,
+                    const struct problem *problem);
+void pending_refuse(struct pending_command *pending,
+                    const struct problem *problem);   /* HF_TIMEOUT: outcome unknown */
+void pending_finish(struct pending_command *pending); /* pending->reply is filled in */
 
 #endif
