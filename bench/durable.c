@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/uuid.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "engine/embedded.h"
 #include "journal/record.h"
 
@@ -284,7 +284,7 @@ static size_t bytes_per_reserve(void)
     memory_init(&memory);
     buffer_init(&bytes, &memory);
     command_from_struct(&command, &command_table[SEATS_RESERVE], &args, NULL);
-    wire_encode(&command, &bytes);
+    command_to_binary(&command, &bytes);
     struct journal_record record = {.command = {bytes.data, bytes.size}};
     record_write(&record, &bytes);
     buffer_free(&bytes);

@@ -206,8 +206,8 @@ typedef struct hf_reply hf_reply;
 /* What stands at one place of a reply. */
 enum hf_kind { HF_KIND_NIL, HF_KIND_INTEGER, HF_KIND_TEXT };
 
-/* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as on
- * the wire: [1, …] on success, [0, CODE, message] on a refusal, one element where the command
+/* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as in
+ * RESP: [1, …] on success, [0, CODE, message] on a refusal, one element where the command
  * answers a bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL
  * only after BUSY. Returns the same code as the typed call would. */
 HF_API enum hf_error hf_call(hf_handle *handle, size_t argc, const struct hf_bytes *argv,

@@ -10,7 +10,7 @@
 /* The default text of a code. */
 const char *error_text(enum hf_error code);
 
-/* A refusal of a well-formed command, [0, CODE, message] on the wire; the others are errors of the
+/* A refusal of a well-formed command, [0, CODE, message] in RESP; the others are errors of the
  * request or the server, -CODE message. */
 bool error_is_refusal(enum hf_error code);
 

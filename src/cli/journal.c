@@ -9,7 +9,7 @@
  * is no such directory. */
 #include "cli/cli.h"
 #include "cli/directory.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "command/words.h"
 #include "base/uuid.h"
 #include "engine/inspect.h"
@@ -252,13 +252,13 @@ static bool write_record(struct dump *dump, const struct journal_record *record,
 {
     struct own_record own;
     struct command command;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
 
     if (own_record_decode(&own, record->command)) {
         write_own(dump, record, &own);
         return true;
     }
-    if (wire_decode(&command, record->command, &scratch, problem) != HF_OK) {
+    if (command_from_binary(&command, record->command, &scratch, problem) != HF_OK) {
         return false;
     }
     if (dump->json) {

@@ -34,7 +34,7 @@ struct arg_spec {
     const char *needs;     /* the keyword without which this one makes no sense, or NULL */
 };
 
-/* What a reply looks like on the wire. */
+/* What a reply looks like in RESP. */
 enum reply_shape {
     REPLY_LEAD,   /* [1, a, b] */
     REPLY_LIST,   /* [a, b] */
@@ -46,7 +46,7 @@ enum reply_shape {
 struct reply_field {
     const char *name;
     bool is_text;
-    bool quiet; /* not on the wire: only HTTP and the reply struct tell it. Those stand last */
+    bool quiet; /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
 };
 
@@ -112,7 +112,7 @@ enum command_id {
 struct command_spec {
     const char *name; /* upper case */
     const char *help; /* one line */
-    unsigned wire;    /* its number in files: never changed, never used again */
+    unsigned number;  /* its number in files: never changed, never used again */
     unsigned flags;   /* enum command_flag */
 
     const struct arg_spec *args;
@@ -124,7 +124,7 @@ struct command_spec {
     const struct reply_field *fields;
     size_t field_count;
     size_t reply_size;
-    enum hf_error nil_code;     /* the refusal that is nil on the wire; HF_OK if none */
+    enum hf_error nil_code;     /* the refusal that is nil in RESP; HF_OK if none */
     enum hf_error figures_code; /* the one that carries values behind a lead of 0 or less */
     /* Takes back what a caller who is gone never learned of; its arguments are the first ones of
      * this command. NULL if there is none. */
@@ -154,7 +154,7 @@ static inline enum command_id command_id(const struct command_spec *spec)
     return (enum command_id)(spec - command_table);
 }
 
-/* How many of its reply fields are on the wire. */
+/* How many of its reply fields are in RESP. */
 static inline size_t command_shown_fields(const struct command_spec *spec)
 {
     size_t count = spec->field_count;
@@ -169,7 +169,7 @@ static inline size_t command_shown_fields(const struct command_spec *spec)
 const struct command_spec *command_find(struct hf_bytes name);
 
 /* The row with this number in files; NULL if there is none. */
-const struct command_spec *command_by_wire(uint64_t wire);
+const struct command_spec *command_by_number(uint64_t number);
 
 #define COMMAND_ENTROPY 16
 

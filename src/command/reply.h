@@ -77,7 +77,7 @@ bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes 
 /* Copies a reply into another, which keeps its own memory; false when there is no memory. */
 bool reply_copy(struct reply *to, const struct reply *from);
 
-/* How many of its values are on the wire: those of quiet fields, which stand last, are not. */
+/* How many of its values are in RESP: those of quiet fields, which stand last, are not. */
 size_t reply_shown(const struct reply *reply, const struct command_spec *spec);
 
 /* Text i of the reply. */
@@ -108,7 +108,7 @@ void reply_to_struct(const struct reply *reply, const struct command_spec *spec,
 /* The way back from reply_to_resp(): one reply at the start of `bytes`, to the command of a row.
  * RESP_DONE: *size is how many bytes it took. RESP_MORE: how many there must be at least.
  * RESP_BROKEN: it is no reply that this row can have. RESP_NO_MEMORY: it is, but cannot be kept.
- * The message of a nil, and of a refusal with figures, is not on the wire: it is the code's own. */
+ * The message of a nil, and of a refusal with figures, is not in RESP: it is the code's own. */
 enum resp_state reply_from_resp(struct reply *reply, const struct command_spec *spec,
                                 struct hf_bytes bytes, size_t *size);
 

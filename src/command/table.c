@@ -166,7 +166,7 @@ KEY(idem_key, "idemp:$key", "idemp:{$key}");
 const struct command_spec command_table[COMMAND_COUNT] = {
 
 /* Seats. */
-[SEATS_OPEN] = {.name = "SEATS.OPEN", .wire = 1, .flags = WRITES,
+[SEATS_OPEN] = {.name = "SEATS.OPEN", .number = 1, .flags = WRITES,
     .help = "Make a zone, or change its capacity",
     ARGS(seats_open, 3, ID(seats_open, event, "event"), ID(seats_open, zone, "zone"),
          COUNT(seats_open, capacity, 0, HF_INTEGER_MAX)),
@@ -176,7 +176,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("open_zone", "capacity",
            &zone_key, &zone_totals_key, &seats_due_key)},
 
-[SEATS_RESERVE] = {.name = "SEATS.RESERVE", .wire = 2, .flags = WRITES,
+[SEATS_RESERVE] = {.name = "SEATS.RESERVE", .number = 2, .flags = WRITES,
     .help = "Hold seats in a zone for a user until a deadline",
     ARGS(seats_reserve, 6, ID(seats_reserve, event, "event"), ID(seats_reserve, zone, "zone_id"),
          ID(seats_reserve, booking, "booking_id"), ID(seats_reserve, user, "user_id"),
@@ -193,7 +193,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("reserve_seats", "quantity max_per_user user booking zone event show price ttl lifetime",
            &zone_key, &user_key, &booking_key, &seats_due_key, &user_confirmed_key)},
 
-[SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .wire = 3, .flags = WRITES | RANDOM,
+[SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .number = 3, .flags = WRITES | RANDOM,
     .help = "Paid for: the booking loses its deadline and gets a confirmation code",
     ARGS(seats_confirm, 2, ID(seats_confirm, event, "event"), ID(seats_confirm, booking, "id"),
          OPTIONAL_ID(seats_confirm, user, "USER", "id", "user_id"),
@@ -205,7 +205,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("confirm_booking", "booking user payment @code",
            &booking_key, &seats_due_key)},
 
-[SEATS_RELEASE] = {.name = "SEATS.RELEASE", .wire = 4, .flags = WRITES,
+[SEATS_RELEASE] = {.name = "SEATS.RELEASE", .number = 4, .flags = WRITES,
     .help = "Give the seats of a booking back",
     ARGS(seats_release, 2, ID(seats_release, event, "event"), ID(seats_release, booking, "id"),
          OPTIONAL_ID(seats_release, user, "USER", "id", "user_id")),
@@ -216,7 +216,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("release_seats", "booking user",
            &booking_key, &seats_due_key)},
 
-[SEATS_EXTEND] = {.name = "SEATS.EXTEND", .wire = 5, .flags = WRITES,
+[SEATS_EXTEND] = {.name = "SEATS.EXTEND", .number = 5, .flags = WRITES,
     .help = "Move a booking's deadline to now + ttl, at most 12 first TTLs after its start",
     ARGS(seats_extend, 3, ID(seats_extend, event, "event"), ID(seats_extend, booking, "id"),
          DURATION(seats_extend, ttl_ms, "ttl")),
@@ -226,7 +226,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("extend_booking", "booking ttl",
            &booking_key, &seats_due_key)},
 
-[SEATS_GET] = {.name = "SEATS.GET", .wire = 6, .flags = READS,
+[SEATS_GET] = {.name = "SEATS.GET", .number = 6, .flags = READS,
     .help = "One booking",
     ARGS(seats_get, 2, ID(seats_get, event, "event"), ID(seats_get, booking, "id")),
     ANSWER(REPLY_FIELDS, seats_get_reply,
@@ -242,7 +242,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("get_booking", "booking",
            &booking_key, &seats_due_key)},
 
-[SEATS_ZONE] = {.name = "SEATS.ZONE", .wire = 7, .flags = READS,
+[SEATS_ZONE] = {.name = "SEATS.ZONE", .number = 7, .flags = READS,
     .help = "A zone's totals: capacity = available + reserved + confirmed",
     ARGS(seats_zone, 2, ID(seats_zone, event, "event"), ID(seats_zone, zone, "zone")),
     ANSWER(REPLY_FIELDS, seats_zone_reply,
@@ -252,7 +252,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("get_zone", "",
            &zone_key, &zone_totals_key, &seats_due_key)},
 
-[SEATS_USER] = {.name = "SEATS.USER", .wire = 8, .flags = READS,
+[SEATS_USER] = {.name = "SEATS.USER", .number = 8, .flags = READS,
     .help = "How many seats a user holds and has confirmed in an event",
     ARGS(seats_user, 2, ID(seats_user, event, "event"), ID(seats_user, user, "user")),
     ANSWER(REPLY_LIST, seats_user_reply,
@@ -261,7 +261,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &user_key, &user_confirmed_key, &seats_due_key)},
 
 /* Quota. */
-[QUOTA_LIMIT] = {.name = "QUOTA.LIMIT", .wire = 9, .flags = WRITES,
+[QUOTA_LIMIT] = {.name = "QUOTA.LIMIT", .number = 9, .flags = WRITES,
     .help = "Set a tenant's limit",
     ARGS(quota_limit, 2, ID(quota_limit, tenant, "tenant"), AMOUNT(quota_limit, limit, 0)),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
@@ -269,7 +269,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("limit_quota", "limit",
            QUOTA_KEYS)},
 
-[QUOTA_RESERVE] = {.name = "QUOTA.RESERVE", .wire = 10, .flags = WRITES,
+[QUOTA_RESERVE] = {.name = "QUOTA.RESERVE", .number = 10, .flags = WRITES,
     .figures_code = HF_QUOTA_EXCEEDED,
     .help = "Count an amount as used; with HOLD it returns at the TTL unless committed",
     ARGS(quota_reserve, 2, ID(quota_reserve, tenant, "tenant"), AMOUNT(quota_reserve, amount, 1),
@@ -282,7 +282,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("reserve_quota", "amount hold ttl",
            QUOTA_KEYS, &hold_closed_key)},
 
-[QUOTA_REFUND] = {.name = "QUOTA.REFUND", .wire = 11, .flags = WRITES,
+[QUOTA_REFUND] = {.name = "QUOTA.REFUND", .number = 11, .flags = WRITES,
     .help = "Give committed usage back, never below 0",
     ARGS(quota_refund, 2, ID(quota_refund, tenant, "tenant"), AMOUNT(quota_refund, amount, 1)),
     ANSWER(REPLY_NUMBER, quota_refund_reply, NUMBER(quota_refund_reply, used)),
@@ -290,7 +290,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("refund_quota", "amount",
            QUOTA_KEYS)},
 
-[QUOTA_COMMIT] = {.name = "QUOTA.COMMIT", .wire = 12, .flags = WRITES,
+[QUOTA_COMMIT] = {.name = "QUOTA.COMMIT", .number = 12, .flags = WRITES,
     .help = "A hold becomes usage",
     ARGS(quota_commit, 2, ID(quota_commit, tenant, "tenant"), ID(quota_commit, hold, "hold_id")),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
@@ -298,7 +298,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("commit_quota", "hold",
            QUOTA_KEYS, &hold_closed_key)},
 
-[QUOTA_CANCEL] = {.name = "QUOTA.CANCEL", .wire = 13, .flags = WRITES,
+[QUOTA_CANCEL] = {.name = "QUOTA.CANCEL", .number = 13, .flags = WRITES,
     .help = "A hold is given back",
     ARGS(quota_cancel, 2, ID(quota_cancel, tenant, "tenant"), ID(quota_cancel, hold, "hold_id")),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
@@ -306,7 +306,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("cancel_quota", "hold",
            QUOTA_KEYS, &hold_closed_key)},
 
-[QUOTA_SYNC] = {.name = "QUOTA.SYNC", .wire = 14, .flags = WRITES,
+[QUOTA_SYNC] = {.name = "QUOTA.SYNC", .number = 14, .flags = WRITES,
     .help = "What the database says is used; open holds are added on top",
     ARGS(quota_sync, 2, ID(quota_sync, tenant, "tenant"), AMOUNT(quota_sync, actual, 0)),
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
@@ -314,7 +314,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("sync_quota", "actual",
            QUOTA_KEYS)},
 
-[QUOTA_GET] = {.name = "QUOTA.GET", .wire = 15, .flags = READS,
+[QUOTA_GET] = {.name = "QUOTA.GET", .number = 15, .flags = READS,
     .help = "A tenant's totals; used includes held",
     ARGS(quota_get, 1, ID(quota_get, tenant, "tenant")),
     ANSWER(REPLY_LIST, quota_get_reply, NUMBER(quota_get_reply, used),
@@ -324,7 +324,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            QUOTA_KEYS)},
 
 /* Semaphore. */
-[SEM_ACQUIRE] = {.name = "SEM.ACQUIRE", .wire = 16, .flags = WRITES | WAITS,
+[SEM_ACQUIRE] = {.name = "SEM.ACQUIRE", .number = 16, .flags = WRITES | WAITS,
     .help = "Take a slot, waiting in line for it if asked to",
     ARGS(sem_acquire, 3, ID(sem_acquire, name, "name"), ID(sem_acquire, id, "id"),
          COUNT(sem_acquire, limit, 1, HF_INTEGER_MAX),
@@ -340,7 +340,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
            &slot_fence_key)},
 
-[SEM_QUEUE] = {.name = "SEM.QUEUE", .wire = 17, .flags = WRITES,
+[SEM_QUEUE] = {.name = "SEM.QUEUE", .number = 17, .flags = WRITES,
     .help = "Stand in line without waiting for the answer",
     ARGS(sem_queue, 4, ID(sem_queue, name, "name"), ID(sem_queue, id, "id"),
          DURATION(sem_queue, heartbeat_ms, "heartbeat"), DURATION(sem_queue, ttl_ms, "ttl")),
@@ -349,7 +349,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &line_key, &alive_key, &slots_key, &slot_ttl_key, &slot_max_key, &own_key,
            &slot_fence_key)},
 
-[SEM_WAKE] = {.name = "SEM.WAKE", .wire = 18, .flags = WRITES,
+[SEM_WAKE] = {.name = "SEM.WAKE", .number = 18, .flags = WRITES,
     .help = "Hand free slots to the first in line",
     ARGS(sem_wake, 4, ID(sem_wake, name, "name"), COUNT(sem_wake, limit, 1, HF_INTEGER_MAX),
          DURATION(sem_wake, heartbeat_ms, "heartbeat"), DURATION(sem_wake, ttl_ms, "ttl")),
@@ -358,7 +358,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &slots_key, &slot_ttl_key, &line_key, &alive_key, &slot_max_key, &own_key,
            &slot_fence_key)},
 
-[SEM_CONFIRM] = {.name = "SEM.CONFIRM", .wire = 19, .flags = WRITES,
+[SEM_CONFIRM] = {.name = "SEM.CONFIRM", .number = 19, .flags = WRITES,
     .help = "Take a slot that was handed over into use; changed 0: the grant is stale",
     ARGS(sem_confirm, 5, ID(sem_confirm, name, "name"), ID(sem_confirm, id, "id"),
          COUNT(sem_confirm, limit, 1, HF_INTEGER_MAX),
@@ -369,7 +369,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
            &slot_fence_key)},
 
-[SEM_RELEASE] = {.name = "SEM.RELEASE", .wire = 20, .flags = WRITES,
+[SEM_RELEASE] = {.name = "SEM.RELEASE", .number = 20, .flags = WRITES,
     .help = "Leave the slot or the line; the slot goes to the next in line in the same step",
     ARGS(sem_release, 2, ID(sem_release, name, "name"), ID(sem_release, id, "id")),
     ANSWER(REPLY_NUMBER, sem_release_reply, NUMBER(sem_release_reply, released)),
@@ -378,7 +378,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &slots_key, &slot_ttl_key, &line_key, &alive_key, &slot_max_key, &own_key,
            &slot_fence_key)},
 
-[SEM_PING] = {.name = "SEM.PING", .wire = 21, .flags = WRITES,
+[SEM_PING] = {.name = "SEM.PING", .number = 21, .flags = WRITES,
     .help = "Still alive; [0, 0]: the caller was taken for dead",
     ARGS(sem_ping, 4, ID(sem_ping, name, "name"), ID(sem_ping, id, "id"),
          DURATION(sem_ping, heartbeat_ms, "heartbeat"), DURATION(sem_ping, ttl_ms, "ttl")),
@@ -389,7 +389,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &line_key, &alive_key, &slots_key, &slot_ttl_key, &slot_max_key, &own_key,
            &slot_fence_key)},
 
-[SEM_CARD] = {.name = "SEM.CARD", .wire = 22, .flags = READS,
+[SEM_CARD] = {.name = "SEM.CARD", .number = 22, .flags = READS,
     .help = "Slots in use",
     ARGS(sem_card, 1, ID(sem_card, name, "name")),
     ANSWER(REPLY_NUMBER, sem_card_reply, NUMBER(sem_card_reply, in_use)),
@@ -397,7 +397,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
            &slot_fence_key)},
 
-[SEM_STATS] = {.name = "SEM.STATS", .wire = 23, .flags = READS,
+[SEM_STATS] = {.name = "SEM.STATS", .number = 23, .flags = READS,
     .help = "Slots in use, the limit last given, and how many wait",
     ARGS(sem_stats, 1, ID(sem_stats, name, "name")),
     ANSWER(REPLY_FIELDS, sem_stats_reply, NUMBER(sem_stats_reply, in_use),
@@ -408,7 +408,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &slot_fence_key)},
 
 /* Lock. */
-[LOCK_TRY] = {.name = "LOCK.TRY", .wire = 24, .flags = WRITES | RANDOM, .nil_code = HF_LOCKED,
+[LOCK_TRY] = {.name = "LOCK.TRY", .number = 24, .flags = WRITES | RANDOM, .nil_code = HF_LOCKED,
     .help = "Take a lock; nil while somebody else holds it",
     ARGS(lock_try, 2, ID(lock_try, resource, "resource"), DURATION(lock_try, ttl_ms, "ttl"),
          OPTIONAL_ID(lock_try, id, "ID", "lock_id", "lock_id")),
@@ -418,7 +418,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("try_lock", "@lock_id ttl",
            &lock_key, &lock_fence_key)},
 
-[LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .wire = 25, .flags = WRITES,
+[LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .number = 25, .flags = WRITES,
     .help = "Unlock; 0 if that lock id does not hold it",
     ARGS(lock_unlock, 2, ID(lock_unlock, resource, "resource"),
          ID(lock_unlock, lock_id, "lock_id")),
@@ -427,7 +427,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("unlock", "lock_id",
            &lock_key, &lock_fence_key)},
 
-[LOCK_EXTEND] = {.name = "LOCK.EXTEND", .wire = 26, .flags = WRITES,
+[LOCK_EXTEND] = {.name = "LOCK.EXTEND", .number = 26, .flags = WRITES,
     .help = "Set a lock's deadline to now + ttl; 0 if that lock id does not hold it",
     ARGS(lock_extend, 3, ID(lock_extend, resource, "resource"),
          ID(lock_extend, lock_id, "lock_id"), DURATION(lock_extend, ttl_ms, "ttl")),
@@ -436,7 +436,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("extend_lock", "lock_id ttl",
            &lock_key, &lock_fence_key)},
 
-[LOCK_GET] = {.name = "LOCK.GET", .wire = 27, .flags = READS, .nil_code = HF_NOT_FOUND,
+[LOCK_GET] = {.name = "LOCK.GET", .number = 27, .flags = READS, .nil_code = HF_NOT_FOUND,
     .help = "Who holds a lock, with its fence and the milliseconds left; nil if nobody",
     ARGS(lock_get, 1, ID(lock_get, resource, "resource")),
     ANSWER(REPLY_LIST, lock_get_reply, WORD(lock_get_reply, lock_id),
@@ -446,7 +446,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &lock_key, &lock_fence_key)},
 
 /* Stock. */
-[STOCK_LOAD] = {.name = "STOCK.LOAD", .wire = 28, .flags = WRITES,
+[STOCK_LOAD] = {.name = "STOCK.LOAD", .number = 28, .flags = WRITES,
     .help = "Set how much of a product there is to sell",
     ARGS(stock_load, 2, ID(stock_load, product, "product"),
          COUNT(stock_load, quantity, 0, HF_INTEGER_MAX),
@@ -458,7 +458,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("load_stock", "quantity shards watermark policy",
            STOCK_KEYS)},
 
-[STOCK_TAKE] = {.name = "STOCK.TAKE", .wire = 29, .flags = WRITES,
+[STOCK_TAKE] = {.name = "STOCK.TAKE", .number = 29, .flags = WRITES,
     .help = "Hold some of a product for an order until it is settled, given back, or due",
     ARGS(stock_take, 4, ID(stock_take, product, "product"), ID(stock_take, order, "order_id"),
          ID(stock_take, user, "user_id"), COUNT(stock_take, quantity, 1, HF_INTEGER_MAX),
@@ -467,7 +467,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("take_stock", "order user quantity ttl",
            STOCK_KEYS)},
 
-[STOCK_SETTLE] = {.name = "STOCK.SETTLE", .wire = 30, .flags = WRITES,
+[STOCK_SETTLE] = {.name = "STOCK.SETTLE", .number = 30, .flags = WRITES,
     .help = "An order is sold for good",
     ARGS(stock_settle, 2, ID(stock_settle, product, "product"),
          ID(stock_settle, order, "order_id")),
@@ -475,14 +475,14 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("settle_stock", "order",
            STOCK_KEYS)},
 
-[STOCK_GIVE] = {.name = "STOCK.GIVE", .wire = 31, .flags = WRITES,
+[STOCK_GIVE] = {.name = "STOCK.GIVE", .number = 31, .flags = WRITES,
     .help = "An order is taken back",
     ARGS(stock_give, 2, ID(stock_give, product, "product"), ID(stock_give, order, "order_id")),
     ANSWER(REPLY_LEAD, stock_give_reply, NUMBER(stock_give_reply, remaining)),
     SCRIPT("give_stock", "order",
            STOCK_KEYS)},
 
-[STOCK_GET] = {.name = "STOCK.GET", .wire = 32, .flags = READS,
+[STOCK_GET] = {.name = "STOCK.GET", .number = 32, .flags = READS,
     .help = "A product's totals: loaded = available + taken + sold",
     ARGS(stock_get, 1, ID(stock_get, product, "product")),
     ANSWER(REPLY_FIELDS, stock_get_reply,
@@ -493,7 +493,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("get_stock", "",
            STOCK_KEYS)},
 
-[STOCK_ADJUST] = {.name = "STOCK.ADJUST", .wire = 33, .flags = WRITES,
+[STOCK_ADJUST] = {.name = "STOCK.ADJUST", .number = 33, .flags = WRITES,
     .help = "Move what is available by a difference",
     ARGS(stock_adjust, 3, ID(stock_adjust, product, "product"),
          COUNT(stock_adjust, delta, -HF_INTEGER_MAX, HF_INTEGER_MAX),
@@ -503,7 +503,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            STOCK_KEYS)},
 
 /* Waiting room. */
-[ROOM_JOIN] = {.name = "ROOM.JOIN", .wire = 34, .flags = WRITES | RANDOM,
+[ROOM_JOIN] = {.name = "ROOM.JOIN", .number = 34, .flags = WRITES | RANDOM,
     .help = "Stand in an event's line",
     ARGS(room_join, 2, ID(room_join, event, "event"), ID(room_join, user, "user_id"),
          OPTIONAL_COUNT(room_join, max, "MAX", 1, HF_INTEGER_MAX, HF_INTEGER_MAX),
@@ -514,7 +514,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("join_queue", "user max ttl @token",
            &queue_key, &queue_user_key, &queue_due_key)},
 
-[ROOM_POSITION] = {.name = "ROOM.POSITION", .wire = 35, .flags = READS,
+[ROOM_POSITION] = {.name = "ROOM.POSITION", .number = 35, .flags = READS,
     .help = "Where a user stands in line, and how many do",
     ARGS(room_position, 2, ID(room_position, event, "event"), ID(room_position, user, "user")),
     ANSWER(REPLY_LIST, room_position_reply,
@@ -523,7 +523,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("queue_position", "user",
            &queue_key, &queue_user_key, &queue_due_key)},
 
-[ROOM_LEAVE] = {.name = "ROOM.LEAVE", .wire = 36, .flags = WRITES,
+[ROOM_LEAVE] = {.name = "ROOM.LEAVE", .number = 36, .flags = WRITES,
     .help = "Leave the line; 0 if the user was not in it",
     ARGS(room_leave, 2, ID(room_leave, event, "event"), ID(room_leave, user, "user")),
     ANSWER(REPLY_NUMBER, room_leave_reply, NUMBER(room_leave_reply, left)),
@@ -531,7 +531,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("leave_queue", "user",
            &queue_key, &queue_user_key, &queue_due_key)},
 
-[ROOM_ADMIT] = {.name = "ROOM.ADMIT", .wire = 37, .flags = WRITES | RANDOM,
+[ROOM_ADMIT] = {.name = "ROOM.ADMIT", .number = 37, .flags = WRITES | RANDOM,
     .help = "The first in line leave it and get a pass, in one step",
     ARGS(room_admit, 2, ID(room_admit, event, "event"),
          COUNT(room_admit, count, 1, HF_INTEGER_MAX),
@@ -541,7 +541,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("admit_queue", "count pass @token",
            &queue_key, &queue_due_key)},
 
-[ROOM_CHECK] = {.name = "ROOM.CHECK", .wire = 38, .flags = READS,
+[ROOM_CHECK] = {.name = "ROOM.CHECK", .number = 38, .flags = READS,
     .help = "Is this the user's pass, and still good?",
     ARGS(room_check, 3, ID(room_check, event, "event"), ID(room_check, user, "user_id"),
          ID(room_check, pass, "pass")),
@@ -550,7 +550,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            &queue_key, &queue_user_key, &queue_due_key)},
 
 /* Idempotency. */
-[IDEM_BEGIN] = {.name = "IDEM.BEGIN", .wire = 39, .flags = WRITES,
+[IDEM_BEGIN] = {.name = "IDEM.BEGIN", .number = 39, .flags = WRITES,
     .figures_code = HF_IN_PROGRESS,
     .help = "May this request be carried out, or was it before?",
     ARGS(idem_begin, 2, ID(idem_begin, key, "key"), ID(idem_begin, fingerprint, "fingerprint"),
@@ -560,7 +560,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("idem_begin", "fingerprint ttl",
            &idem_key)},
 
-[IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .wire = 40, .flags = WRITES,
+[IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .number = 40, .flags = WRITES,
     .help = "The answer to a request, for whoever asks again",
     ARGS(idem_complete, 2, ID(idem_complete, key, "key"),
          BLOB(idem_complete, response, RESPONSE_MAX),
@@ -570,7 +570,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     SCRIPT("idem_complete", "response ttl",
            &idem_key)},
 
-[IDEM_ABORT] = {.name = "IDEM.ABORT", .wire = 41, .flags = WRITES,
+[IDEM_ABORT] = {.name = "IDEM.ABORT", .number = 41, .flags = WRITES,
     .help = "A request was not carried out after all; the next BEGIN is new",
     ARGS(idem_abort, 1, ID(idem_abort, key, "key")),
     ANSWER(REPLY_NUMBER, idem_abort_reply, NUMBER(idem_abort_reply, aborted)),
@@ -589,10 +589,10 @@ const struct command_spec *command_find(struct hf_bytes name)
     return NULL;
 }
 
-const struct command_spec *command_by_wire(uint64_t wire)
+const struct command_spec *command_by_number(uint64_t number)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (command_table[i].wire == wire) {
+        if (command_table[i].number == number) {
             return &command_table[i];
         }
     }

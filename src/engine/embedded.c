@@ -14,7 +14,7 @@
  * find out. */
 #include "base/check.h"
 #include "base/error.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "engine/embedded_state.h"
 #include "engine/own_record.h"
 
@@ -204,7 +204,7 @@ static bool prepare(struct embedded *embedded, const struct command *command)
     }
     if (command->spec->flags & COMMAND_WRITES) {
         buffer_clear(&embedded->encoded);
-        wire_encode(command, &embedded->encoded);
+        command_to_binary(command, &embedded->encoded);
         return !embedded->encoded.failed &&
                journal_reserve(embedded->journal, embedded->encoded.size + OWN_RECORD_MAX);
     }

@@ -4,7 +4,7 @@
  * again. */
 #include "base/check.h"
 #include "base/huge_pages.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "engine/embedded_state.h"
 #include "engine/own_record.h"
 
@@ -62,7 +62,7 @@ static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, st
 {
     struct embedded *embedded = context;
     struct command command;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
     struct problem problem;
     (void)sequence;
 
@@ -74,7 +74,7 @@ static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, st
     if (own_record_is(bytes)) {
         return recover_own(embedded, time_ms, bytes, why);
     }
-    if (wire_decode(&command, bytes, &scratch, &problem) != HF_OK) {
+    if (command_from_binary(&command, bytes, &scratch, &problem) != HF_OK) {
         snprintf(why, 256, "%.250s", problem.message);
         return false;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The records of a journal that are the engine's own and no command (command/wire.h), told apart by
- * their first byte, which is no version of a command:
+ * The records of a journal that are the engine's own and no command (command/binary.h). Their first
+ * byte, which is no version of a command, tells them apart:
  *
  *     'T'  tick: time has passed, up to the time of the record, and somebody was told of what fell
  *          due in it. Nothing follows.

@@ -186,7 +186,7 @@ static void redis_submit(struct engine *head, struct command *command, engine_do
         random_bytes(&engine->random, command->entropy, sizeof command->entropy);
     }
     buffer_clear(&errand->pending.bytes);
-    wire_encode(command, &errand->pending.bytes);
+    command_to_binary(command, &errand->pending.bytes);
     if (errand->pending.bytes.failed) {
         give_back(engine, errand);
         refuse(engine, "out of memory", done, context);

@@ -32,7 +32,7 @@ static void run_submitted(struct redis_engine *engine, struct list *commands)
         list_remove(&pending->node);
         list_add_last(&engine->running, &pending->node);
         engine->running_count++;
-        enum hf_error code = wire_decode(&pending->command, bytes, &pending->scratch, NULL);
+        enum hf_error code = command_from_binary(&pending->command, bytes, &pending->scratch, NULL);
         CHECK(code == HF_OK); /* it was encoded in this process */
         redis_execute(&engine->env, pending);
     }

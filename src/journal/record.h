@@ -22,7 +22,7 @@
  *         16     4   chain: the checksum (offset 4) of the record before
  *         20     4   how many records before this one were not known to be on disk by then
  *         24     8   time in ms
- *         32         the command (command/wire.h), or the engine's own (engine/own_record.h)
+ *         32         the command (command/binary.h), or the engine's own (engine/own_record.h)
  *
  * A record is valid if
  *   1. it has a length of at least 25 and at most RECORD_MAX, and ends within the file,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/session.h"
 
-#include "command/wire.h"
+#include "command/binary.h"
 #include "server/server.h"
 #include "server/session_undo.h"
 
@@ -392,10 +392,10 @@ static void observe(struct later *later, const struct reply *reply)
 {
     struct hf_bytes bytes = {later->bytes.data, later->bytes.size};
     struct command command;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
 
     if (bytes.size > 0 && reply->code == HF_OK &&
-        wire_decode(&command, bytes, &scratch, NULL) == HF_OK) {
+        command_from_binary(&command, bytes, &scratch, NULL) == HF_OK) {
         feed_command(&later->session->server->feed, &command, reply);
     }
 }
@@ -460,7 +460,7 @@ static void submit_later(struct session *session, struct command *command)
         return;
     }
     if (feed_wanted(&server->feed) && command->spec->flags & COMMAND_WRITES) {
-        wire_encode(command, &later->bytes);
+        command_to_binary(command, &later->bytes);
     }
     later->since_ns = clock_nanoseconds();
     session_set_waits(session, !session->front->pipelines || command->spec->undo != NULL);

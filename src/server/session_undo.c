@@ -4,7 +4,7 @@
  * the command that takes it back, as the journal would write it. */
 #include "server/session_undo.h"
 
-#include "command/wire.h"
+#include "command/binary.h"
 #include "server/server.h"
 
 /* Of a client that asks for more than anybody needs, what it may not have learned of long ago is
@@ -27,7 +27,7 @@ bool undo_remember(struct session *session, const struct command *command)
     session->undo_last = session->undo.size;
     command_from_struct(&undo, command->spec->undo, &command->args, NULL);
     buffer_init(&encoded, &session->server->memory);
-    wire_encode(&undo, &encoded);
+    command_to_binary(&undo, &encoded);
     bool good = !encoded.failed && buffer_reserve(&session->undo, encoded.size + 18);
     if (good) {
         buffer_bytes(&session->undo, &unanswered, sizeof unanswered);
@@ -94,9 +94,10 @@ void undo_from(struct session *session, size_t offset)
         size_t size = reader_varint(&reader);
         const uint8_t *bytes = reader_bytes(&reader, size);
         struct command command;
-        struct wire_scratch scratch;
-        if (bytes == NULL || wire_decode(&command, (struct hf_bytes){(const char *)bytes, size},
-                                         &scratch, NULL) != HF_OK) {
+        struct binary_scratch scratch;
+        if (bytes == NULL ||
+            command_from_binary(&command, (struct hf_bytes){(const char *)bytes, size}, &scratch,
+                                NULL) != HF_OK) {
             break;
         }
         if (ends > session->delivered) {

@@ -85,7 +85,7 @@ SEATS.CLOSE EV
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["plain", "json"])
 def test_a_server_answers_as_the_engine_in_this_process(holdfast, client, server, form):
-    """To the byte, but for numbers of grants, times left and messages that no wire carries."""
+    """To the byte, but for numbers of grants, times left and messages that RESP does not carry."""
     server.call("SEM.RELEASE", "EV", "me")  # of the round before
     text = SCRIPT.replace("EV", "same" + str(len(form)))
     here = holdfast("call", "--engine", "embedded:", *form, stdin=text)

@@ -3,7 +3,7 @@
  * The body of an HTTP request: JSON or refused, and then a command or refused. The first byte
  * chooses the command. */
 #include "base/check.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "fuzz.h"
 #include "server/http/json.h"
 
@@ -11,14 +11,15 @@ static void check_command(const struct command *command)
 {
     struct memory memory;
     struct buffer bytes;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
     struct command again;
 
     /* What is accepted can be written to the journal and read back. */
     memory_init(&memory);
     buffer_init(&bytes, &memory);
-    wire_encode(command, &bytes);
-    CHECK(wire_decode(&again, (struct hf_bytes){bytes.data, bytes.size}, &scratch, NULL) == HF_OK);
+    command_to_binary(command, &bytes);
+    CHECK(command_from_binary(&again, (struct hf_bytes){bytes.data, bytes.size}, &scratch, NULL) ==
+          HF_OK);
     CHECK(again.spec == command->spec);
     buffer_free(&bytes);
 }

@@ -6,7 +6,7 @@
  * snapshot of this one; !digest gives the digest. */
 #include "base/memory.h"
 #include "core/core.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "model/lines.h"
 
 #include <inttypes.h>
@@ -105,11 +105,12 @@ static void fill_entropy(struct command *command, uint64_t number)
 
 /* Every command goes through its journal encoding and back on the way. */
 static enum hf_error recode(struct command *command, struct buffer *bytes,
-                            struct wire_scratch *scratch, struct problem *problem)
+                            struct binary_scratch *scratch, struct problem *problem)
 {
     buffer_clear(bytes);
-    wire_encode(command, bytes);
-    return wire_decode(command, (struct hf_bytes){bytes->data, bytes->size}, scratch, problem);
+    command_to_binary(command, bytes);
+    return command_from_binary(command, (struct hf_bytes){bytes->data, bytes->size}, scratch,
+                               problem);
 }
 
 int main(void)
@@ -120,7 +121,7 @@ int main(void)
     struct command command;
     struct problem problem;
     struct buffer bytes;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
     uint64_t number = 0;
 
     memory_init(&memory);

@@ -4,7 +4,7 @@
 #include "world_parts.h"
 
 #include "base/check.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "engine/own_record.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static bool see_state(void *context, uint64_t sequence, struct hf_bytes state, c
 static bool is_of_start(struct tap *tap, struct hf_bytes bytes)
 {
     struct command command;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
     struct own_record own;
 
     if (own_record_decode(&own, bytes)) {
@@ -52,7 +52,7 @@ static bool is_of_start(struct tap *tap, struct hf_bytes bytes)
         }
         return own.kind == OWN_START;
     }
-    return wire_decode(&command, bytes, &scratch, NULL) == HF_OK &&
+    return command_from_binary(&command, bytes, &scratch, NULL) == HF_OK &&
            command_id(command.spec) == SEM_RELEASE;
 }
 
@@ -122,13 +122,13 @@ static void repeat(struct world *world, uint64_t from)
 {
     for (uint64_t i = from; i <= world->history.count && world_is_right(world); i++) {
         struct command command;
-        struct wire_scratch scratch;
+        struct binary_scratch scratch;
         struct problem problem;
         struct hf_bytes bytes = history_command(&world->history, i);
         if (repeat_own(world, bytes, world->history.deeds[i - 1].time_ms)) {
             continue;
         }
-        CHECK(wire_decode(&command, bytes, &scratch, &problem) == HF_OK);
+        CHECK(command_from_binary(&command, bytes, &scratch, &problem) == HF_OK);
         core_apply(world->core, &command, world->history.deeds[i - 1].time_ms, &world->reply);
         core_clear_wakeups(world->core);
         if (world->reply.code != HF_OK) {

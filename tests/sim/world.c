@@ -2,7 +2,7 @@
 #include "world_parts.h"
 
 #include "base/check.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "engine/own_record.h"
 #include "generate.h"
 
@@ -221,7 +221,7 @@ static void remember(struct world *world, const struct command *command, int64_t
     struct buffer bytes;
 
     buffer_init(&bytes, &world->memory);
-    wire_encode(command, &bytes);
+    command_to_binary(command, &bytes);
     CHECK(!bytes.failed);
     history_add(&world->history, when_ms, (struct hf_bytes){bytes.data, bytes.size});
     buffer_free(&bytes);

@@ -87,8 +87,8 @@ static void every_command_of_the_contract_is_there_with_its_arguments(void **sta
                          arg->keyword ? arg->keyword : arg->name);
         }
         assert_string_equal(usage, contract[i]);
-        assert_int_equal(spec->wire, i + 1);
-        assert_ptr_equal(command_by_wire(i + 1), spec);
+        assert_int_equal(spec->number, i + 1);
+        assert_ptr_equal(command_by_number(i + 1), spec);
     }
 }
 
@@ -101,9 +101,9 @@ static void commands_are_found_in_any_case_and_nothing_else_is(void **state)
     assert_null(command_find(hf_text("SEATS")));
     assert_null(command_find(hf_text("SEATS.OPENS")));
     assert_null(command_find(hf_text("SEATS OPEN")));
-    assert_null(command_by_wire(0));
-    assert_null(command_by_wire(COMMAND_COUNT + 1));
-    assert_null(command_by_wire((UINT64_C(1) << 32) + 1));
+    assert_null(command_by_number(0));
+    assert_null(command_by_number(COMMAND_COUNT + 1));
+    assert_null(command_by_number((UINT64_C(1) << 32) + 1));
     for (EACH_ROW(spec)) {
         assert_ptr_equal(&command_table[command_id(spec)], spec);
     }
@@ -126,7 +126,7 @@ static void names_numbers_keywords_and_fields_are_unique(void **state)
         assert_true(is_upper(spec->name) && strchr(spec->name, '.') != NULL);
         for (const struct command_spec *other = command_table; other < spec; other++) {
             assert_string_not_equal(spec->name, other->name);
-            assert_int_not_equal(spec->wire, other->wire);
+            assert_int_not_equal(spec->number, other->number);
         }
         for (EACH_ARG(spec, arg)) {
             assert_true(arg->keyword == NULL || is_upper(arg->keyword));

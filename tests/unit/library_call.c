@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hf_call(): words in, a flat list out, as on the wire. */
+ * hf_call(): words in, a flat list out, as in RESP. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -265,7 +265,7 @@ static void replies_that_own_memory_come_whole(void **state)
     hf_free(admitted.admitted);
 }
 
-static void the_generic_call_gives_the_list_of_the_wire(void **state)
+static void the_generic_call_gives_the_list_of_resp(void **state)
 {
     const struct hf_bytes words[] = {HF_TEXT("seats.open"), HF_TEXT("gala"), HF_TEXT("floor"),
                                      HF_TEXT("5")};
@@ -523,7 +523,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_secret_is_asked_for_and_checked, setup_peer, teardown),
         CASE(calls_answer_as_they_do_in_this_process),
         CASE(replies_that_own_memory_come_whole),
-        CASE(the_generic_call_gives_the_list_of_the_wire),
+        CASE(the_generic_call_gives_the_list_of_resp),
         CASE(figures_audit_and_snapshot_come_from_the_server),
         CASE(one_thread_needs_one_connection),
         CASE(a_connection_closed_meanwhile_is_replaced_before_use),

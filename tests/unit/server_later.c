@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "command/wire.h"
+#include "command/binary.h"
 #include "server/server.h"
 
 /* ---- an engine that answers when it is told to ----------------------------------------------- */
@@ -46,7 +46,7 @@ static void slow_submit(struct engine *engine, struct command *command, engine_d
     assert_true(slow.count <= PENDING_MAX);
     *held = (struct held){.done = done, .context = context};
     buffer_init(&held->command, &slow.memory);
-    wire_encode(command, &held->command);
+    command_to_binary(command, &held->command);
     assert_false(held->command.failed);
 }
 
@@ -56,10 +56,10 @@ static void answer(size_t i)
     struct held *held = &slow.held[i];
     struct hf_bytes bytes = {held->command.data, held->command.size};
     struct command command;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
 
     assert_true(i < slow.count && held->done != NULL);
-    assert_int_equal(wire_decode(&command, bytes, &scratch, NULL), HF_OK);
+    assert_int_equal(command_from_binary(&command, bytes, &scratch, NULL), HF_OK);
     engine_submit(slow.inner, &command, held->done, held->context);
     buffer_free(&held->command);
     held->done = NULL;

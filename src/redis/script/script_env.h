@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "command/reply.h"
-#include "command/wire.h"
+#include "command/binary.h"
 #include "net/alarm.h"
 #include "redis/script/script_call.h"
 #include "redis/client/client.h"
@@ -52,8 +52,8 @@ struct script_env {
 struct pending_command {
     struct list node;
     struct command command; /* a view of `bytes` and `scratch` */
-    struct buffer bytes;    /* the command as it was submitted, command/wire.h */
-    struct wire_scratch scratch;
+    struct buffer bytes;    /* the command as it was submitted, command/binary.h */
+    struct binary_scratch scratch;
     struct reply reply;
     struct script_call call; /* for whoever carries it out */
     size_t progress;         /* … and what it likes to remember */

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "base/uuid.h"
-#include "command/wire.h"
+#include "command/binary.h"
 
 static struct memory memory;
 static struct buffer record;
@@ -135,7 +135,7 @@ static void expect_same(const struct command *a, const struct command *b)
 static void encode(const struct command *command)
 {
     buffer_clear(&record);
-    wire_encode(command, &record);
+    command_to_binary(command, &record);
     assert_false(record.failed);
 }
 
@@ -143,7 +143,7 @@ static void encode(const struct command *command)
  * written and read again. */
 static enum hf_error decode_and_check(const void *data, size_t size)
 {
-    struct wire_scratch scratch, again_scratch;
+    struct binary_scratch scratch, again_scratch;
     struct command command, again;
     struct problem problem = {0};
     struct buffer written;
@@ -151,12 +151,13 @@ static enum hf_error decode_and_check(const void *data, size_t size)
 
     assert_non_null(block);
     memcpy(block, data, size);
-    enum hf_error code = wire_decode(&command, (struct hf_bytes){block, size}, &scratch, &problem);
+    enum hf_error code =
+        command_from_binary(&command, (struct hf_bytes){block, size}, &scratch, &problem);
     if (code == HF_OK) {
         buffer_init(&written, &memory);
-        wire_encode(&command, &written);
+        command_to_binary(&command, &written);
         struct hf_bytes bytes = {written.data, written.size};
-        assert_int_equal(wire_decode(&again, bytes, &again_scratch, NULL), HF_OK);
+        assert_int_equal(command_from_binary(&again, bytes, &again_scratch, NULL), HF_OK);
         expect_same(&command, &again);
         buffer_free(&written);
     } else {
@@ -172,10 +173,10 @@ static void every_command_survives_the_round_trip(void **state)
     for (int round = 0; round < 200; round++) {
         for (size_t i = 0; i < COMMAND_COUNT; i++) {
             struct command command = random_command(&command_table[i]), back;
-            struct wire_scratch scratch;
+            struct binary_scratch scratch;
             encode(&command);
             struct hf_bytes bytes = {record.data, record.size};
-            assert_int_equal(wire_decode(&back, bytes, &scratch, NULL), HF_OK);
+            assert_int_equal(command_from_binary(&back, bytes, &scratch, NULL), HF_OK);
             expect_same(&command, &back);
         }
     }
@@ -192,12 +193,12 @@ static void uuid_takes_17_bytes_and_its_upper_case_form_stays_as_it_is(void **st
     for (size_t i = 0; i < 2; i++) {
         struct hf_idem_abort_args args = {.key = {ids[i], UUID_TEXT}};
         struct command command, back;
-        struct wire_scratch scratch;
+        struct binary_scratch scratch;
         assert_int_equal(command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL), 0);
         encode(&command);
         assert_int_equal(record.size, sizes[i]);
         struct hf_bytes bytes = {record.data, record.size};
-        assert_int_equal(wire_decode(&back, bytes, &scratch, NULL), HF_OK);
+        assert_int_equal(command_from_binary(&back, bytes, &scratch, NULL), HF_OK);
         expect_same(&command, &back);
     }
 }
@@ -205,7 +206,7 @@ static void uuid_takes_17_bytes_and_its_upper_case_form_stays_as_it_is(void **st
 static void largest_response_survives_the_round_trip(void **state)
 {
     struct command command, back;
-    struct wire_scratch scratch;
+    struct binary_scratch scratch;
     char *response = malloc(RESPONSE_MAX);
 
     (void)state;
@@ -217,7 +218,7 @@ static void largest_response_survives_the_round_trip(void **state)
     assert_int_equal(command_from_struct(&command, &command_table[IDEM_COMPLETE], &args, NULL), 0);
     encode(&command);
     struct hf_bytes bytes = {record.data, record.size};
-    assert_int_equal(wire_decode(&back, bytes, &scratch, NULL), HF_OK);
+    assert_int_equal(command_from_binary(&back, bytes, &scratch, NULL), HF_OK);
     expect_same(&command, &back);
     free(response);
 }
@@ -300,7 +301,7 @@ static void random_bytes_do_no_harm(void **state)
         for (size_t i = 0; i < sizeof bytes; i++) {
             bytes[i] = (char)(random() % 3 ? random() % 8 : random());
         }
-        bytes[0] = WIRE_VERSION;
+        bytes[0] = BINARY_VERSION;
         bytes[1] = (char)(1 + random() % COMMAND_COUNT);
         decode_and_check(bytes, size);
     }
@@ -314,7 +315,7 @@ static void arguments_a_record_does_not_have_get_their_defaults(void **state)
         const struct command_spec *spec = &command_table[i];
         struct hf_bytes words[COMMAND_ARGS_MAX + 1];
         struct command expected, back;
-        struct wire_scratch scratch;
+        struct binary_scratch scratch;
 
         words[0] = hf_text(spec->name);
         for (size_t a = 0; a < spec->required; a++) {
@@ -329,7 +330,7 @@ static void arguments_a_record_does_not_have_get_their_defaults(void **state)
         older.arg_count = spec->required;
         encode(&command);
         struct hf_bytes bytes = {record.data, record.size};
-        assert_int_equal(wire_decode(&back, bytes, &scratch, NULL), HF_OK);
+        assert_int_equal(command_from_binary(&back, bytes, &scratch, NULL), HF_OK);
         expect_same(&expected, &back);
 
         older.arg_count--;

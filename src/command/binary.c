@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "command/wire.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command to bytes and back, by its row. The format stands in binary.h. */
+#include "command/binary.h"
 
 #include "base/uuid.h"
 
-_Static_assert(sizeof((struct wire_scratch *)NULL)->uuids[0] == UUID_TEXT, "room for a UUID");
+_Static_assert(sizeof((struct binary_scratch *)NULL)->uuids[0] == UUID_TEXT, "room for a UUID");
 
 static bool is_text(const struct arg_spec *arg)
 {
@@ -24,12 +26,12 @@ static void encode_text(struct buffer *out, struct hf_bytes text)
     }
 }
 
-void wire_encode(const struct command *command, struct buffer *out)
+void command_to_binary(const struct command *command, struct buffer *out)
 {
     const struct command_spec *spec = command->spec;
 
-    buffer_byte(out, WIRE_VERSION);
-    buffer_varint(out, spec->wire);
+    buffer_byte(out, BINARY_VERSION);
+    buffer_varint(out, spec->number);
     buffer_varint(out, spec->arg_count);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
@@ -81,17 +83,17 @@ static void decode_arg(struct reader *reader, const struct arg_spec *arg, void *
     }
 }
 
-enum hf_error wire_decode(struct command *command, struct hf_bytes data,
-                          struct wire_scratch *scratch, struct problem *problem)
+enum hf_error command_from_binary(struct command *command, struct hf_bytes data,
+                                  struct binary_scratch *scratch, struct problem *problem)
 {
     struct reader reader;
     union command_args args = {0};
 
     reader_init(&reader, data.data, data.size);
     uint8_t version = reader_byte(&reader);
-    const struct command_spec *spec = command_by_wire(reader_varint(&reader));
+    const struct command_spec *spec = command_by_number(reader_varint(&reader));
     uint64_t count = reader_varint(&reader);
-    if (version != WIRE_VERSION || spec == NULL || count > spec->arg_count ||
+    if (version != BINARY_VERSION || spec == NULL || count > spec->arg_count ||
         count < spec->required) {
         return problem_set(problem, HF_ERR,
                            "not a command of this version: version %u, %llu arguments", version,
