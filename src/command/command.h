@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/problem.h"
+#include "command/keys.h"
 
 enum arg_type {
     ARG_ID,       /* struct hf_bytes: rule 8 of the contract; INVALID_ID */
@@ -48,12 +49,6 @@ struct reply_field {
     bool is_text;
     bool quiet; /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
-};
-
-/* A key a script touches, with $argument where an argument goes. */
-struct key_spec {
-    const char *standalone;
-    const char *cluster;
 };
 
 #define COMMAND_KEYS_MAX 7
@@ -144,7 +139,7 @@ struct command_spec {
     /* Its ARGV, as words: a required argument by its name, an optional one by its keyword in small
      * letters, and with @ what the engine makes: @code, @lock_id (unless given), @token. */
     const char *script_args;
-    const struct key_spec *keys[COMMAND_KEYS_MAX];
+    enum key_id keys[COMMAND_KEYS_MAX];
 };
 
 extern const struct command_spec command_table[COMMAND_COUNT];

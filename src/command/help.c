@@ -110,8 +110,8 @@ static void describe_reply(const struct command_spec *spec, struct buffer *out)
 
 static void describe_keys(const struct command_spec *spec, struct buffer *out)
 {
-    for (size_t i = 0; i < COMMAND_KEYS_MAX && spec->keys[i] != NULL; i++) {
-        buffer_format(out, "%s%s", i ? " " : "", spec->keys[i]->cluster);
+    for (size_t i = 0; i < COMMAND_KEYS_MAX && spec->keys[i] != KEY_NONE; i++) {
+        buffer_format(out, "%s%s", i ? " " : "", key_form(spec->keys[i], true));
     }
 }
 

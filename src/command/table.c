@@ -117,49 +117,6 @@
 #define RANDOM COMMAND_RANDOM
 #define WAITS COMMAND_WAITS
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-#define KEY(variable, alone, clustered)                                                            \
-    static const struct key_spec variable = {.standalone = (alone), .cluster = (clustered)}
-#define SCOPED_KEY(variable, everywhere) KEY(variable, everywhere, everywhere)
-
-/* Names of the field, with the scope in braces as the hash tag of a cluster. Alone they go without
- * braces where the scope is all there is to tell them apart; where it is not (a zone's name may
- * come again in the next event), they are the same everywhere. */
-SCOPED_KEY(zone_key, "zone:availability:{$event}:$zone");
-SCOPED_KEY(zone_totals_key, "zone:totals:{$event}:$zone");
-SCOPED_KEY(user_key, "user:reservations:{$event}:$user");
-SCOPED_KEY(user_confirmed_key, "user:confirmed:{$event}:$user");
-SCOPED_KEY(booking_key, "reservation:{$event}:$booking");
-SCOPED_KEY(seats_due_key, "seats:due:{$event}");
-KEY(used_key, "quota:tenant:$tenant:used", "quota:tenant:{$tenant}:used");
-KEY(limit_key, "quota:tenant:$tenant:limit", "quota:tenant:{$tenant}:limit");
-KEY(held_key, "quota:tenant:$tenant:held", "quota:tenant:{$tenant}:held");
-KEY(holds_key, "quota:tenant:$tenant:holds", "quota:tenant:{$tenant}:holds");
-KEY(holds_due_key, "quota:tenant:$tenant:due", "quota:tenant:{$tenant}:due");
-SCOPED_KEY(hold_closed_key, "quota:closed:{$tenant}:$hold");
-KEY(slots_key, "adv-sem:semaphore_main:$name", "adv-sem:semaphore_main:{$name}");
-KEY(slot_ttl_key, "adv-sem:semaphore_ttl:$name", "adv-sem:semaphore_ttl:{$name}");
-KEY(slot_max_key, "adv-sem:semaphore_max:$name", "adv-sem:semaphore_max:{$name}");
-KEY(line_key, "adv-sem:semaphore_waiting:$name", "adv-sem:semaphore_waiting:{$name}");
-KEY(alive_key, "adv-sem:semaphore_waiting_heartbeat:$name",
-    "adv-sem:semaphore_waiting_heartbeat:{$name}");
-KEY(own_key, "adv-sem:semaphore_own:$name", "adv-sem:semaphore_own:{$name}");
-KEY(slot_fence_key, "adv-sem:semaphore_fence:$name", "adv-sem:semaphore_fence:{$name}");
-KEY(lock_key, "seat:locked:$resource", "seat:locked:{$resource}");
-KEY(lock_fence_key, "seat:fence:$resource", "seat:fence:{$resource}");
-KEY(stock_key, "stock:$product_main", "stock:{$product_main}");
-SCOPED_KEY(stock_totals_key, "stock:totals:{$product_main}");
-SCOPED_KEY(stock_orders_key, "stock:orders:{$product_main}");
-SCOPED_KEY(stock_due_key, "stock:due:{$product_main}");
-KEY(queue_key, "queue:$event", "queue:{$event}");
-SCOPED_KEY(queue_user_key, "queue:user:{$event}:$user");
-SCOPED_KEY(queue_due_key, "queue:due:{$event}");
-KEY(idem_key, "idemp:$key", "idemp:{$key}");
-
-#define QUOTA_KEYS &used_key, &limit_key, &held_key, &holds_key, &holds_due_key
-#define STOCK_KEYS &stock_key, &stock_totals_key, &stock_orders_key, &stock_due_key
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -174,7 +131,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(seats_open_reply, available), NUMBER(seats_open_reply, capacity)),
     HTTP("PUT", "/v1/events/{event}/zones/{zone}"),
     SCRIPT("open_zone", "capacity",
-           &zone_key, &zone_totals_key, &seats_due_key)},
+           KEY_ZONE, KEY_ZONE_TOTALS, KEY_SEATS_DUE)},
 
 [SEATS_RESERVE] = {.name = "SEATS.RESERVE", .number = 2, .flags = WRITES,
     .help = "Hold seats in a zone for a user until a deadline",
@@ -191,7 +148,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            QUIET_WORD(seats_reserve_reply, status), QUIET_NUMBER(seats_reserve_reply, expires_at)),
     HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
     SCRIPT("reserve_seats", "quantity max_per_user user booking zone event show price ttl lifetime",
-           &zone_key, &user_key, &booking_key, &seats_due_key, &user_confirmed_key)},
+           KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE, KEY_USER_CONFIRMED)},
 
 [SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .number = 3, .flags = WRITES | RANDOM,
     .help = "Paid for: the booking loses its deadline and gets a confirmation code",
@@ -203,7 +160,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     HTTP("POST", "/v1/events/{event}/bookings/{id}/confirm"),
     ALIAS("/v1/bookings/{id}/confirm", HF_RESERVATION_NOT_FOUND),
     SCRIPT("confirm_booking", "booking user payment @code",
-           &booking_key, &seats_due_key)},
+           KEY_BOOKING, KEY_SEATS_DUE)},
 
 [SEATS_RELEASE] = {.name = "SEATS.RELEASE", .number = 4, .flags = WRITES,
     .help = "Give the seats of a booking back",
@@ -214,7 +171,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     HTTP("POST", "/v1/events/{event}/bookings/{id}/cancel"),
     ALIAS("/v1/bookings/{id}/cancel", HF_RESERVATION_NOT_FOUND),
     SCRIPT("release_seats", "booking user",
-           &booking_key, &seats_due_key)},
+           KEY_BOOKING, KEY_SEATS_DUE)},
 
 [SEATS_EXTEND] = {.name = "SEATS.EXTEND", .number = 5, .flags = WRITES,
     .help = "Move a booking's deadline to now + ttl, at most 12 first TTLs after its start",
@@ -224,7 +181,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     HTTP("POST", "/v1/events/{event}/bookings/{id}/extend"),
     ALIAS("/v1/bookings/{id}/extend", HF_RESERVATION_NOT_FOUND),
     SCRIPT("extend_booking", "booking ttl",
-           &booking_key, &seats_due_key)},
+           KEY_BOOKING, KEY_SEATS_DUE)},
 
 [SEATS_GET] = {.name = "SEATS.GET", .number = 6, .flags = READS,
     .help = "One booking",
@@ -240,7 +197,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     HTTP("GET", "/v1/events/{event}/bookings/{id}"),
     ALIAS("/v1/bookings/{id}", HF_RESERVATION_NOT_FOUND),
     SCRIPT("get_booking", "booking",
-           &booking_key, &seats_due_key)},
+           KEY_BOOKING, KEY_SEATS_DUE)},
 
 [SEATS_ZONE] = {.name = "SEATS.ZONE", .number = 7, .flags = READS,
     .help = "A zone's totals: capacity = available + reserved + confirmed",
@@ -250,7 +207,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(seats_zone_reply, reserved), NUMBER(seats_zone_reply, confirmed)),
     HTTP("GET", "/v1/events/{event}/zones/{zone}"),
     SCRIPT("get_zone", "",
-           &zone_key, &zone_totals_key, &seats_due_key)},
+           KEY_ZONE, KEY_ZONE_TOTALS, KEY_SEATS_DUE)},
 
 [SEATS_USER] = {.name = "SEATS.USER", .number = 8, .flags = READS,
     .help = "How many seats a user holds and has confirmed in an event",
@@ -258,7 +215,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LIST, seats_user_reply,
            NUMBER(seats_user_reply, held), NUMBER(seats_user_reply, confirmed)),
     SCRIPT("get_user", "",
-           &user_key, &user_confirmed_key, &seats_due_key)},
+           KEY_USER, KEY_USER_CONFIRMED, KEY_SEATS_DUE)},
 
 /* Quota. */
 [QUOTA_LIMIT] = {.name = "QUOTA.LIMIT", .number = 9, .flags = WRITES,
@@ -267,7 +224,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
     HTTP("PUT", "/v1/quotas/{tenant}"),
     SCRIPT("limit_quota", "limit",
-           QUOTA_KEYS)},
+           KEYS_OF_QUOTA)},
 
 [QUOTA_RESERVE] = {.name = "QUOTA.RESERVE", .number = 10, .flags = WRITES,
     .figures_code = HF_QUOTA_EXCEEDED,
@@ -280,7 +237,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
     HTTP("POST", "/v1/quotas/{tenant}/reserve"),
     SCRIPT("reserve_quota", "amount hold ttl",
-           QUOTA_KEYS, &hold_closed_key)},
+           KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
 [QUOTA_REFUND] = {.name = "QUOTA.REFUND", .number = 11, .flags = WRITES,
     .help = "Give committed usage back, never below 0",
@@ -288,7 +245,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_NUMBER, quota_refund_reply, NUMBER(quota_refund_reply, used)),
     HTTP("POST", "/v1/quotas/{tenant}/refund"),
     SCRIPT("refund_quota", "amount",
-           QUOTA_KEYS)},
+           KEYS_OF_QUOTA)},
 
 [QUOTA_COMMIT] = {.name = "QUOTA.COMMIT", .number = 12, .flags = WRITES,
     .help = "A hold becomes usage",
@@ -296,7 +253,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
     HTTP("POST", "/v1/quotas/{tenant}/commit"),
     SCRIPT("commit_quota", "hold",
-           QUOTA_KEYS, &hold_closed_key)},
+           KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
 [QUOTA_CANCEL] = {.name = "QUOTA.CANCEL", .number = 13, .flags = WRITES,
     .help = "A hold is given back",
@@ -304,7 +261,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
     HTTP("POST", "/v1/quotas/{tenant}/cancel"),
     SCRIPT("cancel_quota", "hold",
-           QUOTA_KEYS, &hold_closed_key)},
+           KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
 [QUOTA_SYNC] = {.name = "QUOTA.SYNC", .number = 14, .flags = WRITES,
     .help = "What the database says is used; open holds are added on top",
@@ -312,7 +269,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
     HTTP("POST", "/v1/quotas/{tenant}/sync"),
     SCRIPT("sync_quota", "actual",
-           QUOTA_KEYS)},
+           KEYS_OF_QUOTA)},
 
 [QUOTA_GET] = {.name = "QUOTA.GET", .number = 15, .flags = READS,
     .help = "A tenant's totals; used includes held",
@@ -321,7 +278,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(quota_get_reply, limit), NUMBER(quota_get_reply, held)),
     HTTP("GET", "/v1/quotas/{tenant}"),
     SCRIPT("get_quota", "",
-           QUOTA_KEYS)},
+           KEYS_OF_QUOTA)},
 
 /* Semaphore. */
 [SEM_ACQUIRE] = {.name = "SEM.ACQUIRE", .number = 16, .flags = WRITES | WAITS,
@@ -337,8 +294,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     .undo = &command_table[SEM_RELEASE],
     HTTP("POST", "/v1/semaphores/{name}/acquire"), .made = 2,
     SCRIPT("acquire_slot", "id limit heartbeat ttl wait",
-           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_QUEUE] = {.name = "SEM.QUEUE", .number = 17, .flags = WRITES,
     .help = "Stand in line without waiting for the answer",
@@ -346,8 +303,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          DURATION(sem_queue, heartbeat_ms, "heartbeat"), DURATION(sem_queue, ttl_ms, "ttl")),
     ANSWER(REPLY_LEAD, sem_queue_reply, NUMBER(sem_queue_reply, position)),
     SCRIPT("queue", "id heartbeat ttl",
-           &line_key, &alive_key, &slots_key, &slot_ttl_key, &slot_max_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_WAKE] = {.name = "SEM.WAKE", .number = 18, .flags = WRITES,
     .help = "Hand free slots to the first in line",
@@ -355,8 +312,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          DURATION(sem_wake, heartbeat_ms, "heartbeat"), DURATION(sem_wake, ttl_ms, "ttl")),
     ANSWER(REPLY_NUMBER, sem_wake_reply, NUMBER(sem_wake_reply, granted)),
     SCRIPT("wake_up_nexts", "limit heartbeat ttl",
-           &slots_key, &slot_ttl_key, &line_key, &alive_key, &slot_max_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_MAX, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_CONFIRM] = {.name = "SEM.CONFIRM", .number = 19, .flags = WRITES,
     .help = "Take a slot that was handed over into use; changed 0: the grant is stale",
@@ -366,8 +323,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LIST, sem_confirm_reply,
            NUMBER(sem_confirm_reply, changed), NUMBER(sem_confirm_reply, in_use)),
     SCRIPT("acquire", "id limit heartbeat ttl",
-           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_RELEASE] = {.name = "SEM.RELEASE", .number = 20, .flags = WRITES,
     .help = "Leave the slot or the line; the slot goes to the next in line in the same step",
@@ -375,8 +332,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_NUMBER, sem_release_reply, NUMBER(sem_release_reply, released)),
     HTTP("POST", "/v1/semaphores/{name}/release"),
     SCRIPT("release", "id",
-           &slots_key, &slot_ttl_key, &line_key, &alive_key, &slot_max_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_MAX, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_PING] = {.name = "SEM.PING", .number = 21, .flags = WRITES,
     .help = "Still alive; [0, 0]: the caller was taken for dead",
@@ -386,16 +343,16 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(sem_ping_reply, changed_waiting), NUMBER(sem_ping_reply, changed_slot)),
     HTTP("POST", "/v1/semaphores/{name}/ping"),
     SCRIPT("ping", "id heartbeat ttl",
-           &line_key, &alive_key, &slots_key, &slot_ttl_key, &slot_max_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_CARD] = {.name = "SEM.CARD", .number = 22, .flags = READS,
     .help = "Slots in use",
     ARGS(sem_card, 1, ID(sem_card, name, "name")),
     ANSWER(REPLY_NUMBER, sem_card_reply, NUMBER(sem_card_reply, in_use)),
     SCRIPT("card", "",
-           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 [SEM_STATS] = {.name = "SEM.STATS", .number = 23, .flags = READS,
     .help = "Slots in use, the limit last given, and how many wait",
@@ -404,8 +361,8 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(sem_stats_reply, max), NUMBER(sem_stats_reply, waiting)),
     HTTP("GET", "/v1/semaphores/{name}"),
     SCRIPT("stats", "",
-           &slots_key, &slot_ttl_key, &slot_max_key, &line_key, &alive_key, &own_key,
-           &slot_fence_key)},
+           KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN,
+           KEY_SEM_FENCE)},
 
 /* Lock. */
 [LOCK_TRY] = {.name = "LOCK.TRY", .number = 24, .flags = WRITES | RANDOM, .nil_code = HF_LOCKED,
@@ -416,7 +373,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            WORD(lock_try_reply, lock_id), NUMBER(lock_try_reply, fence)),
     HTTP("POST", "/v1/locks/{resource}/lock"),
     SCRIPT("try_lock", "@lock_id ttl",
-           &lock_key, &lock_fence_key)},
+           KEY_LOCK, KEY_LOCK_FENCE)},
 
 [LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .number = 25, .flags = WRITES,
     .help = "Unlock; 0 if that lock id does not hold it",
@@ -425,7 +382,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_NUMBER, lock_unlock_reply, NUMBER(lock_unlock_reply, unlocked)),
     HTTP("POST", "/v1/locks/{resource}/unlock"),
     SCRIPT("unlock", "lock_id",
-           &lock_key, &lock_fence_key)},
+           KEY_LOCK, KEY_LOCK_FENCE)},
 
 [LOCK_EXTEND] = {.name = "LOCK.EXTEND", .number = 26, .flags = WRITES,
     .help = "Set a lock's deadline to now + ttl; 0 if that lock id does not hold it",
@@ -434,7 +391,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_NUMBER, lock_extend_reply, NUMBER(lock_extend_reply, extended)),
     HTTP("POST", "/v1/locks/{resource}/extend"),
     SCRIPT("extend_lock", "lock_id ttl",
-           &lock_key, &lock_fence_key)},
+           KEY_LOCK, KEY_LOCK_FENCE)},
 
 [LOCK_GET] = {.name = "LOCK.GET", .number = 27, .flags = READS, .nil_code = HF_NOT_FOUND,
     .help = "Who holds a lock, with its fence and the milliseconds left; nil if nobody",
@@ -443,7 +400,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(lock_get_reply, fence), NUMBER(lock_get_reply, ttl_ms)),
     HTTP("GET", "/v1/locks/{resource}"),
     SCRIPT("get_lock", "",
-           &lock_key, &lock_fence_key)},
+           KEY_LOCK, KEY_LOCK_FENCE)},
 
 /* Stock. */
 [STOCK_LOAD] = {.name = "STOCK.LOAD", .number = 28, .flags = WRITES,
@@ -456,7 +413,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, stock_load_reply, NUMBER(stock_load_reply, available)),
     HTTP("PUT", "/v1/products/{product}"),
     SCRIPT("load_stock", "quantity shards watermark policy",
-           STOCK_KEYS)},
+           KEYS_OF_STOCK)},
 
 [STOCK_TAKE] = {.name = "STOCK.TAKE", .number = 29, .flags = WRITES,
     .help = "Hold some of a product for an order until it is settled, given back, or due",
@@ -465,7 +422,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          OPTIONAL_DURATION(stock_take, ttl_ms, "TTL", "ttl_seconds", STOCK_TTL_DEFAULT_MS)),
     ANSWER(REPLY_LEAD, stock_take_reply, NUMBER(stock_take_reply, remaining)),
     SCRIPT("take_stock", "order user quantity ttl",
-           STOCK_KEYS)},
+           KEYS_OF_STOCK)},
 
 [STOCK_SETTLE] = {.name = "STOCK.SETTLE", .number = 30, .flags = WRITES,
     .help = "An order is sold for good",
@@ -473,14 +430,14 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          ID(stock_settle, order, "order_id")),
     ANSWER(REPLY_LEAD, stock_settle_reply, NUMBER(stock_settle_reply, remaining)),
     SCRIPT("settle_stock", "order",
-           STOCK_KEYS)},
+           KEYS_OF_STOCK)},
 
 [STOCK_GIVE] = {.name = "STOCK.GIVE", .number = 31, .flags = WRITES,
     .help = "An order is taken back",
     ARGS(stock_give, 2, ID(stock_give, product, "product"), ID(stock_give, order, "order_id")),
     ANSWER(REPLY_LEAD, stock_give_reply, NUMBER(stock_give_reply, remaining)),
     SCRIPT("give_stock", "order",
-           STOCK_KEYS)},
+           KEYS_OF_STOCK)},
 
 [STOCK_GET] = {.name = "STOCK.GET", .number = 32, .flags = READS,
     .help = "A product's totals: loaded = available + taken + sold",
@@ -491,7 +448,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(stock_get_reply, shards), WORD(stock_get_reply, mode)),
     HTTP("GET", "/v1/products/{product}"),
     SCRIPT("get_stock", "",
-           STOCK_KEYS)},
+           KEYS_OF_STOCK)},
 
 [STOCK_ADJUST] = {.name = "STOCK.ADJUST", .number = 33, .flags = WRITES,
     .help = "Move what is available by a difference",
@@ -500,7 +457,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          TEXT(stock_adjust, reason, 1, REASON_MAX)),
     ANSWER(REPLY_LEAD, stock_adjust_reply, NUMBER(stock_adjust_reply, available)),
     SCRIPT("adjust_stock", "delta reason",
-           STOCK_KEYS)},
+           KEYS_OF_STOCK)},
 
 /* Waiting room. */
 [ROOM_JOIN] = {.name = "ROOM.JOIN", .number = 34, .flags = WRITES | RANDOM,
@@ -512,7 +469,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(room_join_reply, total), WORD(room_join_reply, token)),
     HTTP("POST", "/v1/events/{event}/queue"), .created = true,
     SCRIPT("join_queue", "user max ttl @token",
-           &queue_key, &queue_user_key, &queue_due_key)},
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
 
 [ROOM_POSITION] = {.name = "ROOM.POSITION", .number = 35, .flags = READS,
     .help = "Where a user stands in line, and how many do",
@@ -521,7 +478,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
            NUMBER(room_position_reply, position), NUMBER(room_position_reply, total)),
     HTTP("GET", "/v1/events/{event}/queue/{user}"),
     SCRIPT("queue_position", "user",
-           &queue_key, &queue_user_key, &queue_due_key)},
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
 
 [ROOM_LEAVE] = {.name = "ROOM.LEAVE", .number = 36, .flags = WRITES,
     .help = "Leave the line; 0 if the user was not in it",
@@ -529,7 +486,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_NUMBER, room_leave_reply, NUMBER(room_leave_reply, left)),
     HTTP("DELETE", "/v1/events/{event}/queue/{user}"),
     SCRIPT("leave_queue", "user",
-           &queue_key, &queue_user_key, &queue_due_key)},
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
 
 [ROOM_ADMIT] = {.name = "ROOM.ADMIT", .number = 37, .flags = WRITES | RANDOM,
     .help = "The first in line leave it and get a pass, in one step",
@@ -539,7 +496,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_PAIRS, room_admitted, WORD(room_admitted, user), WORD(room_admitted, pass)),
     HTTP("POST", "/v1/events/{event}/queue/admit"),
     SCRIPT("admit_queue", "count pass @token",
-           &queue_key, &queue_due_key)},
+           KEY_QUEUE, KEY_QUEUE_DUE)},
 
 [ROOM_CHECK] = {.name = "ROOM.CHECK", .number = 38, .flags = READS,
     .help = "Is this the user's pass, and still good?",
@@ -547,7 +504,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
          ID(room_check, pass, "pass")),
     ANSWER(REPLY_NUMBER, room_check_reply, NUMBER(room_check_reply, valid)),
     SCRIPT("check_pass", "user pass",
-           &queue_key, &queue_user_key, &queue_due_key)},
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
 
 /* Idempotency. */
 [IDEM_BEGIN] = {.name = "IDEM.BEGIN", .number = 39, .flags = WRITES,
@@ -558,7 +515,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
     ANSWER(REPLY_LEAD, idem_begin_reply, WORD(idem_begin_reply, state),
            {.name = "response", .is_text = true}),
     SCRIPT("idem_begin", "fingerprint ttl",
-           &idem_key)},
+           KEY_IDEM)},
 
 [IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .number = 40, .flags = WRITES,
     .help = "The answer to a request, for whoever asks again",
@@ -568,14 +525,14 @@ const struct command_spec command_table[COMMAND_COUNT] = {
                            IDEM_COMPLETED_DEFAULT_MS)),
     ANSWER(REPLY_NUMBER, idem_complete_reply, NUMBER(idem_complete_reply, completed)),
     SCRIPT("idem_complete", "response ttl",
-           &idem_key)},
+           KEY_IDEM)},
 
 [IDEM_ABORT] = {.name = "IDEM.ABORT", .number = 41, .flags = WRITES,
     .help = "A request was not carried out after all; the next BEGIN is new",
     ARGS(idem_abort, 1, ID(idem_abort, key, "key")),
     ANSWER(REPLY_NUMBER, idem_abort_reply, NUMBER(idem_abort_reply, aborted)),
     SCRIPT("idem_abort", "",
-           &idem_key)},
+           KEY_IDEM)},
 };
 /* clang-format on */
 

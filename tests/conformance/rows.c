@@ -43,9 +43,9 @@ static void put_args(const struct command_spec *spec)
 static void put_keys(const struct command_spec *spec)
 {
     printf("\"keys\":[");
-    for (size_t i = 0; i < COMMAND_KEYS_MAX && spec->keys[i] != NULL; i++) {
-        printf("%s[\"%s\",\"%s\"]", i > 0 ? "," : "", spec->keys[i]->standalone,
-               spec->keys[i]->cluster);
+    for (size_t i = 0; i < COMMAND_KEYS_MAX && spec->keys[i] != KEY_NONE; i++) {
+        printf("%s[\"%s\",\"%s\"]", i > 0 ? "," : "", key_form(spec->keys[i], false),
+               key_form(spec->keys[i], true));
     }
     printf("],");
 }

@@ -130,9 +130,9 @@ static void each_placeholder_of_a_key_is_an_id(void **state)
     (void)state;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct command_spec *spec = &command_table[i];
-        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != NULL; k++) {
-            assert_true(check_placeholders(spec, spec->keys[k]->standalone) >= 1);
-            assert_true(check_placeholders(spec, spec->keys[k]->cluster) >= 1);
+        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != KEY_NONE; k++) {
+            assert_true(check_placeholders(spec, key_form(spec->keys[k], false)) >= 1);
+            assert_true(check_placeholders(spec, key_form(spec->keys[k], true)) >= 1);
         }
     }
 }
@@ -144,16 +144,16 @@ static void the_hash_tag_of_a_cluster_key_is_the_scope(void **state)
     (void)state;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct command_spec *spec = &command_table[i];
-        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != NULL; k++) {
-            const char *open = strchr(spec->keys[k]->cluster, '{');
+        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != KEY_NONE; k++) {
+            const char *open = strchr(key_form(spec->keys[k], true), '{');
             assert_non_null(open);
             assert_int_equal(open[1], '$');
             assert_ptr_equal(named_at(spec, open + 2), &spec->args[0]);
             assert_non_null(strchr(open, '}'));
             assert_null(strchr(open + 1, '{'));
             /* Alone, it is the same, or goes without the braces. */
-            bool same = strcmp(spec->keys[k]->standalone, spec->keys[k]->cluster) == 0;
-            assert_true(same || strchr(spec->keys[k]->standalone, '{') == NULL);
+            bool same = strcmp(key_form(spec->keys[k], false), key_form(spec->keys[k], true)) == 0;
+            assert_true(same || strchr(key_form(spec->keys[k], false), '{') == NULL);
         }
     }
 }
@@ -163,11 +163,13 @@ static void keys_of_a_command_differ(void **state)
     (void)state;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct command_spec *spec = &command_table[i];
-        assert_true(spec->script == NULL || spec->keys[0] != NULL);
-        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != NULL; k++) {
+        assert_true(spec->script == NULL || spec->keys[0] != KEY_NONE);
+        for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != KEY_NONE; k++) {
             for (size_t j = 0; j < k; j++) {
-                assert_string_not_equal(spec->keys[k]->standalone, spec->keys[j]->standalone);
-                assert_string_not_equal(spec->keys[k]->cluster, spec->keys[j]->cluster);
+                assert_string_not_equal(key_form(spec->keys[k], false),
+                                        key_form(spec->keys[j], false));
+                assert_string_not_equal(key_form(spec->keys[k], true),
+                                        key_form(spec->keys[j], true));
             }
         }
     }
@@ -205,15 +207,15 @@ static void scripts_carry_the_names_of_the_field(void **state)
  * in them everywhere: a zone's or a booking's id may come again in another event (decision 20). */
 static void reserve_has_its_keys_in_the_order_of_the_field(void **state)
 {
-    const struct key_spec *const *keys = command_table[SEATS_RESERVE].keys;
+    const enum key_id *keys = command_table[SEATS_RESERVE].keys;
 
     (void)state;
-    assert_string_equal(keys[0]->standalone, "zone:availability:{$event}:$zone");
-    assert_string_equal(keys[0]->cluster, "zone:availability:{$event}:$zone");
-    assert_string_equal(keys[1]->standalone, "user:reservations:{$event}:$user");
-    assert_string_equal(keys[1]->cluster, "user:reservations:{$event}:$user");
-    assert_string_equal(keys[2]->standalone, "reservation:{$event}:$booking");
-    assert_string_equal(keys[2]->cluster, "reservation:{$event}:$booking");
+    assert_string_equal(key_form(keys[0], false), "zone:availability:{$event}:$zone");
+    assert_string_equal(key_form(keys[0], true), "zone:availability:{$event}:$zone");
+    assert_string_equal(key_form(keys[1], false), "user:reservations:{$event}:$user");
+    assert_string_equal(key_form(keys[1], true), "user:reservations:{$event}:$user");
+    assert_string_equal(key_form(keys[2], false), "reservation:{$event}:$booking");
+    assert_string_equal(key_form(keys[2], true), "reservation:{$event}:$booking");
 }
 
 int main(void)

@@ -115,11 +115,11 @@ static bool is_reserved(const redisReply *record, const struct hold *hold)
 
 void booking_look(struct audit *audit, struct hf_bytes event, const struct hold *hold)
 {
-    struct hf_bytes due = KEY1(audit, SEATS_DUE_KEY, event);
+    struct hf_bytes due = KEY1(audit, KEY_SEATS_DUE, event);
     size_t link = links_of(&audit->links, due);
 
     links_begin(&audit->links, link);
-    booking_ask(audit, link, audit_key(audit, BOOKING_KEY, event, hold->booking));
+    booking_ask(audit, link, audit_key(audit, KEY_BOOKING, event, hold->booking));
     ASK(&audit->links, link, hf_text("ZSCORE"), due, write_entry(audit, hold));
     redisReply *both = links_commit(&audit->links, link);
     if (both == NULL || !booking_is(both->element[0]) ||
@@ -194,7 +194,7 @@ static void check_reserved(struct audit *audit, size_t link, struct page_entry *
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
             struct hf_bytes event = named_text(named_at(audit, EVENTS, page[i].event));
-            ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, SEATS_DUE_KEY, event),
+            ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, KEY_SEATS_DUE, event),
                 write_entry(audit, &page[i].hold));
         }
     }
@@ -232,11 +232,11 @@ static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
                         struct bookings *bookings, struct page_entry *entry)
 {
     struct hf_bytes parts[KEY_PARTS_MAX];
-    enum audit_key kind;
+    enum key_id kind;
     uint32_t known = audit->names[EVENTS].slab.count;
 
     *entry = (struct page_entry){0};
-    if (!audit_read_key(audit, key, &kind, parts) || kind != BOOKING_KEY ||
+    if (!audit_read_key(audit, key, &kind, parts) || kind != KEY_BOOKING ||
         !text_set_add(&bookings->seen, key)) {
         return false;
     }
@@ -275,11 +275,11 @@ static void ask_confirmed(struct audit *audit, size_t link, struct hf_bytes even
                           struct hf_bytes member)
 {
     if (which == ZONE_CHILDREN) {
-        ASK(&audit->links, link, hf_text("HGET"), audit_key(audit, ZONE_TOTALS_KEY, event, member),
+        ASK(&audit->links, link, hf_text("HGET"), audit_key(audit, KEY_ZONE_TOTALS, event, member),
             hf_text("confirmed"));
     } else {
         ASK(&audit->links, link, hf_text("GET"),
-            audit_key(audit, USER_CONFIRMED_KEY, event, member));
+            audit_key(audit, KEY_USER_CONFIRMED, event, member));
     }
 }
 
@@ -307,7 +307,7 @@ static void each_confirmed(struct audit *audit, struct named *event, unsigned wh
 {
     enum named_kind kind = event_children[which];
     struct hf_bytes name = named_text(event);
-    size_t link = links_of(&audit->links, KEY1(audit, SEATS_DUE_KEY, name));
+    size_t link = links_of(&audit->links, KEY1(audit, KEY_SEATS_DUE, name));
     uint32_t next = event->children[which];
 
     while (next != NONE && audit_goes_on(audit)) {
@@ -387,7 +387,7 @@ static bool add_up_bookings(struct audit *audit, bool first, bool last)
         }
     }
     text_set_init(&bookings.seen, audit);
-    audit_scan(audit, BOOKING_KEY, take_bookings, &bookings);
+    audit_scan(audit, KEY_BOOKING, take_bookings, &bookings);
     text_set_free(&bookings.seen);
     EACH_NAMED(audit, EVENTS, i)
     {

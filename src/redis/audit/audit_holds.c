@@ -23,7 +23,7 @@
 /* ---- a hash of holds ------------------------------------------------------------------------- */
 
 struct ledger {
-    enum audit_key holds, due;
+    enum key_id holds, due;
     const char *what, *of; /* "hold", "tenant" */
     struct hf_bytes name;
     bool (*amount)(struct hf_bytes record, int64_t *amount); /* of an open one; 0: it is closed */
@@ -230,16 +230,16 @@ static bool hold_amount(struct hf_bytes record, int64_t *amount)
 
 static void ask_quota(struct audit *audit, size_t link, struct hf_bytes tenant)
 {
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, USED_KEY, tenant));
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, HELD_KEY, tenant));
+    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_QUOTA_USED, tenant));
+    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_QUOTA_HELD, tenant));
 }
 
 static void check_tenant(struct audit *audit, uint32_t index)
 {
     struct hf_bytes tenant = named_text(named_at(audit, TENANTS, index));
-    size_t link = links_of(&audit->links, KEY1(audit, USED_KEY, tenant));
-    struct ledger ledger = {.holds = HOLDS_KEY,
-                            .due = HOLDS_DUE_KEY,
+    size_t link = links_of(&audit->links, KEY1(audit, KEY_QUOTA_USED, tenant));
+    struct ledger ledger = {.holds = KEY_QUOTA_HOLDS,
+                            .due = KEY_QUOTA_DUE,
                             .what = "hold",
                             .of = "tenant",
                             .name = tenant,
@@ -294,8 +294,8 @@ enum { LOADED, ADJUSTED, TAKEN, SOLD, SENT, RECEIVED, PLACES_FIELD, STOCK_FIELDS
 
 static void ask_stock(struct audit *audit, size_t link, struct hf_bytes place)
 {
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, STOCK_KEY, place));
-    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, STOCK_TOTALS_KEY, place),
+    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_STOCK, place));
+    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, place),
         hf_text("loaded"), hf_text("adjusted"), hf_text("taken"), hf_text("sold"), hf_text("sent"),
         hf_text("received"), hf_text("places"));
 }
@@ -334,9 +334,9 @@ static void judge_place(struct audit *audit, const struct ledger *ledger, int64_
 static void check_place(struct audit *audit, uint32_t index)
 {
     struct hf_bytes place = named_text(named_at(audit, PLACES, index));
-    size_t link = links_of(&audit->links, KEY1(audit, STOCK_TOTALS_KEY, place));
-    struct ledger ledger = {.holds = ORDERS_KEY,
-                            .due = STOCK_DUE_KEY,
+    size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, place));
+    struct ledger ledger = {.holds = KEY_STOCK_ORDERS,
+                            .due = KEY_STOCK_DUE,
                             .what = "order",
                             .of = "product",
                             .name = place,
@@ -369,10 +369,10 @@ static void check_place(struct audit *audit, uint32_t index)
 /* What one place says of transfers. */
 static void ask_transfers(struct audit *audit, size_t link, struct hf_bytes place)
 {
-    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, STOCK_TOTALS_KEY, place),
+    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, place),
         hf_text("sent"), hf_text("received"), hf_text("places"));
-    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, OUTBOX_KEY, place));
-    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, INBOX_KEY, place));
+    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, place));
+    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, place));
 }
 
 struct snapshot {
@@ -391,7 +391,7 @@ static void take_snapshot(struct audit *audit, const struct named *product,
             return; /* it cannot have so many */
         }
         const struct named *place = named_at(audit, PLACES, i);
-        size_t link = links_of(&audit->links, KEY1(audit, STOCK_TOTALS_KEY, named_text(place)));
+        size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, named_text(place)));
         links_begin(&audit->links, link);
         ask_transfers(audit, link, named_text(place));
         redisReply *reply = links_commit(&audit->links, link);

@@ -13,16 +13,16 @@
 
 /* Members of one set that have to be in the other. */
 struct pair {
-    enum audit_key from, to;
-    enum audit_key notes; /* only those with a note there; AUDIT_KEY_COUNT: all */
-    char note;            /* … that begins so */
+    enum key_id from, to;
+    enum key_id notes; /* only those with a note there; KEY_NONE: all */
+    char note;         /* … that begins so */
     const char *what, *of;
     const char *finding;
 };
 
 static bool is_ours(const struct pair *pair, const redisReply *note)
 {
-    return pair->notes == AUDIT_KEY_COUNT ||
+    return pair->notes == KEY_NONE ||
            (answer_is_text(note) && note->len > 0 && note->str[0] == pair->note);
 }
 
@@ -32,7 +32,7 @@ static void ask_member(struct audit *audit, size_t link, const struct pair *pair
 {
     ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->from, scope), member);
     ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->to, scope), member);
-    if (pair->notes != AUDIT_KEY_COUNT) {
+    if (pair->notes != KEY_NONE) {
         ASK(&audit->links, link, hf_text("HGET"), KEY1(audit, pair->notes, scope), member);
     }
 }
@@ -98,9 +98,9 @@ static void check_pair(struct audit *audit, const struct pair *pair, struct hf_b
 static void check_room(struct audit *audit, uint32_t index)
 {
     static const struct pair pairs[] = {
-        {QUEUE_KEY, QUEUE_DUE_KEY, AUDIT_KEY_COUNT, 0, "user", "the waiting room of event",
+        {KEY_QUEUE, KEY_QUEUE_DUE, KEY_NONE, 0, "user", "the waiting room of event",
          "in line, but without a deadline"},
-        {QUEUE_DUE_KEY, QUEUE_KEY, AUDIT_KEY_COUNT, 0, "user", "the waiting room of event",
+        {KEY_QUEUE_DUE, KEY_QUEUE, KEY_NONE, 0, "user", "the waiting room of event",
          "has a deadline, but is not in line"},
     };
 
@@ -117,9 +117,9 @@ void audit_rooms(struct audit *audit)
 static void check_semaphore(struct audit *audit, uint32_t index)
 {
     static const struct pair pairs[] = {
-        {SLOTS_KEY, SLOT_TTL_KEY, OWN_KEY, 'H', "holder", "semaphore",
+        {KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_OWN, 'H', "holder", "semaphore",
          "has a slot without an end of its time"},
-        {LINE_KEY, ALIVE_KEY, OWN_KEY, 'W', "client", "semaphore",
+        {KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN, 'W', "client", "semaphore",
          "waits in line, but would never be missed: it has no heartbeat"},
     };
 

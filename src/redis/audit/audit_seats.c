@@ -96,7 +96,7 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
             audit_finding(audit, "event", event, NULL, event, "a deadline of nothing: %.*s",
                           entry.size < 300 ? (int)entry.size : 300, entry.data);
         } else if (holds) {
-            booking_ask(audit, link, audit_key(audit, BOOKING_KEY, event, hold.booking));
+            booking_ask(audit, link, audit_key(audit, KEY_BOOKING, event, hold.booking));
         }
     }
     for (size_t i = 0; i < entries->elements; i++) {
@@ -122,7 +122,7 @@ static void read_deadlines(struct audit *audit, uint32_t event, size_t link, boo
         char from[21], to[21];
         struct hf_bytes first = {from, decimal_write(from, start)};
         struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), first, last);
+        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name), first, last);
         redisReply *entries = audit_answer(audit, link);
         size_t count = entries != NULL ? entries->elements : 0;
         if (count > 0) {
@@ -145,13 +145,13 @@ static void ask_member(struct audit *audit, size_t link, struct hf_bytes event, 
                        struct hf_bytes member)
 {
     if (which == ZONE_CHILDREN) {
-        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, ZONE_KEY, event, member));
-        ASK(&audit->links, link, hf_text("HMGET"), audit_key(audit, ZONE_TOTALS_KEY, event, member),
+        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, KEY_ZONE, event, member));
+        ASK(&audit->links, link, hf_text("HMGET"), audit_key(audit, KEY_ZONE_TOTALS, event, member),
             hf_text("capacity"), hf_text("confirmed"));
     } else {
-        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, USER_KEY, event, member));
+        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, KEY_USER, event, member));
         ASK(&audit->links, link, hf_text("GET"),
-            audit_key(audit, USER_CONFIRMED_KEY, event, member));
+            audit_key(audit, KEY_USER_CONFIRMED, event, member));
     }
 }
 
@@ -288,7 +288,7 @@ static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t
         return NONE;
     }
     links_begin(&audit->links, link);
-    ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, SEATS_DUE_KEY, name), hf_text("0"),
+    ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name), hf_text("0"),
         hf_text("-1"));
     for (size_t i = 0; i < count; i++) {
         ask_member(audit, link, name, which, named_text(suspects[i]));
@@ -330,7 +330,7 @@ static uint32_t count_suspects(struct audit *audit, const struct named *event, u
 static void check_event(struct audit *audit, uint32_t index)
 {
     struct named *event = named_at(audit, EVENTS, index);
-    size_t link = links_of(&audit->links, KEY1(audit, SEATS_DUE_KEY, named_text(event)));
+    size_t link = links_of(&audit->links, KEY1(audit, KEY_SEATS_DUE, named_text(event)));
 
     for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
         forget_held(audit, event);

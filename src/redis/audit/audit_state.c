@@ -187,48 +187,12 @@ bool text_set_add(struct text_set *set, struct hf_bytes text)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* By a command that uses them; or by their form, if no row has them. */
-static const struct {
-    enum command_id command;
-    size_t i;
-    const char *form;
-} key_table[AUDIT_KEY_COUNT] = {
-    [ZONE_KEY] = {SEATS_ZONE, 0, NULL},
-    [ZONE_TOTALS_KEY] = {SEATS_ZONE, 1, NULL},
-    [SEATS_DUE_KEY] = {SEATS_ZONE, 2, NULL},
-    [USER_KEY] = {SEATS_USER, 0, NULL},
-    [USER_CONFIRMED_KEY] = {SEATS_USER, 1, NULL},
-    [BOOKING_KEY] = {SEATS_GET, 0, NULL},
-    [USED_KEY] = {QUOTA_GET, 0, NULL},
-    [HELD_KEY] = {QUOTA_GET, 2, NULL},
-    [HOLDS_KEY] = {QUOTA_GET, 3, NULL},
-    [HOLDS_DUE_KEY] = {QUOTA_GET, 4, NULL},
-    [STOCK_KEY] = {STOCK_GET, 0, NULL},
-    [STOCK_TOTALS_KEY] = {STOCK_GET, 1, NULL},
-    [ORDERS_KEY] = {STOCK_GET, 2, NULL},
-    [STOCK_DUE_KEY] = {STOCK_GET, 3, NULL},
-    [OUTBOX_KEY] = {.form = "stock:outbox:{$product_main}"},
-    [INBOX_KEY] = {.form = "stock:inbox:{$product_main}"},
-    [QUEUE_KEY] = {ROOM_JOIN, 0, NULL},
-    [QUEUE_DUE_KEY] = {ROOM_JOIN, 2, NULL},
-    [QUEUE_USER_KEY] = {ROOM_JOIN, 1, NULL},
-    [SLOTS_KEY] = {SEM_CARD, 0, NULL},
-    [SLOT_TTL_KEY] = {SEM_CARD, 1, NULL},
-    [LINE_KEY] = {SEM_CARD, 3, NULL},
-    [ALIVE_KEY] = {SEM_CARD, 4, NULL},
-    [OWN_KEY] = {SEM_CARD, 5, NULL},
-};
-
-static const char *form_of(const struct audit *audit, enum audit_key key)
+static const char *form_of(const struct audit *audit, enum key_id key)
 {
-    if (key_table[key].form != NULL) {
-        return key_table[key].form;
-    }
-    return key_form(key_table[key].command, key_table[key].i,
-                    audit->links.url->kind == REDIS_CLUSTER);
+    return key_form(key, audit->links.url->kind == REDIS_CLUSTER);
 }
 
-struct hf_bytes audit_key(struct audit *audit, enum audit_key key, struct hf_bytes first,
+struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes first,
                           struct hf_bytes second)
 {
     struct buffer *text = &audit->keys[audit->next_key++ % KEYS_AT_A_TIME];
@@ -243,13 +207,13 @@ struct hf_bytes audit_key(struct audit *audit, enum audit_key key, struct hf_byt
     return (struct hf_bytes){text->data, text->size};
 }
 
-bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum audit_key *key,
+bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
                     struct hf_bytes parts[KEY_PARTS_MAX])
 {
     if (!key_in_space(audit->links.url->name_space, &text)) {
         return false;
     }
-    for (*key = 0; *key < AUDIT_KEY_COUNT; (*key)++) {
+    for (*key = KEY_NONE + 1; *key < KEY_COUNT; (*key)++) {
         if (key_read(form_of(audit, *key), text, parts)) {
             return true;
         }
@@ -258,9 +222,9 @@ bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum audit_
 }
 
 /* Keys that begin as this one does: its namespace, and what its form has before the first part. */
-static void write_pattern(struct audit *audit, enum audit_key key, struct buffer *out)
+static void write_pattern(struct audit *audit, enum key_id key, struct buffer *out)
 {
-    const char *form = key < AUDIT_KEY_COUNT ? form_of(audit, key) : "";
+    const char *form = key != KEY_NONE ? form_of(audit, key) : "";
 
     for (const char *at = audit->links.url->name_space; *at != '\0'; at++) {
         if (strchr("*?[]^\\", *at) != NULL) {
@@ -300,7 +264,7 @@ static void scan_link(struct audit *audit, size_t link, struct hf_bytes pattern,
     } while (audit_goes_on(audit) && strcmp(cursor, "0") != 0);
 }
 
-void audit_scan(struct audit *audit, enum audit_key key, audit_take *take, void *context)
+void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *context)
 {
     struct buffer pattern;
 

@@ -31,35 +31,6 @@ struct names {
     struct table table;
 };
 
-/* The keys that are read. */
-enum audit_key {
-    ZONE_KEY,
-    ZONE_TOTALS_KEY,
-    SEATS_DUE_KEY,
-    USER_KEY,
-    USER_CONFIRMED_KEY,
-    BOOKING_KEY,
-    USED_KEY,
-    HELD_KEY,
-    HOLDS_KEY,
-    HOLDS_DUE_KEY,
-    STOCK_KEY,
-    STOCK_TOTALS_KEY,
-    ORDERS_KEY,
-    STOCK_DUE_KEY,
-    OUTBOX_KEY,
-    INBOX_KEY,
-    QUEUE_KEY,
-    QUEUE_DUE_KEY,
-    QUEUE_USER_KEY,
-    SLOTS_KEY,
-    SLOT_TTL_KEY,
-    LINE_KEY,
-    ALIVE_KEY,
-    OWN_KEY,
-    AUDIT_KEY_COUNT
-};
-
 #define KEYS_AT_A_TIME 8
 
 struct audit {
@@ -132,18 +103,18 @@ bool text_set_add(struct text_set *set, struct hf_bytes text);
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* A key of so many parts; good until KEYS_AT_A_TIME others were made. */
-struct hf_bytes audit_key(struct audit *audit, enum audit_key key, struct hf_bytes first,
+struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes first,
                           struct hf_bytes second);
 #define KEY1(audit, key, first) audit_key(audit, key, first, (struct hf_bytes){NULL, 0})
 
 /* What a key found is, and its parts; false if it is none of those above. */
-bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum audit_key *key,
+bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
                     struct hf_bytes parts[KEY_PARTS_MAX]);
 
 /* Walks over all keys of all masters; `form` narrows it down to keys that start as this key does,
- * AUDIT_KEY_COUNT: to none. `take` gets a page at a time. */
+ * KEY_NONE: to none. `take` gets a page at a time. */
 typedef void audit_take(struct audit *audit, size_t link, const redisReply *keys, void *context);
-void audit_scan(struct audit *audit, enum audit_key key, audit_take *take, void *context);
+void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *context);
 
 /* ---- answers --------------------------------------------------------------------------------- */
 

@@ -12,21 +12,21 @@ enum { ZONE_CHILDREN, USER_CHILDREN };
 
 /* What a key tells of: something on its own, or something within an event. */
 static const struct {
-    enum audit_key key;
+    enum key_id key;
     enum named_kind kind;
     unsigned which; /* children of an event */
 } told[] = {
-    {ZONE_KEY, ZONES, ZONE_CHILDREN}, {ZONE_TOTALS_KEY, ZONES, ZONE_CHILDREN},
-    {USER_KEY, USERS, USER_CHILDREN}, {USER_CONFIRMED_KEY, USERS, USER_CHILDREN},
-    {SEATS_DUE_KEY, EVENTS, 0},       {BOOKING_KEY, EVENTS, 0},
-    {USED_KEY, TENANTS, 0},           {HELD_KEY, TENANTS, 0},
-    {HOLDS_KEY, TENANTS, 0},          {HOLDS_DUE_KEY, TENANTS, 0},
-    {STOCK_KEY, PLACES, 0},           {STOCK_TOTALS_KEY, PLACES, 0},
-    {ORDERS_KEY, PLACES, 0},          {STOCK_DUE_KEY, PLACES, 0},
-    {OUTBOX_KEY, PLACES, 0},          {INBOX_KEY, PLACES, 0},
-    {QUEUE_DUE_KEY, ROOMS, 0}, /* many a program has a queue:… of its own */
-    {QUEUE_USER_KEY, ROOMS, 0},       {SLOTS_KEY, SEMAPHORES, 0},
-    {LINE_KEY, SEMAPHORES, 0},
+    {KEY_ZONE, ZONES, ZONE_CHILDREN}, {KEY_ZONE_TOTALS, ZONES, ZONE_CHILDREN},
+    {KEY_USER, USERS, USER_CHILDREN}, {KEY_USER_CONFIRMED, USERS, USER_CHILDREN},
+    {KEY_SEATS_DUE, EVENTS, 0},       {KEY_BOOKING, EVENTS, 0},
+    {KEY_QUOTA_USED, TENANTS, 0},     {KEY_QUOTA_HELD, TENANTS, 0},
+    {KEY_QUOTA_HOLDS, TENANTS, 0},    {KEY_QUOTA_DUE, TENANTS, 0},
+    {KEY_STOCK, PLACES, 0},           {KEY_STOCK_TOTALS, PLACES, 0},
+    {KEY_STOCK_ORDERS, PLACES, 0},    {KEY_STOCK_DUE, PLACES, 0},
+    {KEY_STOCK_OUTBOX, PLACES, 0},    {KEY_STOCK_INBOX, PLACES, 0},
+    {KEY_QUEUE_DUE, ROOMS, 0}, /* many a program has a queue:… of its own */
+    {KEY_QUEUE_USER, ROOMS, 0},       {KEY_SEM_SLOTS, SEMAPHORES, 0},
+    {KEY_SEM_LINE, SEMAPHORES, 0},
 };
 
 static bool is_place(struct hf_bytes place)
@@ -46,7 +46,7 @@ static void learn_place(struct audit *audit, struct hf_bytes name)
     }
 }
 
-static void learn_key(struct audit *audit, enum audit_key key, const struct hf_bytes *parts)
+static void learn_key(struct audit *audit, enum key_id key, const struct hf_bytes *parts)
 {
     uint32_t index;
 
@@ -68,7 +68,7 @@ static void learn_key(struct audit *audit, enum audit_key key, const struct hf_b
 static void learn_keys(struct audit *audit, size_t link, const redisReply *keys, void *context)
 {
     struct hf_bytes parts[KEY_PARTS_MAX];
-    enum audit_key key;
+    enum key_id key;
 
     (void)link;
     (void)context;
@@ -93,7 +93,7 @@ enum hf_error redis_audit(const struct redis_url *url, hf_audit_report *report, 
     audit->report = report;
     audit->context = context;
     if (code == HF_OK) {
-        audit_scan(audit, AUDIT_KEY_COUNT, learn_keys, NULL);
+        audit_scan(audit, KEY_NONE, learn_keys, NULL);
         for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
             if (audit_goes_on(audit)) {
                 families[i](audit);

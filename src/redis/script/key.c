@@ -139,13 +139,13 @@ void script_arg_write(struct buffer *out, struct hf_bytes word, const struct com
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-void key_write(struct buffer *out, const struct key_spec *key, const struct command *command,
+void key_write(struct buffer *out, enum key_id key, const struct command *command,
                const struct key_style *style)
 {
     static const char main_place[] = "_main";
 
     buffer_text(out, style->name_space);
-    for (const char *at = style->cluster ? key->cluster : key->standalone; *at != '\0';) {
+    for (const char *at = key_form(key, style->cluster); *at != '\0';) {
         size_t size = strcspn(at, "$");
         buffer_bytes(out, at, size);
         at += size;

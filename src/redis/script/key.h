@@ -14,7 +14,7 @@ struct key_style {
     const char *place;      /* instead of "main" in the keys of a product; NULL: main */
 };
 
-void key_write(struct buffer *out, const struct key_spec *key, const struct command *command,
+void key_write(struct buffer *out, enum key_id key, const struct command *command,
                const struct key_style *style);
 
 /* One word of the row's script_args. */

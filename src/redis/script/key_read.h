@@ -23,11 +23,4 @@ bool key_in_space(const char *name_space, struct hf_bytes *key);
 /* Splits "shoes_3" at its last underscore; false if it has none with something on both sides. */
 bool key_split_place(struct hf_bytes name, struct hf_bytes *product, struct hf_bytes *place);
 
-/* The form of a command's key number i, as it is used here. */
-static inline const char *key_form(enum command_id command, size_t i, bool cluster)
-{
-    const struct key_spec *key = command_table[command].keys[i];
-    return cluster ? key->cluster : key->standalone;
-}
-
 #endif

@@ -78,7 +78,7 @@ size_t script_call_row_key_count(const struct command_spec *spec)
 {
     size_t count = 0;
 
-    while (count < COMMAND_KEYS_MAX && spec->keys[count] != NULL) {
+    while (count < COMMAND_KEYS_MAX && spec->keys[count] != KEY_NONE) {
         count++;
     }
     return count;

@@ -190,10 +190,6 @@ static size_t place_of(struct hf_bytes name, size_t places)
 void place_call(struct script_call *call, const struct product *product, const char *script,
                 size_t place, const char *box, size_t args)
 {
-    static const struct key_spec outbox = {"stock:outbox:$product_main",
-                                           "stock:outbox:{$product_main}"};
-    static const struct key_spec inbox = {"stock:inbox:$product_main",
-                                          "stock:inbox:{$product_main}"};
     struct script_env *env = product->stocks->env;
     const struct command *command = &product->command;
     char name[PLACE_NAME];
@@ -205,7 +201,8 @@ void place_call(struct script_call *call, const struct product *product, const c
     if (box != NULL) {
         struct key_style style = {env->url.name_space, script_env_is_cluster(env), name};
         buffer_clear(&env->scratch);
-        key_write(&env->scratch, box[0] == 'o' ? &outbox : &inbox, command, &style);
+        key_write(&env->scratch, box[0] == 'o' ? KEY_STOCK_OUTBOX : KEY_STOCK_INBOX, command,
+                  &style);
         script_call_text(call, (struct hf_bytes){env->scratch.data, env->scratch.size});
     }
 }

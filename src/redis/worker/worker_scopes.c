@@ -10,18 +10,19 @@
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-/* The keys of a family's script are among those of a command: `keys` of them from `first` on. The
- * last is that of the deadlines. */
+#define FAMILY_KEYS_MAX 5
+
+/* The script that gives back what is due of a scope, and its keys. */
 static const struct {
     const char *script;
-    enum command_id like;
-    size_t first, keys;
-    bool places; /* the name of a scope has its place behind it */
+    enum key_id due; /* of the deadlines: the one key that says which scopes there are */
+    bool places;     /* the name of a scope has its place behind it */
+    enum key_id keys[FAMILY_KEYS_MAX + 1];
 } families[FAMILY_COUNT] = {
-    [FAMILY_SEATS] = {"reclaim_seats", SEATS_GET, 1, 1, false},
-    [FAMILY_QUOTA] = {"reclaim_quota", QUOTA_GET, 0, 5, false},
-    [FAMILY_STOCK] = {"reclaim_stock", STOCK_GET, 0, 4, true},
-    [FAMILY_QUEUE] = {"reclaim_queue", ROOM_ADMIT, 0, 2, false},
+    [FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
+    [FAMILY_QUOTA] = {"reclaim_quota", KEY_QUOTA_DUE, false, {KEYS_OF_QUOTA}},
+    [FAMILY_STOCK] = {"reclaim_stock", KEY_STOCK_DUE, true, {KEYS_OF_STOCK}},
+    [FAMILY_QUEUE] = {"reclaim_queue", KEY_QUEUE_DUE, false, {KEY_QUEUE, KEY_QUEUE_DUE}},
 };
 
 /* The commands that set a deadline, and where they say which. */
@@ -55,19 +56,6 @@ enum family scopes_deadline(const struct command *command, int64_t *in_ms)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* A command like those that use this family's keys; the scope is its first argument. */
-static struct command command_like(enum family family, struct hf_bytes scope)
-{
-    struct command command = {.spec = &command_table[families[family].like]};
-    memcpy((char *)&command.args + command.spec->args[0].offset, &scope, sizeof scope);
-    return command;
-}
-
-static const struct key_spec *key_of(enum family family, size_t i)
-{
-    return command_table[families[family].like].keys[families[family].first + i];
-}
-
 /* Could a family's scope be called that? */
 static bool is_name(enum family family, struct hf_bytes name)
 {
@@ -90,8 +78,7 @@ bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family 
         return false;
     }
     for (enum family i = 0; i < FAMILY_COUNT; i++) {
-        size_t due = families[i].first + families[i].keys - 1;
-        if (key_read(key_form(families[i].like, due, cluster), key, parts)) {
+        if (key_read(key_form(families[i].due, cluster), key, parts)) {
             *family = i;
             *name = parts[0];
             return is_name(i, parts[0]);
@@ -100,33 +87,36 @@ bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family 
     return false;
 }
 
+static size_t key_count(enum family family)
+{
+    size_t count = 0;
+
+    while (families[family].keys[count] != KEY_NONE) {
+        count++;
+    }
+    return count;
+}
+
 void scopes_write_call(const struct scopes *scopes, const struct scope *scope,
                        struct script_call *call, int64_t limit)
 {
-    enum family family = scope->family;
-    struct hf_bytes name = {scope->name, scope->size};
-    char place[SCOPE_PLACE_MAX + 1] = "";
-
-    if (families[family].places) {
-        struct hf_bytes text;
-        CHECK(key_split_place(name, &name, &text) && text.size < sizeof place);
-        memcpy(place, text.data, text.size);
-    }
-    struct command command = command_like(family, name);
-    struct key_style style = {scopes->env->url.name_space, script_env_is_cluster(scopes->env),
-                              families[family].places ? place : NULL};
+    const struct script_env *env = scopes->env;
+    bool cluster = script_env_is_cluster(env);
+    struct hf_bytes parts[KEY_PARTS_MAX] = {{scope->name, scope->size}};
     struct buffer *text = &scopes->env->scratch;
+    size_t count = key_count(scope->family);
 
-    script_call_begin(call, families[family].script, families[family].keys, 1);
-    for (size_t i = 0; i < families[family].keys; i++) {
+    script_call_begin(call, families[scope->family].script, count, 1);
+    for (size_t i = 0; i < count; i++) {
         buffer_clear(text);
-        key_write(text, key_of(family, i), &command, &style);
+        key_fill(text, env->url.name_space, key_form(families[scope->family].keys[i], cluster),
+                 parts);
         if (text->failed) {
             call->bytes.failed = true;
             return;
         }
         struct hf_bytes key = {text->data, text->size};
-        call->request.slot = style.cluster ? redis_slot(key) : -1;
+        call->request.slot = cluster ? redis_slot(key) : -1;
         script_call_text(call, key);
     }
     script_call_number(call, limit);
