@@ -25,30 +25,51 @@ static const struct {
     [FAMILY_QUEUE] = {"reclaim_queue", KEY_QUEUE_DUE, false, {KEY_QUEUE, KEY_QUEUE_DUE}},
 };
 
-/* The commands that set a deadline, and where they say which. */
-static const struct {
-    enum command_id command;
-    enum family family;
-    size_t ttl_ms;
-} deadlines[] = {
-    {SEATS_RESERVE, FAMILY_SEATS, offsetof(struct hf_seats_reserve_args, ttl_ms)},
-    {SEATS_EXTEND, FAMILY_SEATS, offsetof(struct hf_seats_extend_args, ttl_ms)},
-    {QUOTA_RESERVE, FAMILY_QUOTA, offsetof(struct hf_quota_reserve_args, ttl_ms)},
-    {STOCK_TAKE, FAMILY_STOCK, offsetof(struct hf_stock_take_args, ttl_ms)},
-    {ROOM_JOIN, FAMILY_QUEUE, offsetof(struct hf_room_join_args, ttl_ms)},
-};
+/* The family whose deadlines a command touches; FAMILY_COUNT: of none. */
+static enum family family_of(const struct command_spec *spec)
+{
+    for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != KEY_NONE; k++) {
+        for (enum family family = 0; family < FAMILY_COUNT; family++) {
+            if (spec->keys[k] == families[family].due) {
+                return family;
+            }
+        }
+    }
+    return FAMILY_COUNT;
+}
+
+static bool is_ttl(const struct arg_spec *arg)
+{
+    return arg->type == ARG_DURATION &&
+           (arg->keyword != NULL ? strcmp(arg->keyword, "TTL") : strcmp(arg->name, "ttl")) == 0;
+}
+
+/* Is the id given without which an argument makes no sense? QUOTA.RESERVE has a TTL only with a
+ * HOLD. */
+static bool is_needed_given(const struct command *command, const struct arg_spec *arg)
+{
+    const struct command_spec *spec = command->spec;
+
+    for (size_t i = 0; arg->needs != NULL && i < spec->arg_count; i++) {
+        const struct arg_spec *other = &spec->args[i];
+        if (other->keyword != NULL && strcmp(other->keyword, arg->needs) == 0) {
+            const void *member = (const char *)&command->args + other->offset;
+            return ((const struct hf_bytes *)member)->size > 0;
+        }
+    }
+    return true;
+}
 
 enum family scopes_deadline(const struct command *command, int64_t *in_ms)
 {
-    enum command_id id = command_id(command->spec);
+    const struct command_spec *spec = command->spec;
+    enum family family = spec->flags & COMMAND_WRITES ? family_of(spec) : FAMILY_COUNT;
 
-    if (id == QUOTA_RESERVE && command->args.quota_reserve.hold.size == 0) {
-        return FAMILY_COUNT; /* it counts until it is refunded */
-    }
-    for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
-        if (deadlines[i].command == id) {
-            memcpy(in_ms, (const char *)&command->args + deadlines[i].ttl_ms, sizeof *in_ms);
-            return deadlines[i].family;
+    for (size_t i = 0; family != FAMILY_COUNT && i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        if (is_ttl(arg) && is_needed_given(command, arg)) {
+            memcpy(in_ms, (const char *)&command->args + arg->offset, sizeof *in_ms);
+            return family;
         }
     }
     return FAMILY_COUNT;
