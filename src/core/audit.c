@@ -23,7 +23,7 @@ static void write_who(struct audit *audit, enum kind kind, const struct record *
     buffer_text(&audit->line, kinds[kind].name);
     buffer_byte(&audit->line, ' ');
     buffer_bytes(&audit->line, text, name_write(&name, text));
-    if (kinds[kind].parent != NO_KIND) {
+    if (kinds[kind].parent != CORE_NO_KIND) {
         name = record_name(core_at(audit->core, kinds[kind].parent, record->scope));
         buffer_text(&audit->line, " of ");
         buffer_bytes(&audit->line, text, name_write(&name, text));
@@ -114,59 +114,61 @@ static void check_seats(struct audit *audit, struct sums *zones, struct sums *us
     struct core *core = audit->core;
     int64_t lapsed = 0;
 
-    EACH (core, BOOKINGS, i) {
-        const struct booking *booking = core_at(core, BOOKINGS, i);
-        const struct zone *zone = core_at(core, ZONES, booking->zone);
-        const struct seat_user *user = core_at(core, SEAT_USERS, booking->user);
+    EACH (core, CORE_BOOKINGS, i) {
+        const struct booking *booking = core_at(core, CORE_BOOKINGS, i);
+        const struct zone *zone = core_at(core, CORE_ZONES, booking->zone);
+        const struct seat_user *user = core_at(core, CORE_SEAT_USERS, booking->user);
         count_booking(booking, zones->of[booking->zone], users->of[booking->user]);
-        expect(audit, BOOKINGS, i, "event of its zone", zone->record.scope, booking->record.scope);
-        expect(audit, BOOKINGS, i, "event of its user", user->record.scope, booking->record.scope);
-        expect(audit, BOOKINGS, i, "confirmation", booking->sale != NONE,
+        expect(audit, CORE_BOOKINGS, i, "event of its zone", zone->record.scope,
+               booking->record.scope);
+        expect(audit, CORE_BOOKINGS, i, "event of its user", user->record.scope,
+               booking->record.scope);
+        expect(audit, CORE_BOOKINGS, i, "confirmation", booking->sale != NONE,
                booking->record.state == BOOKING_CONFIRMED);
         if (booking->show != NONE) {
-            const struct show *show = core_at(core, SHOWS, booking->show);
+            const struct show *show = core_at(core, CORE_SHOWS, booking->show);
             shows->of[booking->show][0]++;
-            expect(audit, BOOKINGS, i, "event of its show", show->record.scope,
+            expect(audit, CORE_BOOKINGS, i, "event of its show", show->record.scope,
                    booking->record.scope);
         }
         lapsed += booking->record.state == BOOKING_LAPSED;
     }
-    EACH (core, ZONES, i) {
-        const struct zone *zone = core_at(core, ZONES, i);
+    EACH (core, CORE_ZONES, i) {
+        const struct zone *zone = core_at(core, CORE_ZONES, i);
         int64_t available = zone->capacity - zone->reserved - zone->confirmed;
-        expect(audit, ZONES, i, "reserved", zone->reserved, zones->of[i][0]);
-        expect(audit, ZONES, i, "confirmed", zone->confirmed, zones->of[i][1]);
-        expect(audit, ZONES, i, "oversold", available < 0 ? -available : 0, 0);
+        expect(audit, CORE_ZONES, i, "reserved", zone->reserved, zones->of[i][0]);
+        expect(audit, CORE_ZONES, i, "confirmed", zone->confirmed, zones->of[i][1]);
+        expect(audit, CORE_ZONES, i, "oversold", available < 0 ? -available : 0, 0);
     }
-    EACH (core, SEAT_USERS, i) {
-        const struct seat_user *user = core_at(core, SEAT_USERS, i);
-        expect(audit, SEAT_USERS, i, "held", user->held, users->of[i][0]);
-        expect(audit, SEAT_USERS, i, "confirmed", user->confirmed, users->of[i][1]);
-        expect(audit, SEAT_USERS, i, "lifetime", user->lifetime, users->of[i][2]);
-        expect(audit, SEAT_USERS, i, "bookings", user->bookings, users->of[i][3]);
+    EACH (core, CORE_SEAT_USERS, i) {
+        const struct seat_user *user = core_at(core, CORE_SEAT_USERS, i);
+        expect(audit, CORE_SEAT_USERS, i, "held", user->held, users->of[i][0]);
+        expect(audit, CORE_SEAT_USERS, i, "confirmed", user->confirmed, users->of[i][1]);
+        expect(audit, CORE_SEAT_USERS, i, "lifetime", user->lifetime, users->of[i][2]);
+        expect(audit, CORE_SEAT_USERS, i, "bookings", user->bookings, users->of[i][3]);
     }
-    EACH (core, SHOWS, i) {
-        const struct show *show = core_at(core, SHOWS, i);
-        expect(audit, SHOWS, i, "bookings", show->bookings, shows->of[i][0]);
+    EACH (core, CORE_SHOWS, i) {
+        const struct show *show = core_at(core, CORE_SHOWS, i);
+        expect(audit, CORE_SHOWS, i, "bookings", show->bookings, shows->of[i][0]);
     }
-    expect_all(audit, BOOKINGS, "number in their grace", core->lapsed, lapsed);
+    expect_all(audit, CORE_BOOKINGS, "number in their grace", core->lapsed, lapsed);
 }
 
 static void check_quota(struct audit *audit, struct sums *tenants)
 {
     struct core *core = audit->core;
 
-    EACH (core, QUOTA_HOLDS, i) {
-        const struct quota_hold *hold = core_at(core, QUOTA_HOLDS, i);
+    EACH (core, CORE_QUOTA_HOLDS, i) {
+        const struct quota_hold *hold = core_at(core, CORE_QUOTA_HOLDS, i);
         int64_t *tenant = tenants->of[hold->record.scope];
         tenant[0] += hold->record.state == HOLD_OPEN ? hold->amount : 0;
         tenant[1]++;
     }
-    EACH (core, TENANTS, i) {
-        const struct tenant *tenant = core_at(core, TENANTS, i);
-        expect(audit, TENANTS, i, "held", tenant->held, tenants->of[i][0]);
-        expect(audit, TENANTS, i, "holds", tenant->holds, tenants->of[i][1]);
-        expect(audit, TENANTS, i, "used below 0", tenant->committed < 0, 0);
+    EACH (core, CORE_TENANTS, i) {
+        const struct tenant *tenant = core_at(core, CORE_TENANTS, i);
+        expect(audit, CORE_TENANTS, i, "held", tenant->held, tenants->of[i][0]);
+        expect(audit, CORE_TENANTS, i, "holds", tenant->holds, tenants->of[i][1]);
+        expect(audit, CORE_TENANTS, i, "used below 0", tenant->committed < 0, 0);
     }
 }
 
@@ -174,16 +176,16 @@ static void check_stock(struct audit *audit, struct sums *products)
 {
     struct core *core = audit->core;
 
-    EACH (core, ORDERS, i) {
-        const struct order *order = core_at(core, ORDERS, i);
+    EACH (core, CORE_ORDERS, i) {
+        const struct order *order = core_at(core, CORE_ORDERS, i);
         products->of[order->record.scope][0] +=
             order->record.state == ORDER_TAKEN ? order->quantity : 0;
     }
-    EACH (core, PRODUCTS, i) {
-        const struct product *product = core_at(core, PRODUCTS, i);
+    EACH (core, CORE_PRODUCTS, i) {
+        const struct product *product = core_at(core, CORE_PRODUCTS, i);
         int64_t available = product->loaded + product->adjusted - product->taken - product->sold;
-        expect(audit, PRODUCTS, i, "taken", product->taken, products->of[i][0]);
-        expect(audit, PRODUCTS, i, "oversold", available < 0 ? -available : 0, 0);
+        expect(audit, CORE_PRODUCTS, i, "taken", product->taken, products->of[i][0]);
+        expect(audit, CORE_PRODUCTS, i, "oversold", available < 0 ? -available : 0, 0);
     }
 }
 
@@ -214,46 +216,48 @@ static void check_semaphores(struct audit *audit, struct sums *semaphores)
     struct core *core = audit->core;
     int64_t tickets = 0, in_use = 0, in_line = 0;
 
-    EACH (core, SEM_CLIENTS, i) {
-        const struct sem_client *client = core_at(core, SEM_CLIENTS, i);
+    EACH (core, CORE_SEM_CLIENTS, i) {
+        const struct sem_client *client = core_at(core, CORE_SEM_CLIENTS, i);
         semaphores->of[client->record.scope][client->record.state == CLIENT_HOLDING]++;
         tickets += client->ticket != 0;
-        expect(audit, SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
-        expect(audit, SEM_CLIENTS, i, "ticket past the last", client->ticket > core->ticket, 0);
-        expect(audit, SEM_CLIENTS, i, "slot with a ticket",
+        expect(audit, CORE_SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
+        expect(audit, CORE_SEM_CLIENTS, i, "ticket past the last", client->ticket > core->ticket,
+               0);
+        expect(audit, CORE_SEM_CLIENTS, i, "slot with a ticket",
                client->ticket != 0 && client->record.state == CLIENT_HOLDING, 0);
-        expect(audit, SEM_CLIENTS, i, "deadline", client->timer.deadline_ms,
+        expect(audit, CORE_SEM_CLIENTS, i, "deadline", client->timer.deadline_ms,
                sem_client_deadline(client));
     }
-    EACH (core, SEMAPHORES, i) {
-        const struct semaphore *semaphore = core_at(core, SEMAPHORES, i);
-        expect(audit, SEMAPHORES, i, "in use", semaphore->in_use, semaphores->of[i][1]);
-        expect(audit, SEMAPHORES, i, "waiting", semaphore->line.count, semaphores->of[i][0]);
+    EACH (core, CORE_SEMAPHORES, i) {
+        const struct semaphore *semaphore = core_at(core, CORE_SEMAPHORES, i);
+        expect(audit, CORE_SEMAPHORES, i, "in use", semaphore->in_use, semaphores->of[i][1]);
+        expect(audit, CORE_SEMAPHORES, i, "waiting", semaphore->line.count, semaphores->of[i][0]);
         in_use += semaphores->of[i][1];
         in_line += semaphores->of[i][0];
-        check_line(audit, SEMAPHORES, i, &semaphore->line, SEM_CLIENTS,
+        check_line(audit, CORE_SEMAPHORES, i, &semaphore->line, CORE_SEM_CLIENTS,
                    offsetof(struct sem_client, place));
     }
-    expect_all(audit, SEM_CLIENTS, "number of waiting calls", core->waiting_calls, tickets);
-    expect_all(audit, SEM_CLIENTS, "number of slots in use", core->slots_in_use, in_use);
-    expect_all(audit, SEM_CLIENTS, "number in line", core->in_line, in_line);
+    expect_all(audit, CORE_SEM_CLIENTS, "number of waiting calls", core->waiting_calls, tickets);
+    expect_all(audit, CORE_SEM_CLIENTS, "number of slots in use", core->slots_in_use, in_use);
+    expect_all(audit, CORE_SEM_CLIENTS, "number in line", core->in_line, in_line);
 }
 
 static void check_rooms(struct audit *audit, struct sums *rooms)
 {
     struct core *core = audit->core;
 
-    EACH (core, ROOM_ENTRIES, i) {
-        rooms->of[((struct record *)core_at(core, ROOM_ENTRIES, i))->scope][0]++;
+    EACH (core, CORE_ROOM_ENTRIES, i) {
+        rooms->of[((struct record *)core_at(core, CORE_ROOM_ENTRIES, i))->scope][0]++;
     }
-    EACH (core, ROOM_PASSES, i) {
-        rooms->of[((struct record *)core_at(core, ROOM_PASSES, i))->scope][1]++;
+    EACH (core, CORE_ROOM_PASSES, i) {
+        rooms->of[((struct record *)core_at(core, CORE_ROOM_PASSES, i))->scope][1]++;
     }
-    EACH (core, ROOMS, i) {
-        const struct room *room = core_at(core, ROOMS, i);
-        expect(audit, ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
-        expect(audit, ROOMS, i, "passes", room->passes, rooms->of[i][1]);
-        check_line(audit, ROOMS, i, &room->line, ROOM_ENTRIES, offsetof(struct room_entry, place));
+    EACH (core, CORE_ROOMS, i) {
+        const struct room *room = core_at(core, CORE_ROOMS, i);
+        expect(audit, CORE_ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
+        expect(audit, CORE_ROOMS, i, "passes", room->passes, rooms->of[i][1]);
+        check_line(audit, CORE_ROOMS, i, &room->line, CORE_ROOM_ENTRIES,
+                   offsetof(struct room_entry, place));
     }
 }
 
@@ -261,13 +265,13 @@ static void check_keys(struct audit *audit)
 {
     struct core *core = audit->core;
 
-    EACH (core, LOCKS, i) {
-        const struct lock *lock = core_at(core, LOCKS, i);
-        expect(audit, LOCKS, i, "fence past the last", lock->fence > core->fence, 0);
+    EACH (core, CORE_LOCKS, i) {
+        const struct lock *lock = core_at(core, CORE_LOCKS, i);
+        expect(audit, CORE_LOCKS, i, "fence past the last", lock->fence > core->fence, 0);
     }
-    EACH (core, IDEM_KEYS, i) {
-        const struct idem *idem = core_at(core, IDEM_KEYS, i);
-        expect(audit, IDEM_KEYS, i, "response before the end",
+    EACH (core, CORE_IDEM_KEYS, i) {
+        const struct idem *idem = core_at(core, CORE_IDEM_KEYS, i);
+        expect(audit, CORE_IDEM_KEYS, i, "response before the end",
                idem->record.state != IDEM_COMPLETED && idem->response_size > 0, 0);
     }
 }
@@ -278,7 +282,7 @@ static void check_keys(struct audit *audit)
 static bool wants_timer(enum kind kind, const struct record *record)
 {
     return kinds[kind].due != NULL && !(record->marks & RECORD_CLOSED) &&
-           !(kind == BOOKINGS && record->state == BOOKING_CONFIRMED);
+           !(kind == CORE_BOOKINGS && record->state == BOOKING_CONFIRMED);
 }
 
 static void check_store(struct audit *audit, enum kind kind)
@@ -310,9 +314,9 @@ static void check_store(struct audit *audit, enum kind kind)
 static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, void *context)
 {
     struct audit audit = {.core = core, .look_up = look_up, .report = report, .context = context};
-    static const enum kind parents[] = {ZONES,      SEAT_USERS, SHOWS, TENANTS,
-                                        SEMAPHORES, PRODUCTS,   ROOMS};
-    struct sums sums[KIND_COUNT] = {{0}};
+    static const enum kind parents[] = {CORE_ZONES,      CORE_SEAT_USERS, CORE_SHOWS, CORE_TENANTS,
+                                        CORE_SEMAPHORES, CORE_PRODUCTS,   CORE_ROOMS};
+    struct sums sums[CORE_KIND_COUNT] = {{0}};
     bool enough = true;
 
     buffer_init(&audit.line, core->memory);
@@ -320,17 +324,17 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
         enough = sums_init(&sums[parents[i]], core, parents[i]);
     }
     if (enough) {
-        check_seats(&audit, &sums[ZONES], &sums[SEAT_USERS], &sums[SHOWS]);
-        check_quota(&audit, &sums[TENANTS]);
-        check_stock(&audit, &sums[PRODUCTS]);
-        check_semaphores(&audit, &sums[SEMAPHORES]);
-        check_rooms(&audit, &sums[ROOMS]);
+        check_seats(&audit, &sums[CORE_ZONES], &sums[CORE_SEAT_USERS], &sums[CORE_SHOWS]);
+        check_quota(&audit, &sums[CORE_TENANTS]);
+        check_stock(&audit, &sums[CORE_PRODUCTS]);
+        check_semaphores(&audit, &sums[CORE_SEMAPHORES]);
+        check_rooms(&audit, &sums[CORE_ROOMS]);
         check_keys(&audit);
-        for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
             check_store(&audit, kind);
         }
     }
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         if (sums[kind].of != NULL) {
             sums_free(&sums[kind]);
         }

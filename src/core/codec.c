@@ -190,9 +190,9 @@ static void booking_fields(struct codec *codec, struct booking *booking)
     if (codec->mode == CODEC_READ) {
         booking->show = booking->sale = NONE;
     }
-    codec_reference(codec, SEAT_USERS, &booking->user, false);
-    codec_reference(codec, ZONES, &booking->zone, false);
-    codec_reference(codec, SHOWS, &booking->show, true);
+    codec_reference(codec, CORE_SEAT_USERS, &booking->user, false);
+    codec_reference(codec, CORE_ZONES, &booking->zone, false);
+    codec_reference(codec, CORE_SHOWS, &booking->show, true);
     DURATION(ttl_ms);
     NUMBER(booking->quantity);
     NUMBER(booking->unit_price);
@@ -202,9 +202,9 @@ static void booking_fields(struct codec *codec, struct booking *booking)
     }
     if (codec->mode == CODEC_READ && !codec->failed) {
         booking->ttl_ms = (uint32_t)ttl_ms;
-        ((struct seat_user *)core_at(core, SEAT_USERS, booking->user))->bookings++;
+        ((struct seat_user *)core_at(core, CORE_SEAT_USERS, booking->user))->bookings++;
         if (booking->show != NONE) {
-            ((struct show *)core_at(core, SHOWS, booking->show))->bookings++;
+            ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings++;
         }
         core->lapsed += booking->record.state == BOOKING_LAPSED;
     }
@@ -222,7 +222,7 @@ static void quota_hold_fields(struct codec *codec, struct quota_hold *hold)
     NUMBER(hold->amount);
     DURATION(hold->ttl_ms);
     if (codec->mode == CODEC_READ && !codec->failed) {
-        ((struct tenant *)core_at(codec->core, TENANTS, hold->record.scope))->holds++;
+        ((struct tenant *)core_at(codec->core, CORE_TENANTS, hold->record.scope))->holds++;
     }
 }
 
@@ -241,7 +241,7 @@ static void sem_client_fields(struct codec *codec, struct sem_client *client)
     codec_word(codec, &client->ticket);
     TIME(client->wait_until_ms);
     if (codec->mode == CODEC_READ && !codec->failed) {
-        struct semaphore *semaphore = core_at(codec->core, SEMAPHORES, client->record.scope);
+        struct semaphore *semaphore = core_at(codec->core, CORE_SEMAPHORES, client->record.scope);
         semaphore->in_use += client->record.state == CLIENT_HOLDING;
         codec->core->slots_in_use += client->record.state == CLIENT_HOLDING;
         if (client->ticket != 0) {
@@ -278,7 +278,7 @@ static void room_pass_fields(struct codec *codec, struct room_pass *pass)
 {
     codec_bytes(codec, pass->token, sizeof pass->token);
     if (codec->mode == CODEC_READ && !codec->failed) {
-        ((struct room *)core_at(codec->core, ROOMS, pass->record.scope))->passes++;
+        ((struct room *)core_at(codec->core, CORE_ROOMS, pass->record.scope))->passes++;
     }
 }
 
@@ -300,49 +300,49 @@ static void idem_fields(struct codec *codec, struct idem *idem)
 void codec_fields(struct codec *codec, enum kind kind, void *record)
 {
     switch (kind) {
-    case ZONES:
+    case CORE_ZONES:
         zone_fields(codec, record);
         break;
-    case SEAT_USERS:
+    case CORE_SEAT_USERS:
         user_fields(codec, record);
         break;
-    case BOOKINGS:
+    case CORE_BOOKINGS:
         booking_fields(codec, record);
         break;
-    case TENANTS:
+    case CORE_TENANTS:
         tenant_fields(codec, record);
         break;
-    case QUOTA_HOLDS:
+    case CORE_QUOTA_HOLDS:
         quota_hold_fields(codec, record);
         break;
-    case SEMAPHORES:
+    case CORE_SEMAPHORES:
         semaphore_fields(codec, record);
         break;
-    case SEM_CLIENTS:
+    case CORE_SEM_CLIENTS:
         sem_client_fields(codec, record);
         break;
-    case LOCKS:
+    case CORE_LOCKS:
         lock_fields(codec, record);
         break;
-    case PRODUCTS:
+    case CORE_PRODUCTS:
         product_fields(codec, record);
         break;
-    case ORDERS:
+    case CORE_ORDERS:
         order_fields(codec, record);
         break;
-    case ROOM_ENTRIES:
+    case CORE_ROOM_ENTRIES:
         codec_bytes(codec, ((struct room_entry *)record)->token, TOKEN_BYTES);
         break;
-    case ROOM_PASSES:
+    case CORE_ROOM_PASSES:
         room_pass_fields(codec, record);
         break;
-    case IDEM_KEYS:
+    case CORE_IDEM_KEYS:
         idem_fields(codec, record);
         break;
-    case EVENTS:
-    case SHOWS:
-    case ROOMS:
-    case KIND_COUNT:
+    case CORE_EVENTS:
+    case CORE_SHOWS:
+    case CORE_ROOMS:
+    case CORE_KIND_COUNT:
         break;
     }
 }

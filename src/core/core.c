@@ -6,73 +6,81 @@
 #include "base/check.h"
 #include "core/state.h"
 
-const struct kind_spec kinds[KIND_COUNT] = {
-    [EVENTS] = {.name = "event", .record_size = sizeof(struct seat_event), .parent = NO_KIND},
-    [ZONES] = {.name = "zone", .record_size = sizeof(struct zone), .parent = EVENTS},
-    [SEAT_USERS] = {.name = "user", .record_size = sizeof(struct seat_user), .parent = EVENTS},
-    [SHOWS] = {.name = "show", .record_size = sizeof(struct show), .parent = EVENTS},
-    [BOOKINGS] = {.name = "booking",
-                  .record_size = sizeof(struct booking),
-                  .parent = EVENTS,
-                  .agenda_offset = offsetof(struct seat_event, deadlines),
-                  .last_state = BOOKING_LAPSED,
-                  .holds = true,
-                  .due = booking_due,
-                  .let_go = booking_let_go},
-    [TENANTS] = {.name = "tenant", .record_size = sizeof(struct tenant), .parent = NO_KIND},
-    [QUOTA_HOLDS] = {.name = "quota hold",
-                     .record_size = sizeof(struct quota_hold),
-                     .parent = TENANTS,
-                     .agenda_offset = offsetof(struct tenant, deadlines),
-                     .last_state = HOLD_CANCELLED,
+const struct kind_spec kinds[CORE_KIND_COUNT] = {
+    [CORE_EVENTS] = {.name = "event",
+                     .record_size = sizeof(struct seat_event),
+                     .parent = CORE_NO_KIND},
+    [CORE_ZONES] = {.name = "zone", .record_size = sizeof(struct zone), .parent = CORE_EVENTS},
+    [CORE_SEAT_USERS] = {.name = "user",
+                         .record_size = sizeof(struct seat_user),
+                         .parent = CORE_EVENTS},
+    [CORE_SHOWS] = {.name = "show", .record_size = sizeof(struct show), .parent = CORE_EVENTS},
+    [CORE_BOOKINGS] = {.name = "booking",
+                       .record_size = sizeof(struct booking),
+                       .parent = CORE_EVENTS,
+                       .agenda_offset = offsetof(struct seat_event, deadlines),
+                       .last_state = BOOKING_LAPSED,
+                       .holds = true,
+                       .due = booking_due,
+                       .let_go = booking_let_go},
+    [CORE_TENANTS] = {.name = "tenant",
+                      .record_size = sizeof(struct tenant),
+                      .parent = CORE_NO_KIND},
+    [CORE_QUOTA_HOLDS] = {.name = "quota hold",
+                          .record_size = sizeof(struct quota_hold),
+                          .parent = CORE_TENANTS,
+                          .agenda_offset = offsetof(struct tenant, deadlines),
+                          .last_state = HOLD_CANCELLED,
+                          .holds = true,
+                          .due = quota_hold_due,
+                          .let_go = quota_hold_let_go},
+    [CORE_SEMAPHORES] = {.name = "semaphore",
+                         .record_size = sizeof(struct semaphore),
+                         .parent = CORE_NO_KIND,
+                         .let_go = semaphore_let_go},
+    [CORE_SEM_CLIENTS] = {.name = "semaphore client",
+                          .record_size = sizeof(struct sem_client),
+                          .parent = CORE_SEMAPHORES,
+                          .last_state = CLIENT_HOLDING,
+                          .due = sem_client_due},
+    [CORE_LOCKS] = {.name = "lock",
+                    .record_size = sizeof(struct lock),
+                    .parent = CORE_NO_KIND,
+                    .holds = true,
+                    .due = lock_due,
+                    .let_go = lock_let_go},
+    [CORE_PRODUCTS] = {.name = "product",
+                       .record_size = sizeof(struct product),
+                       .parent = CORE_NO_KIND},
+    [CORE_ORDERS] = {.name = "order",
+                     .record_size = sizeof(struct order),
+                     .parent = CORE_PRODUCTS,
+                     .agenda_offset = offsetof(struct product, deadlines),
+                     .last_state = ORDER_GIVEN,
                      .holds = true,
-                     .due = quota_hold_due,
-                     .let_go = quota_hold_let_go},
-    [SEMAPHORES] = {.name = "semaphore",
-                    .record_size = sizeof(struct semaphore),
-                    .parent = NO_KIND,
-                    .let_go = semaphore_let_go},
-    [SEM_CLIENTS] = {.name = "semaphore client",
-                     .record_size = sizeof(struct sem_client),
-                     .parent = SEMAPHORES,
-                     .last_state = CLIENT_HOLDING,
-                     .due = sem_client_due},
-    [LOCKS] = {.name = "lock",
-               .record_size = sizeof(struct lock),
-               .parent = NO_KIND,
-               .holds = true,
-               .due = lock_due,
-               .let_go = lock_let_go},
-    [PRODUCTS] = {.name = "product", .record_size = sizeof(struct product), .parent = NO_KIND},
-    [ORDERS] = {.name = "order",
-                .record_size = sizeof(struct order),
-                .parent = PRODUCTS,
-                .agenda_offset = offsetof(struct product, deadlines),
-                .last_state = ORDER_GIVEN,
-                .holds = true,
-                .due = order_due,
-                .let_go = order_let_go},
-    [ROOMS] = {.name = "room",
-               .record_size = sizeof(struct room),
-               .parent = NO_KIND,
-               .let_go = room_let_go},
-    [ROOM_ENTRIES] = {.name = "queue entry",
-                      .record_size = sizeof(struct room_entry),
-                      .parent = ROOMS,
-                      .agenda_offset = offsetof(struct room, entry_deadlines),
-                      .due = room_entry_due},
-    [ROOM_PASSES] = {.name = "pass",
-                     .record_size = sizeof(struct room_pass),
-                     .parent = ROOMS,
-                     .agenda_offset = offsetof(struct room, pass_deadlines),
-                     .due = room_pass_due,
-                     .let_go = room_pass_let_go},
-    [IDEM_KEYS] = {.name = "idempotency key",
-                   .record_size = sizeof(struct idem),
-                   .parent = NO_KIND,
-                   .last_state = IDEM_COMPLETED,
-                   .due = idem_due,
-                   .let_go = idem_let_go},
+                     .due = order_due,
+                     .let_go = order_let_go},
+    [CORE_ROOMS] = {.name = "room",
+                    .record_size = sizeof(struct room),
+                    .parent = CORE_NO_KIND,
+                    .let_go = room_let_go},
+    [CORE_ROOM_ENTRIES] = {.name = "queue entry",
+                           .record_size = sizeof(struct room_entry),
+                           .parent = CORE_ROOMS,
+                           .agenda_offset = offsetof(struct room, entry_deadlines),
+                           .due = room_entry_due},
+    [CORE_ROOM_PASSES] = {.name = "pass",
+                          .record_size = sizeof(struct room_pass),
+                          .parent = CORE_ROOMS,
+                          .agenda_offset = offsetof(struct room, pass_deadlines),
+                          .due = room_pass_due,
+                          .let_go = room_pass_let_go},
+    [CORE_IDEM_KEYS] = {.name = "idempotency key",
+                        .record_size = sizeof(struct idem),
+                        .parent = CORE_NO_KIND,
+                        .last_state = IDEM_COMPLETED,
+                        .due = idem_due,
+                        .let_go = idem_let_go},
 };
 
 /* Has a kind a timer: for its own deadline, or for the first of its holds'? */
@@ -80,7 +88,7 @@ static bool is_timed(enum kind kind)
 {
     bool timed = kinds[kind].due != NULL;
 
-    for (enum kind child = 0; child < KIND_COUNT; child++) {
+    for (enum kind child = 0; child < CORE_KIND_COUNT; child++) {
         timed |= kinds[child].agenda_offset != 0 && kinds[child].parent == kind;
     }
     return timed;
@@ -98,7 +106,7 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
                                        seed[1] ^ UINT64_C(0xd1b54a32d192ed03)},
                           .next_due_ms = INT64_MAX,
                           .touched = NONE};
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         store_init(&core->stores[kind], memory, core->hash_key, kinds[kind].record_size,
                    is_timed(kind));
         if (kinds[kind].agenda_offset != 0) {
@@ -116,7 +124,7 @@ void core_destroy(struct core *core)
         return;
     }
     /* Children first: a record may reach for those it names. */
-    for (enum kind kind = KIND_COUNT; kind-- > 0;) {
+    for (enum kind kind = CORE_KIND_COUNT; kind-- > 0;) {
         struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); kinds[kind].let_go && i != NONE;
              i = slab_next(slab, i + 1)) {
@@ -227,33 +235,33 @@ const struct clock_run *core_run(const struct core *core)
 
 typedef CORE_COMMAND(core_function);
 
-/* What carries a command out, and the kind of its scope: NO_KIND for those that look one record up.
- */
+/* What carries a command out, and the kind of its scope; CORE_NO_KIND for commands that look one
+ * record up. */
 static const struct {
     core_function *run;
     enum kind scope;
 } commands[COMMAND_COUNT] = {
-    [SEATS_OPEN] = {seats_open, EVENTS},       [SEATS_RESERVE] = {seats_reserve, EVENTS},
-    [SEATS_CONFIRM] = {seats_confirm, EVENTS}, [SEATS_RELEASE] = {seats_release, EVENTS},
-    [SEATS_EXTEND] = {seats_extend, EVENTS},   [SEATS_GET] = {seats_get, EVENTS},
-    [SEATS_ZONE] = {seats_zone, EVENTS},       [SEATS_USER] = {seats_user, EVENTS},
-    [QUOTA_LIMIT] = {quota_limit, TENANTS},    [QUOTA_RESERVE] = {quota_reserve, TENANTS},
-    [QUOTA_REFUND] = {quota_refund, TENANTS},  [QUOTA_COMMIT] = {quota_commit, TENANTS},
-    [QUOTA_CANCEL] = {quota_cancel, TENANTS},  [QUOTA_SYNC] = {quota_sync, TENANTS},
-    [QUOTA_GET] = {quota_get, TENANTS},        [SEM_ACQUIRE] = {sem_acquire, SEMAPHORES},
-    [SEM_QUEUE] = {sem_queue, SEMAPHORES},     [SEM_WAKE] = {sem_wake, SEMAPHORES},
-    [SEM_CONFIRM] = {sem_confirm, SEMAPHORES}, [SEM_RELEASE] = {sem_release, SEMAPHORES},
-    [SEM_PING] = {sem_ping, SEMAPHORES},       [SEM_CARD] = {sem_card, SEMAPHORES},
-    [SEM_STATS] = {sem_stats, SEMAPHORES},     [LOCK_TRY] = {lock_try, SEMAPHORES},
-    [LOCK_UNLOCK] = {lock_unlock, NO_KIND},    [LOCK_EXTEND] = {lock_extend, NO_KIND},
-    [LOCK_GET] = {lock_get, NO_KIND},          [STOCK_LOAD] = {stock_load, PRODUCTS},
-    [STOCK_TAKE] = {stock_take, PRODUCTS},     [STOCK_SETTLE] = {stock_settle, PRODUCTS},
-    [STOCK_GIVE] = {stock_give, PRODUCTS},     [STOCK_GET] = {stock_get, PRODUCTS},
-    [STOCK_ADJUST] = {stock_adjust, PRODUCTS}, [ROOM_JOIN] = {room_join, ROOMS},
-    [ROOM_POSITION] = {room_position, ROOMS},  [ROOM_LEAVE] = {room_leave, ROOMS},
-    [ROOM_ADMIT] = {room_admit, ROOMS},        [ROOM_CHECK] = {room_check, ROOMS},
-    [IDEM_BEGIN] = {idem_begin, NO_KIND},      [IDEM_COMPLETE] = {idem_complete, NO_KIND},
-    [IDEM_ABORT] = {idem_abort, NO_KIND},
+    [SEATS_OPEN] = {seats_open, CORE_EVENTS},       [SEATS_RESERVE] = {seats_reserve, CORE_EVENTS},
+    [SEATS_CONFIRM] = {seats_confirm, CORE_EVENTS}, [SEATS_RELEASE] = {seats_release, CORE_EVENTS},
+    [SEATS_EXTEND] = {seats_extend, CORE_EVENTS},   [SEATS_GET] = {seats_get, CORE_EVENTS},
+    [SEATS_ZONE] = {seats_zone, CORE_EVENTS},       [SEATS_USER] = {seats_user, CORE_EVENTS},
+    [QUOTA_LIMIT] = {quota_limit, CORE_TENANTS},    [QUOTA_RESERVE] = {quota_reserve, CORE_TENANTS},
+    [QUOTA_REFUND] = {quota_refund, CORE_TENANTS},  [QUOTA_COMMIT] = {quota_commit, CORE_TENANTS},
+    [QUOTA_CANCEL] = {quota_cancel, CORE_TENANTS},  [QUOTA_SYNC] = {quota_sync, CORE_TENANTS},
+    [QUOTA_GET] = {quota_get, CORE_TENANTS},        [SEM_ACQUIRE] = {sem_acquire, CORE_SEMAPHORES},
+    [SEM_QUEUE] = {sem_queue, CORE_SEMAPHORES},     [SEM_WAKE] = {sem_wake, CORE_SEMAPHORES},
+    [SEM_CONFIRM] = {sem_confirm, CORE_SEMAPHORES}, [SEM_RELEASE] = {sem_release, CORE_SEMAPHORES},
+    [SEM_PING] = {sem_ping, CORE_SEMAPHORES},       [SEM_CARD] = {sem_card, CORE_SEMAPHORES},
+    [SEM_STATS] = {sem_stats, CORE_SEMAPHORES},     [LOCK_TRY] = {lock_try, CORE_SEMAPHORES},
+    [LOCK_UNLOCK] = {lock_unlock, CORE_NO_KIND},    [LOCK_EXTEND] = {lock_extend, CORE_NO_KIND},
+    [LOCK_GET] = {lock_get, CORE_NO_KIND},          [STOCK_LOAD] = {stock_load, CORE_PRODUCTS},
+    [STOCK_TAKE] = {stock_take, CORE_PRODUCTS},     [STOCK_SETTLE] = {stock_settle, CORE_PRODUCTS},
+    [STOCK_GIVE] = {stock_give, CORE_PRODUCTS},     [STOCK_GET] = {stock_get, CORE_PRODUCTS},
+    [STOCK_ADJUST] = {stock_adjust, CORE_PRODUCTS}, [ROOM_JOIN] = {room_join, CORE_ROOMS},
+    [ROOM_POSITION] = {room_position, CORE_ROOMS},  [ROOM_LEAVE] = {room_leave, CORE_ROOMS},
+    [ROOM_ADMIT] = {room_admit, CORE_ROOMS},        [ROOM_CHECK] = {room_check, CORE_ROOMS},
+    [IDEM_BEGIN] = {idem_begin, CORE_NO_KIND},      [IDEM_COMPLETE] = {idem_complete, CORE_NO_KIND},
+    [IDEM_ABORT] = {idem_abort, CORE_NO_KIND},
 };
 
 bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget)
@@ -401,21 +409,21 @@ void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
     event->time_ms = core->now_ms;
     event->quantity = quantity;
     write_name(record, event->id);
-    write_name(scope_kind == NO_KIND ? record : core_at(core, scope_kind, record->scope),
+    write_name(scope_kind == CORE_NO_KIND ? record : core_at(core, scope_kind, record->scope),
                event->scope);
 }
 
 bool core_waiting_call(const struct core *core, uint32_t *cursor, char name[HF_ID_SIZE],
                        char id[HF_ID_SIZE])
 {
-    const struct slab *clients = &core->stores[SEM_CLIENTS].slab;
+    const struct slab *clients = &core->stores[CORE_SEM_CLIENTS].slab;
 
     for (uint32_t i = slab_next(clients, *cursor); core->waiting_calls > 0 && i != NONE;
          i = slab_next(clients, i + 1)) {
         const struct sem_client *client = slab_at(clients, i);
         *cursor = i + 1;
         if (client->ticket != 0) {
-            write_name(core_at(core, SEMAPHORES, client->record.scope), name);
+            write_name(core_at(core, CORE_SEMAPHORES, client->record.scope), name);
             write_name(&client->record, id);
             return true;
         }
@@ -444,11 +452,11 @@ uint64_t core_events_dropped(const struct core *core)
 void core_info(const struct core *core, struct hf_info *info)
 {
     *info = (struct hf_info){.memory_bytes = core->memory->used, .expired = core->expired};
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         if (kinds[kind].holds) {
             info->holds += core->stores[kind].armed;
         }
     }
     info->holds += core->slots_in_use - core->lapsed;
-    info->waiting = core->stores[ROOM_ENTRIES].slab.count + core->in_line;
+    info->waiting = core->stores[CORE_ROOM_ENTRIES].slab.count + core->in_line;
 }

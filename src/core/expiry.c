@@ -32,7 +32,7 @@ static int64_t scope_next(const struct core *core, enum kind kind, uint32_t inde
 {
     int64_t next_ms = AGENDA_NEVER;
 
-    for (enum kind child = 0; child < KIND_COUNT; child++) {
+    for (enum kind child = 0; child < CORE_KIND_COUNT; child++) {
         const struct store *store = &core->stores[child];
         if (has_agenda_in(child, kind)) {
             const char *scope = core_at(core, kind, index);
@@ -111,7 +111,7 @@ static bool expire_scope(struct core *core, enum kind kind, uint32_t scope, int6
     struct store *scopes = &core->stores[kind];
     bool done = true;
 
-    for (enum kind child = 0; child < KIND_COUNT; child++) {
+    for (enum kind child = 0; child < CORE_KIND_COUNT; child++) {
         if (has_agenda_in(child, kind) && slab_has(&scopes->slab, scope)) {
             done = expire_children(core, child, scope, until_ms, budget) && done;
         }
@@ -175,7 +175,7 @@ uint32_t core_find_hold(struct core *core, enum kind kind, const struct key *key
  * time all lose them before any is handed on. True if nothing is left. */
 static bool expire_clients(struct core *core, int64_t until_ms, int64_t *budget)
 {
-    struct store *store = &core->stores[SEM_CLIENTS];
+    struct store *store = &core->stores[CORE_SEM_CLIENTS];
     int64_t deadline_ms;
 
     for (;;) {
@@ -193,7 +193,7 @@ static bool expire_clients(struct core *core, int64_t until_ms, int64_t *budget)
         while (*budget > 0 &&
                (index = store_pop(store, &store->agenda, next_ms, &deadline_ms)) != NONE) {
             core->touched_ms = deadline_ms;
-            fall_due(core, SEM_CLIENTS, index, deadline_ms);
+            fall_due(core, CORE_SEM_CLIENTS, index, deadline_ms);
             --*budget;
         }
         if (*budget <= 0) {
@@ -240,7 +240,7 @@ static void expire_kind(struct core *core, enum kind kind, int64_t until_ms, int
     uint32_t index;
 
     forget_closed(core, kind, until_ms, budget);
-    if (kind == SEM_CLIENTS) {
+    if (kind == CORE_SEM_CLIENTS) {
         expire_clients(core, until_ms, budget);
         return;
     }
@@ -259,7 +259,7 @@ static int64_t earliest(const struct core *core)
 {
     int64_t next_ms = core->touched != NONE ? core->touched_ms : INT64_MAX;
 
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         int64_t due_ms = store_next(&core->stores[kind]);
         next_ms = due_ms < next_ms ? due_ms : next_ms;
     }
@@ -271,7 +271,7 @@ bool core_step(struct core *core, int64_t now_ms, int64_t budget)
     core_reach(core, now_ms);
     while (core->next_due_ms <= core->latest_ms) {
         int64_t until_ms = core->next_due_ms;
-        for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
             expire_kind(core, kind, until_ms, &budget);
         }
         core->next_due_ms = earliest(core);
@@ -284,10 +284,10 @@ bool core_step(struct core *core, int64_t now_ms, int64_t budget)
 
 bool core_ready_in(struct core *core, enum kind kind, struct hf_bytes id, int64_t budget)
 {
-    if (core->next_due_ms > core->latest_ms || kind == NO_KIND) {
+    if (core->next_due_ms > core->latest_ms || kind == CORE_NO_KIND) {
         return true;
     }
-    if (kind == SEMAPHORES) {
+    if (kind == CORE_SEMAPHORES) {
         return expire_clients(core, core->latest_ms, &budget);
     }
     uint32_t scope = core_find(core, kind, 0, id);

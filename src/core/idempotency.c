@@ -7,7 +7,7 @@
 
 static struct idem *idem_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, IDEM_KEYS, index);
+    return core_at(core, CORE_IDEM_KEYS, index);
 }
 
 static struct hf_bytes response_of(const struct idem *idem)
@@ -54,9 +54,9 @@ static void answer_known(const struct core *core, const struct idem *idem,
 CORE_COMMAND(idem_begin)
 {
     const struct hf_idem_begin_args *a = &args->idem_begin;
-    struct key key = core_key(core, IDEM_KEYS, 0, a->key);
+    struct key key = core_key(core, CORE_IDEM_KEYS, 0, a->key);
     struct name fingerprint = name_view(a->fingerprint);
-    uint32_t index = core_find_hold(core, IDEM_KEYS, &key);
+    uint32_t index = core_find_hold(core, CORE_IDEM_KEYS, &key);
     (void)entropy;
 
     if (index != NONE) {
@@ -67,14 +67,14 @@ CORE_COMMAND(idem_begin)
         reply_busy(core, reply);
         return;
     }
-    index = core_add(core, IDEM_KEYS, &key);
+    index = core_add(core, CORE_IDEM_KEYS, &key);
     if (index == NONE) {
         name_free(core->memory, &fingerprint);
         reply_busy(core, reply);
         return;
     }
     idem_at(core, index)->fingerprint = fingerprint;
-    core_arm(core, IDEM_KEYS, index, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_IDEM_KEYS, index, core->now_ms + a->ttl_ms);
     idem_check(core, idem_at(core, index));
     reply_word(reply, "NEW");
 }
@@ -82,8 +82,8 @@ CORE_COMMAND(idem_begin)
 CORE_COMMAND(idem_complete)
 {
     const struct hf_idem_complete_args *a = &args->idem_complete;
-    struct key key = core_key(core, IDEM_KEYS, 0, a->key);
-    uint32_t index = core_find_hold(core, IDEM_KEYS, &key);
+    struct key key = core_key(core, CORE_IDEM_KEYS, 0, a->key);
+    uint32_t index = core_find_hold(core, CORE_IDEM_KEYS, &key);
     (void)entropy;
 
     if (index == NONE || idem_at(core, index)->record.state == IDEM_COMPLETED) {
@@ -102,27 +102,27 @@ CORE_COMMAND(idem_complete)
     }
     idem->response_size = a->response.size;
     idem->record.state = IDEM_COMPLETED;
-    core_arm(core, IDEM_KEYS, index, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_IDEM_KEYS, index, core->now_ms + a->ttl_ms);
     idem_check(core, idem_at(core, index));
     reply_number(reply, 1);
 }
 
 CORE_COMMAND(idem_abort)
 {
-    struct key key = core_key(core, IDEM_KEYS, 0, args->idem_abort.key);
-    uint32_t index = core_find_hold(core, IDEM_KEYS, &key);
+    struct key key = core_key(core, CORE_IDEM_KEYS, 0, args->idem_abort.key);
+    uint32_t index = core_find_hold(core, CORE_IDEM_KEYS, &key);
     bool processing = index != NONE && idem_at(core, index)->record.state == IDEM_PROCESSING;
     (void)entropy;
 
     if (processing) {
-        core_forget(core, IDEM_KEYS, index);
+        core_forget(core, CORE_IDEM_KEYS, index);
     }
     reply_number(reply, processing);
 }
 
 void idem_due(struct core *core, uint32_t index)
 {
-    core_forget(core, IDEM_KEYS, index);
+    core_forget(core, CORE_IDEM_KEYS, index);
 }
 
 void idem_let_go(struct core *core, uint32_t index)

@@ -7,7 +7,7 @@
 
 static struct lock *lock_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, LOCKS, index);
+    return core_at(core, CORE_LOCKS, index);
 }
 
 /* What must be true of a lock after every change: it has an end, and a fence no other has after it.
@@ -21,8 +21,8 @@ static void lock_check(const struct core *core, const struct lock *lock)
 /* The lock on a resource if this id holds it, or NONE. */
 static uint32_t find_held(struct core *core, struct hf_bytes resource, struct hf_bytes id)
 {
-    struct key key = core_key(core, LOCKS, 0, resource);
-    uint32_t index = core_find_hold(core, LOCKS, &key);
+    struct key key = core_key(core, CORE_LOCKS, 0, resource);
+    uint32_t index = core_find_hold(core, CORE_LOCKS, &key);
     struct name name = name_view(id);
 
     return index != NONE && name_same(&lock_at(core, index)->id, &name) ? index : NONE;
@@ -49,10 +49,10 @@ static struct name new_id(struct hf_bytes given, const uint8_t *entropy)
 CORE_COMMAND(lock_try)
 {
     const struct hf_lock_try_args *a = &args->lock_try;
-    struct key key = core_key(core, LOCKS, 0, a->resource);
+    struct key key = core_key(core, CORE_LOCKS, 0, a->resource);
     struct name id = new_id(a->id, entropy);
     core_enter_semaphores(core);
-    uint32_t index = core_find_hold(core, LOCKS, &key);
+    uint32_t index = core_find_hold(core, CORE_LOCKS, &key);
 
     if (index != NONE) {
         const struct lock *lock = lock_at(core, index);
@@ -68,7 +68,7 @@ CORE_COMMAND(lock_try)
         reply_busy(core, reply);
         return;
     }
-    index = core_add(core, LOCKS, &key);
+    index = core_add(core, CORE_LOCKS, &key);
     if (index == NONE) {
         name_free(core->memory, &id);
         reply_busy(core, reply);
@@ -77,7 +77,7 @@ CORE_COMMAND(lock_try)
     struct lock *lock = lock_at(core, index);
     lock->id = id;
     lock->fence = ++core->fence;
-    core_arm(core, LOCKS, index, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_LOCKS, index, core->now_ms + a->ttl_ms);
     lock_check(core, lock);
     answer(reply, lock);
 }
@@ -89,7 +89,7 @@ CORE_COMMAND(lock_unlock)
     (void)entropy;
 
     if (index != NONE) {
-        core_forget(core, LOCKS, index);
+        core_forget(core, CORE_LOCKS, index);
     }
     reply_number(reply, index != NONE);
 }
@@ -101,7 +101,7 @@ CORE_COMMAND(lock_extend)
     (void)entropy;
 
     if (index != NONE) {
-        core_arm(core, LOCKS, index, core->now_ms + a->ttl_ms);
+        core_arm(core, CORE_LOCKS, index, core->now_ms + a->ttl_ms);
         lock_check(core, lock_at(core, index));
     }
     reply_number(reply, index != NONE);
@@ -109,8 +109,8 @@ CORE_COMMAND(lock_extend)
 
 CORE_COMMAND(lock_get)
 {
-    struct key key = core_key(core, LOCKS, 0, args->lock_get.resource);
-    uint32_t index = core_find_hold(core, LOCKS, &key);
+    struct key key = core_key(core, CORE_LOCKS, 0, args->lock_get.resource);
+    uint32_t index = core_find_hold(core, CORE_LOCKS, &key);
     (void)entropy;
 
     if (index == NONE) {
@@ -124,8 +124,8 @@ CORE_COMMAND(lock_get)
 
 void lock_due(struct core *core, uint32_t index)
 {
-    core_emit(core, EVENT_LOCK_EXPIRED, NO_KIND, &lock_at(core, index)->record, 1);
-    core_forget(core, LOCKS, index);
+    core_emit(core, EVENT_LOCK_EXPIRED, CORE_NO_KIND, &lock_at(core, index)->record, 1);
+    core_forget(core, CORE_LOCKS, index);
 }
 
 void lock_let_go(struct core *core, uint32_t index)

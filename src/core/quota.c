@@ -7,12 +7,12 @@
 
 static struct tenant *tenant_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, TENANTS, index);
+    return core_at(core, CORE_TENANTS, index);
 }
 
 static struct quota_hold *hold_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, QUOTA_HOLDS, index);
+    return core_at(core, CORE_QUOTA_HOLDS, index);
 }
 
 static int64_t used(const struct tenant *tenant)
@@ -40,15 +40,15 @@ static void drop_tenant(struct core *core, uint32_t index)
     const struct tenant *tenant = tenant_at(core, index);
 
     if (tenant->limit == 0 && tenant->committed == 0 && tenant->holds == 0) {
-        core_forget(core, TENANTS, index);
+        core_forget(core, CORE_TENANTS, index);
     }
 }
 
 static uint32_t obtain_tenant(struct core *core, struct hf_bytes id)
 {
-    uint32_t index = core_enter(core, TENANTS, id);
+    uint32_t index = core_enter(core, CORE_TENANTS, id);
 
-    return index != NONE ? index : core_obtain(core, TENANTS, 0, id);
+    return index != NONE ? index : core_obtain(core, CORE_TENANTS, 0, id);
 }
 
 /* The hold under an id. With the last of its holds the tenant may go, too. */
@@ -57,9 +57,9 @@ static uint32_t find_hold(struct core *core, uint32_t *tenant, struct hf_bytes i
     if (*tenant == NONE || id.size == 0) {
         return NONE;
     }
-    struct key key = core_key(core, QUOTA_HOLDS, *tenant, id);
-    uint32_t index = core_find_hold(core, QUOTA_HOLDS, &key);
-    if (!slab_has(&core->stores[TENANTS].slab, *tenant)) {
+    struct key key = core_key(core, CORE_QUOTA_HOLDS, *tenant, id);
+    uint32_t index = core_find_hold(core, CORE_QUOTA_HOLDS, &key);
+    if (!slab_has(&core->stores[CORE_TENANTS].slab, *tenant)) {
         *tenant = NONE;
     }
     return index;
@@ -105,7 +105,7 @@ CORE_COMMAND(quota_sync)
 
 CORE_COMMAND(quota_get)
 {
-    uint32_t index = core_enter(core, TENANTS, args->quota_get.tenant);
+    uint32_t index = core_enter(core, CORE_TENANTS, args->quota_get.tenant);
     (void)entropy;
 
     const struct tenant none = {.limit = 0};
@@ -141,7 +141,7 @@ static bool answer_known(const struct core *core, const struct tenant *tenant, u
 CORE_COMMAND(quota_reserve)
 {
     const struct hf_quota_reserve_args *a = &args->quota_reserve;
-    uint32_t index = core_enter(core, TENANTS, a->tenant);
+    uint32_t index = core_enter(core, CORE_TENANTS, a->tenant);
     uint32_t known = find_hold(core, &index, a->hold);
     const struct tenant none = {.limit = 0};
     const struct tenant *seen = index == NONE ? &none : tenant_at(core, index);
@@ -165,29 +165,29 @@ CORE_COMMAND(quota_reserve)
         answer(reply, tenant);
         return;
     }
-    struct key key = core_key(core, QUOTA_HOLDS, index, a->hold);
-    uint32_t added = core_add(core, QUOTA_HOLDS, &key);
+    struct key key = core_key(core, CORE_QUOTA_HOLDS, index, a->hold);
+    uint32_t added = core_add(core, CORE_QUOTA_HOLDS, &key);
     if (added == NONE) {
         reply_busy(core, reply);
         return;
     }
     tenant->holds++;
     if (known != NONE) {
-        core_forget(core, QUOTA_HOLDS, known);
+        core_forget(core, CORE_QUOTA_HOLDS, known);
     }
     hold_at(core, added)->amount = a->amount;
     hold_at(core, added)->ttl_ms = a->ttl_ms;
     tenant->held += a->amount;
     tenant_check(tenant);
     CHECK(used(tenant) <= tenant->limit);
-    core_arm(core, QUOTA_HOLDS, added, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_QUOTA_HOLDS, added, core->now_ms + a->ttl_ms);
     answer(reply, tenant);
 }
 
 CORE_COMMAND(quota_refund)
 {
     const struct hf_quota_refund_args *a = &args->quota_refund;
-    uint32_t index = core_enter(core, TENANTS, a->tenant);
+    uint32_t index = core_enter(core, CORE_TENANTS, a->tenant);
     (void)entropy;
 
     if (index == NONE) {
@@ -207,7 +207,7 @@ CORE_COMMAND(quota_refund)
 static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_bytes hold_id,
                      enum hold_state state, struct reply *reply)
 {
-    uint32_t index = core_enter(core, TENANTS, tenant_id);
+    uint32_t index = core_enter(core, CORE_TENANTS, tenant_id);
     uint32_t known = find_hold(core, &index, hold_id);
     struct quota_hold *hold = known == NONE ? NULL : hold_at(core, known);
 
@@ -221,12 +221,12 @@ static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_byt
     }
     struct tenant *tenant = tenant_at(core, index);
     if (hold->record.state == HOLD_OPEN) {
-        store_disarm(&core->stores[QUOTA_HOLDS], known);
+        store_disarm(&core->stores[CORE_QUOTA_HOLDS], known);
         hold->record.state = (uint8_t)state;
         tenant->held -= hold->amount;
         tenant->committed += state == HOLD_COMMITTED ? hold->amount : 0;
         tenant_check(tenant);
-        core_close(core, QUOTA_HOLDS, known);
+        core_close(core, CORE_QUOTA_HOLDS, known);
     }
     answer(reply, tenant);
 }
@@ -247,10 +247,10 @@ void quota_hold_due(struct core *core, uint32_t index)
 {
     struct quota_hold *hold = hold_at(core, index);
 
-    core_emit(core, EVENT_QUOTA_HOLD_EXPIRED, TENANTS, &hold->record, hold->amount);
+    core_emit(core, EVENT_QUOTA_HOLD_EXPIRED, CORE_TENANTS, &hold->record, hold->amount);
     tenant_at(core, hold->record.scope)->held -= hold->amount;
     tenant_check(tenant_at(core, hold->record.scope));
-    core_forget(core, QUOTA_HOLDS, index);
+    core_forget(core, CORE_QUOTA_HOLDS, index);
 }
 
 void quota_hold_let_go(struct core *core, uint32_t index)

@@ -8,17 +8,17 @@
 
 static struct room *room_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, ROOMS, index);
+    return core_at(core, CORE_ROOMS, index);
 }
 
 static struct room_entry *entry_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, ROOM_ENTRIES, index);
+    return core_at(core, CORE_ROOM_ENTRIES, index);
 }
 
 static struct room_pass *pass_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, ROOM_PASSES, index);
+    return core_at(core, CORE_ROOM_PASSES, index);
 }
 
 void room_let_go(struct core *core, uint32_t index)
@@ -38,7 +38,7 @@ static void drop_room(struct core *core, uint32_t index)
     const struct room *room = room_at(core, index);
 
     if (room->line.count == 0 && room->passes == 0) {
-        core_forget(core, ROOMS, index);
+        core_forget(core, CORE_ROOMS, index);
     }
 }
 
@@ -46,8 +46,8 @@ static void drop_room(struct core *core, uint32_t index)
 static uint32_t find_entry(struct core *core, struct hf_bytes event, struct hf_bytes user,
                            uint32_t *room)
 {
-    *room = core_enter(core, ROOMS, event);
-    return *room == NONE ? NONE : core_find(core, ROOM_ENTRIES, *room, user);
+    *room = core_enter(core, CORE_ROOMS, event);
+    return *room == NONE ? NONE : core_find(core, CORE_ROOM_ENTRIES, *room, user);
 }
 
 static void answer_position(struct reply *reply, const struct room *room,
@@ -75,15 +75,15 @@ CORE_COMMAND(room_join)
                           a->max, 0);
         return;
     }
-    room_index = core_obtain(core, ROOMS, 0, a->event);
+    room_index = core_obtain(core, CORE_ROOMS, 0, a->event);
     if (room_index == NONE) {
         reply_busy(core, reply);
         return;
     }
     struct room *room = room_at(core, room_index);
-    struct key key = core_key(core, ROOM_ENTRIES, room_index, a->user);
+    struct key key = core_key(core, CORE_ROOM_ENTRIES, room_index, a->user);
     if (line_reserve(&room->line, core->memory)) {
-        index = core_add(core, ROOM_ENTRIES, &key);
+        index = core_add(core, CORE_ROOM_ENTRIES, &key);
     }
     if (index == NONE) {
         drop_room(core, room_index);
@@ -93,7 +93,7 @@ CORE_COMMAND(room_join)
     struct room_entry *entry = entry_at(core, index);
     memcpy(entry->token, entropy, sizeof entry->token);
     entry->place = line_join(&room->line, index);
-    core_arm(core, ROOM_ENTRIES, index, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_ROOM_ENTRIES, index, core->now_ms + a->ttl_ms);
     room_count_check(room);
     answer_position(reply, room, entry);
     reply_hex(reply, entry->token);
@@ -118,7 +118,7 @@ static void remove_entry(struct core *core, uint32_t index)
     uint32_t room = entry_at(core, index)->record.scope;
 
     line_leave(&room_at(core, room)->line, core->memory, entry_at(core, index)->place);
-    core_forget(core, ROOM_ENTRIES, index);
+    core_forget(core, CORE_ROOM_ENTRIES, index);
     room_count_check(room_at(core, room));
     drop_room(core, room);
 }
@@ -156,32 +156,32 @@ static void admit_first(struct core *core, uint32_t room_index, int64_t deadline
     uint32_t entry = line_first(&room->line);
 
     line_leave(&room->line, core->memory, entry_at(core, entry)->place);
-    struct key user = store_key(&core->stores[ROOM_PASSES], room_index,
-                                store_take_name(&core->stores[ROOM_ENTRIES], entry));
-    uint32_t pass = core_find_key(core, ROOM_PASSES, &user);
+    struct key user = store_key(&core->stores[CORE_ROOM_PASSES], room_index,
+                                store_take_name(&core->stores[CORE_ROOM_ENTRIES], entry));
+    uint32_t pass = core_find_key(core, CORE_ROOM_PASSES, &user);
     reply_name(reply, &user.name);
     reply_hex(reply, token);
     if (pass == NONE) {
-        pass = store_adopt(&core->stores[ROOM_PASSES], &user);
+        pass = store_adopt(&core->stores[CORE_ROOM_PASSES], &user);
         room->passes++;
     } else {
         name_free(core->memory, &user.name);
     }
     memcpy(pass_at(core, pass)->token, token, TOKEN_BYTES);
-    core_arm(core, ROOM_PASSES, pass, deadline_ms);
+    core_arm(core, CORE_ROOM_PASSES, pass, deadline_ms);
     room_count_check(room);
 }
 
 CORE_COMMAND(room_admit)
 {
     const struct hf_room_admit_args *a = &args->room_admit;
-    uint32_t room = core_enter(core, ROOMS, a->event);
+    uint32_t room = core_enter(core, CORE_ROOMS, a->event);
     uint32_t count = room == NONE ? 0 : room_at(core, room)->line.count;
 
     count = count < ROOM_ADMIT_MAX ? count : ROOM_ADMIT_MAX;
     count = a->count < count ? (uint32_t)a->count : count;
     if (!reply_reserve(reply, count * 2, count * (size_t)(HF_ID_MAX + TOKEN_BYTES * 2)) ||
-        !store_reserve(&core->stores[ROOM_PASSES], count)) {
+        !store_reserve(&core->stores[CORE_ROOM_PASSES], count)) {
         reply_busy(core, reply);
         return;
     }
@@ -211,8 +211,8 @@ static bool is_token(const uint8_t token[TOKEN_BYTES], struct hf_bytes hex)
 CORE_COMMAND(room_check)
 {
     const struct hf_room_check_args *a = &args->room_check;
-    uint32_t room = core_enter(core, ROOMS, a->event);
-    uint32_t pass = room == NONE ? NONE : core_find(core, ROOM_PASSES, room, a->user);
+    uint32_t room = core_enter(core, CORE_ROOMS, a->event);
+    uint32_t pass = room == NONE ? NONE : core_find(core, CORE_ROOM_PASSES, room, a->user);
     (void)entropy;
 
     reply_number(reply, pass != NONE && is_token(pass_at(core, pass)->token, a->pass));
@@ -222,14 +222,14 @@ CORE_COMMAND(room_check)
 
 void room_entry_due(struct core *core, uint32_t index)
 {
-    core_emit(core, EVENT_QUEUE_ENTRY_LAPSED, ROOMS, &entry_at(core, index)->record, 1);
+    core_emit(core, EVENT_QUEUE_ENTRY_LAPSED, CORE_ROOMS, &entry_at(core, index)->record, 1);
     remove_entry(core, index);
 }
 
 void room_pass_due(struct core *core, uint32_t index)
 {
-    core_emit(core, EVENT_PASS_LAPSED, ROOMS, &pass_at(core, index)->record, 1);
-    core_forget(core, ROOM_PASSES, index);
+    core_emit(core, EVENT_PASS_LAPSED, CORE_ROOMS, &pass_at(core, index)->record, 1);
+    core_forget(core, CORE_ROOM_PASSES, index);
 }
 
 void room_pass_let_go(struct core *core, uint32_t index)

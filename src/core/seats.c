@@ -33,34 +33,34 @@ static int64_t user_count(const struct seat_user *user)
 
 static struct zone *zone_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, ZONES, index);
+    return core_at(core, CORE_ZONES, index);
 }
 
 static struct seat_user *user_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, SEAT_USERS, index);
+    return core_at(core, CORE_SEAT_USERS, index);
 }
 
 static struct booking *booking_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, BOOKINGS, index);
+    return core_at(core, CORE_BOOKINGS, index);
 }
 
 static uint32_t find_zone(struct core *core, uint32_t event, struct hf_bytes zone)
 {
-    return event == NONE ? NONE : core_find_recent(core, ZONES, event, zone);
+    return event == NONE ? NONE : core_find_recent(core, CORE_ZONES, event, zone);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
 static uint32_t obtain_zone(struct core *core, struct hf_bytes event_id, struct hf_bytes zone_id)
 {
-    uint32_t known = core_enter(core, EVENTS, event_id);
-    uint32_t event = known != NONE ? known : core_obtain(core, EVENTS, 0, event_id);
-    uint32_t zone = event != NONE ? core_obtain(core, ZONES, event, zone_id) : NONE;
+    uint32_t known = core_enter(core, CORE_EVENTS, event_id);
+    uint32_t event = known != NONE ? known : core_obtain(core, CORE_EVENTS, 0, event_id);
+    uint32_t zone = event != NONE ? core_obtain(core, CORE_ZONES, event, zone_id) : NONE;
 
     if (zone == NONE && known == NONE && event != NONE) {
-        core_forget(core, EVENTS, event);
+        core_forget(core, CORE_EVENTS, event);
     }
     return zone;
 }
@@ -91,7 +91,7 @@ CORE_COMMAND(seats_open)
 CORE_COMMAND(seats_zone)
 {
     const struct hf_seats_zone_args *a = &args->seats_zone;
-    uint32_t index = find_zone(core, core_enter(core, EVENTS, a->event), a->zone);
+    uint32_t index = find_zone(core, core_enter(core, CORE_EVENTS, a->event), a->zone);
     (void)entropy;
 
     if (index == NONE) {
@@ -108,8 +108,8 @@ CORE_COMMAND(seats_zone)
 CORE_COMMAND(seats_user)
 {
     const struct hf_seats_user_args *a = &args->seats_user;
-    uint32_t event = core_enter(core, EVENTS, a->event);
-    uint32_t index = event == NONE ? NONE : core_find(core, SEAT_USERS, event, a->user);
+    uint32_t event = core_enter(core, CORE_EVENTS, a->event);
+    uint32_t index = event == NONE ? NONE : core_find(core, CORE_SEAT_USERS, event, a->user);
     (void)entropy;
 
     const struct seat_user *user = index == NONE ? NULL : user_at(core, index);
@@ -151,7 +151,7 @@ static bool same_booking(const struct core *core, const struct booking *booking,
     struct name show = {.words = {0, 0}};
 
     if (booking->show != NONE) {
-        show = record_name(core_at(core, SHOWS, booking->show));
+        show = record_name(core_at(core, CORE_SHOWS, booking->show));
     }
     return same_id(&zone, a->zone, "the booking exists with zone @, not @" ANOTHER_ID, reply) &&
            same_id(&user, a->user, "the booking exists with user @, not @" ANOTHER_ID, reply) &&
@@ -169,16 +169,16 @@ static bool same_booking(const struct core *core, const struct booking *booking,
 static void drop_user(struct core *core, uint32_t index)
 {
     if (user_at(core, index)->bookings == 0) {
-        core_forget(core, SEAT_USERS, index);
+        core_forget(core, CORE_SEAT_USERS, index);
     }
 }
 
 static void drop_show(struct core *core, uint32_t index)
 {
-    struct show *show = core_at(core, SHOWS, index);
+    struct show *show = core_at(core, CORE_SHOWS, index);
 
     if (show->bookings == 0) {
-        core_forget(core, SHOWS, index);
+        core_forget(core, CORE_SHOWS, index);
     }
 }
 
@@ -194,15 +194,15 @@ static struct booking *add_booking(struct core *core, const struct asking *askin
 {
     uint32_t user = asking->user_index, show = NONE;
 
-    if (user == NONE && (user = core_add(core, SEAT_USERS, &asking->user)) == NONE) {
+    if (user == NONE && (user = core_add(core, CORE_SEAT_USERS, &asking->user)) == NONE) {
         return NULL;
     }
     if (show_id.size > 0 &&
-        (show = core_obtain(core, SHOWS, asking->booking.scope, show_id)) == NONE) {
+        (show = core_obtain(core, CORE_SHOWS, asking->booking.scope, show_id)) == NONE) {
         drop_user(core, user);
         return NULL;
     }
-    *index = core_add(core, BOOKINGS, &asking->booking);
+    *index = core_add(core, CORE_BOOKINGS, &asking->booking);
     if (*index == NONE) {
         drop_user(core, user);
         if (show != NONE) {
@@ -216,7 +216,7 @@ static struct booking *add_booking(struct core *core, const struct asking *askin
     booking->sale = NONE;
     user_at(core, user)->bookings++;
     if (show != NONE) {
-        ((struct show *)core_at(core, SHOWS, show))->bookings++;
+        ((struct show *)core_at(core, CORE_SHOWS, show))->bookings++;
     }
     return booking;
 }
@@ -238,7 +238,7 @@ static bool user_may(const struct core *core, const struct hf_seats_reserve_args
 {
     static const struct seat_user nobody = {.held = 0};
 
-    asking->user_index = core_find_key(core, SEAT_USERS, &asking->user);
+    asking->user_index = core_find_key(core, CORE_SEAT_USERS, &asking->user);
     const struct seat_user *user =
         asking->user_index == NONE ? &nobody : user_at(core, asking->user_index);
     if (a->quantity > a->max_per_user - user_count(user) ||
@@ -254,20 +254,20 @@ static bool user_may(const struct core *core, const struct hf_seats_reserve_args
 CORE_COMMAND(seats_reserve)
 {
     const struct hf_seats_reserve_args *a = &args->seats_reserve;
-    uint32_t event = core_enter(core, EVENTS, a->event);
-    struct asking asking = {.booking = core_key(core, BOOKINGS, event, a->booking),
-                            .user = core_key(core, SEAT_USERS, event, a->user)};
+    uint32_t event = core_enter(core, CORE_EVENTS, a->event);
+    struct asking asking = {.booking = core_key(core, CORE_BOOKINGS, event, a->booking),
+                            .user = core_key(core, CORE_SEAT_USERS, event, a->user)};
     (void)entropy;
 
-    table_prefetch(&core->stores[BOOKINGS].table, asking.booking.hash);
-    table_prefetch(&core->stores[SEAT_USERS].table, asking.user.hash);
+    table_prefetch(&core->stores[CORE_BOOKINGS].table, asking.booking.hash);
+    table_prefetch(&core->stores[CORE_SEAT_USERS].table, asking.user.hash);
     uint32_t zone_index = find_zone(core, event, a->zone);
     if (zone_index == NONE) {
         reply_refuse(reply, HF_ZONE_NOT_FOUND, "no such zone: open it first");
         return;
     }
     struct zone *zone = zone_at(core, zone_index);
-    uint32_t known = core_find_hold(core, BOOKINGS, &asking.booking);
+    uint32_t known = core_find_hold(core, CORE_BOOKINGS, &asking.booking);
     if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
         struct booking *booking = booking_at(core, known);
         if (same_booking(core, booking, a, reply)) {
@@ -291,7 +291,7 @@ CORE_COMMAND(seats_reserve)
         return;
     }
     if (known != NONE) {
-        core_forget(core, BOOKINGS, known);
+        core_forget(core, CORE_BOOKINGS, known);
     }
     booking->zone = zone_index;
     booking->quantity = a->quantity;
@@ -305,7 +305,7 @@ CORE_COMMAND(seats_reserve)
     zone_check(zone);
     user_check(user);
     CHECK(user_count(user) <= a->max_per_user);
-    core_arm(core, BOOKINGS, index, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_BOOKINGS, index, core->now_ms + a->ttl_ms);
     answer_reserved(reply, zone, user, booking);
 }
 
@@ -317,11 +317,11 @@ static struct booking *find_booking(struct core *core, struct hf_bytes event_id,
                                     struct hf_bytes booking_id, bool released, uint32_t *index,
                                     struct reply *reply)
 {
-    uint32_t event = core_enter(core, EVENTS, event_id);
+    uint32_t event = core_enter(core, CORE_EVENTS, event_id);
     struct booking *booking = NULL;
 
-    struct key key = core_key(core, BOOKINGS, event, booking_id);
-    *index = event == NONE ? NONE : core_find_hold(core, BOOKINGS, &key);
+    struct key key = core_key(core, CORE_BOOKINGS, event, booking_id);
+    *index = event == NONE ? NONE : core_find_hold(core, CORE_BOOKINGS, &key);
     if (*index != NONE) {
         booking = booking_at(core, *index);
     }
@@ -414,7 +414,7 @@ CORE_COMMAND(seats_confirm)
 
     struct zone *zone = zone_at(core, booking->zone);
     struct seat_user *user = user_at(core, booking->user);
-    store_disarm(&core->stores[BOOKINGS], index);
+    store_disarm(&core->stores[CORE_BOOKINGS], index);
     booking->record.state = BOOKING_CONFIRMED;
     zone->reserved -= booking->quantity;
     zone->confirmed += booking->quantity;
@@ -444,13 +444,13 @@ CORE_COMMAND(seats_release)
     struct zone *zone = zone_at(core, booking->zone);
     struct seat_user *user = user_at(core, booking->user);
     if (booking->record.state == BOOKING_RESERVED) {
-        store_disarm(&core->stores[BOOKINGS], index);
+        store_disarm(&core->stores[CORE_BOOKINGS], index);
         booking->record.state = BOOKING_RELEASED;
         zone->reserved -= booking->quantity;
         user->held -= booking->quantity;
         zone_check(zone);
         user_check(user);
-        core_close(core, BOOKINGS, index);
+        core_close(core, CORE_BOOKINGS, index);
     }
     reply_word(reply, "SUCCESS");
     reply_number(reply, available(zone));
@@ -475,7 +475,7 @@ CORE_COMMAND(seats_extend)
     int64_t wanted = core->now_ms + a->ttl_ms;
     int64_t deadline = wanted < latest ? wanted : latest;
     if (deadline > booking->timer.deadline_ms) {
-        core_arm(core, BOOKINGS, index, deadline);
+        core_arm(core, CORE_BOOKINGS, index, deadline);
     }
     reply_number(reply, booking->timer.deadline_ms);
 }
@@ -500,7 +500,7 @@ CORE_COMMAND(seats_get)
     if (booking->show == NONE) {
         reply_word(reply, "");
     } else {
-        struct name show = record_name(core_at(core, SHOWS, booking->show));
+        struct name show = record_name(core_at(core, CORE_SHOWS, booking->show));
         reply_name(reply, &show);
     }
     reply_number(reply, booking->quantity);
@@ -528,17 +528,17 @@ void booking_due(struct core *core, uint32_t index)
         core->lapsed--;
         user_at(core, booking->user)->held -= booking->quantity;
         user_check(user_at(core, booking->user));
-        core_forget(core, BOOKINGS, index);
+        core_forget(core, CORE_BOOKINGS, index);
         return;
     }
     CHECK(booking->record.state == BOOKING_RESERVED);
-    core_emit(core, EVENT_BOOKING_EXPIRED, EVENTS, &booking->record, booking->quantity);
+    core_emit(core, EVENT_BOOKING_EXPIRED, CORE_EVENTS, &booking->record, booking->quantity);
     zone_at(core, booking->zone)->reserved -= booking->quantity;
     zone_check(zone_at(core, booking->zone));
     booking->record.state = BOOKING_LAPSED;
     core->lapsed++;
-    store_hide(&core->stores[BOOKINGS], index);
-    core_arm(core, BOOKINGS, index, core->now_ms + SEATS_USER_GRACE_MS);
+    store_hide(&core->stores[CORE_BOOKINGS], index);
+    core_arm(core, CORE_BOOKINGS, index, core->now_ms + SEATS_USER_GRACE_MS);
 }
 
 void booking_let_go(struct core *core, uint32_t index)
@@ -548,7 +548,7 @@ void booking_let_go(struct core *core, uint32_t index)
     user_at(core, booking->user)->bookings--;
     drop_user(core, booking->user);
     if (booking->show != NONE) {
-        ((struct show *)core_at(core, SHOWS, booking->show))->bookings--;
+        ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings--;
         drop_show(core, booking->show);
     }
     if (booking->sale != NONE) {

@@ -8,12 +8,12 @@
 
 static struct semaphore *semaphore_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, SEMAPHORES, index);
+    return core_at(core, CORE_SEMAPHORES, index);
 }
 
 static struct sem_client *client_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, SEM_CLIENTS, index);
+    return core_at(core, CORE_SEM_CLIENTS, index);
 }
 
 static bool is_holder(const struct sem_client *client)
@@ -45,7 +45,7 @@ static void drop_if_idle(struct core *core, uint32_t index)
     const struct semaphore *semaphore = semaphore_at(core, index);
 
     if (semaphore->in_use == 0 && semaphore->line.count == 0) {
-        core_forget(core, SEMAPHORES, index);
+        core_forget(core, CORE_SEMAPHORES, index);
     }
 }
 
@@ -63,7 +63,7 @@ int64_t sem_client_deadline(const struct sem_client *client)
 
 static void arm(struct core *core, uint32_t index)
 {
-    core_arm(core, SEM_CLIENTS, index, sem_client_deadline(client_at(core, index)));
+    core_arm(core, CORE_SEM_CLIENTS, index, sem_client_deadline(client_at(core, index)));
 }
 
 static void end_wait(struct core *core, struct sem_client *client, struct wakeup wakeup)
@@ -90,7 +90,7 @@ static void grant(struct core *core, struct semaphore *semaphore, uint32_t index
     end_wait(core, client,
              (struct wakeup){.code = HF_OK, .in_use = semaphore->in_use, .fence = client->fence});
     arm(core, index);
-    core_emit(core, EVENT_SLOT_GRANTED, SEMAPHORES, &client->record, client->fence);
+    core_emit(core, EVENT_SLOT_GRANTED, CORE_SEMAPHORES, &client->record, client->fence);
 }
 
 static void leave_line(struct core *core, struct semaphore *semaphore, uint32_t index)
@@ -140,7 +140,7 @@ static void remove_client(struct core *core, uint32_t index, const char *why)
         end_wait(core, client, (struct wakeup){.code = HF_TIMEOUT, .why = why});
     }
     semaphore_check(core, semaphore);
-    core_forget(core, SEM_CLIENTS, index);
+    core_forget(core, CORE_SEM_CLIENTS, index);
 }
 
 /* ---- settling -------------------------------------------------------------------------------- */
@@ -243,7 +243,7 @@ void sem_client_due(struct core *core, uint32_t index)
     struct sem_client *client = client_at(core, index);
     uint32_t which = client->record.scope;
 
-    core_emit(core, is_holder(client) ? EVENT_SLOT_LOST : EVENT_WAITER_LOST, SEMAPHORES,
+    core_emit(core, is_holder(client) ? EVENT_SLOT_LOST : EVENT_WAITER_LOST, CORE_SEMAPHORES,
               &client->record, client->fence);
     touch(core, which);
     semaphore_at(core, which)->slot_freed |= is_holder(client);
@@ -258,16 +258,16 @@ void sem_client_due(struct core *core, uint32_t index)
 static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_bytes id, bool line,
                           uint32_t *semaphore_index, uint32_t *client_index, bool *is_new)
 {
-    uint32_t which = core_obtain(core, SEMAPHORES, 0, name);
+    uint32_t which = core_obtain(core, CORE_SEMAPHORES, 0, name);
 
     if (which == NONE) {
         return false;
     }
-    struct key key = core_key(core, SEM_CLIENTS, which, id);
-    uint32_t index = core_find_key(core, SEM_CLIENTS, &key);
+    struct key key = core_key(core, CORE_SEM_CLIENTS, which, id);
+    uint32_t index = core_find_key(core, CORE_SEM_CLIENTS, &key);
     *is_new = index == NONE;
     if (*is_new && (!line || line_reserve(&semaphore_at(core, which)->line, core->memory))) {
-        index = core_add(core, SEM_CLIENTS, &key);
+        index = core_add(core, CORE_SEM_CLIENTS, &key);
     }
     if (index == NONE) {
         drop_if_idle(core, which);
@@ -357,8 +357,8 @@ CORE_COMMAND(sem_acquire)
 {
     const struct hf_sem_acquire_args *a = &args->sem_acquire;
     core_enter_semaphores(core);
-    uint32_t which = core_find(core, SEMAPHORES, 0, a->name);
-    uint32_t index = which == NONE ? NONE : core_find(core, SEM_CLIENTS, which, a->id);
+    uint32_t which = core_find(core, CORE_SEMAPHORES, 0, a->name);
+    uint32_t index = which == NONE ? NONE : core_find(core, CORE_SEM_CLIENTS, which, a->id);
     struct semaphore *semaphore = which == NONE ? NULL : semaphore_at(core, which);
     struct sem_client *client = index == NONE ? NULL : client_at(core, index);
     bool is_new = false;
@@ -437,7 +437,7 @@ CORE_COMMAND(sem_wake)
 {
     const struct hf_sem_wake_args *a = &args->sem_wake;
     core_enter_semaphores(core);
-    uint32_t which = core_find(core, SEMAPHORES, 0, a->name);
+    uint32_t which = core_find(core, CORE_SEMAPHORES, 0, a->name);
     (void)entropy;
 
     if (which == NONE) {
@@ -454,8 +454,8 @@ static uint32_t find_client(struct core *core, struct hf_bytes name, struct hf_b
                             uint32_t *which)
 {
     core_enter_semaphores(core);
-    *which = core_find(core, SEMAPHORES, 0, name);
-    return *which == NONE ? NONE : core_find(core, SEM_CLIENTS, *which, id);
+    *which = core_find(core, CORE_SEMAPHORES, 0, name);
+    return *which == NONE ? NONE : core_find(core, CORE_SEM_CLIENTS, *which, id);
 }
 
 CORE_COMMAND(sem_confirm)
@@ -523,7 +523,7 @@ static const struct semaphore *find_semaphore(struct core *core, struct hf_bytes
 {
     static const struct semaphore none = {.max = 0};
     core_enter_semaphores(core);
-    uint32_t which = core_find(core, SEMAPHORES, 0, name);
+    uint32_t which = core_find(core, CORE_SEMAPHORES, 0, name);
 
     return which == NONE ? &none : semaphore_at(core, which);
 }

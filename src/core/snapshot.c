@@ -42,7 +42,7 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
     int64_t none = 0; /* the deadline of a kind that has none */
     int64_t *deadline = kinds[kind].due != NULL ? &record_timer(record)->deadline_ms : &none;
 
-    if (kinds[kind].parent != NO_KIND) {
+    if (kinds[kind].parent != CORE_NO_KIND) {
         codec_reference(codec, kinds[kind].parent, &record->scope, false);
     }
     codec_small(codec, &record->state, kinds[kind].last_state);
@@ -71,8 +71,8 @@ static void walk_run(struct codec *codec)
 
 static struct line *line_of(const struct core *core, enum kind kind, uint32_t index)
 {
-    return kind == SEMAPHORES ? &((struct semaphore *)core_at(core, kind, index))->line
-                              : &((struct room *)core_at(core, kind, index))->line;
+    return kind == CORE_SEMAPHORES ? &((struct semaphore *)core_at(core, kind, index))->line
+                                   : &((struct room *)core_at(core, kind, index))->line;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static void write_kind(struct codec *codec, enum kind kind)
 
 static enum kind member_of(enum kind kind)
 {
-    return kind == SEMAPHORES ? SEM_CLIENTS : ROOM_ENTRIES;
+    return kind == CORE_SEMAPHORES ? CORE_SEM_CLIENTS : CORE_ROOM_ENTRIES;
 }
 
 static void write_lines(struct codec *codec, enum kind kind)
@@ -136,29 +136,29 @@ static void write_all(struct codec *codec)
     buffer_signed(codec->out, core->fence);
     buffer_varint(codec->out, core->ticket);
     walk_run(codec);
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         write_kind(codec, kind);
     }
-    write_lines(codec, SEMAPHORES);
-    write_lines(codec, ROOMS);
+    write_lines(codec, CORE_SEMAPHORES);
+    write_lines(codec, CORE_ROOMS);
 }
 
 bool core_snapshot(struct core *core, struct buffer *out)
 {
-    uint32_t *ordinals[KIND_COUNT] = {NULL};
+    uint32_t *ordinals[CORE_KIND_COUNT] = {NULL};
     struct codec codec = {.mode = CODEC_WRITE, .core = core, .out = out, .ordinals = ordinals};
     size_t start = out->size;
     bool enough = true;
 
     core_advance(core, core->latest_ms); /* a snapshot has nothing overdue in it */
-    for (enum kind kind = 0; kind < KIND_COUNT && enough; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT && enough; kind++) {
         ordinals[kind] = number_records(core, kind);
         enough = ordinals[kind] != NULL;
     }
     if (enough) {
         write_all(&codec);
     }
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         memory_free(core->memory, ordinals[kind],
                     ((size_t)core->stores[kind].slab.top + 1) * sizeof(*ordinals[kind]));
     }
@@ -254,7 +254,7 @@ static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
             return;
         }
         uint32_t place = line_join(line, (uint32_t)index);
-        if (kind == SEMAPHORES) {
+        if (kind == CORE_SEMAPHORES) {
             ((struct sem_client *)core_at(core, member_kind, (uint32_t)index))->place = place;
             core->in_line++;
         } else {
@@ -292,14 +292,14 @@ static void read_all(struct codec *codec, uint64_t version)
     if (version != VERSION_WITHOUT_RUN) {
         walk_run(codec);
     }
-    for (enum kind kind = 0; kind < KIND_COUNT && !codec->failed; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT && !codec->failed; kind++) {
         read_kind(codec, kind);
     }
     if (!codec->failed) {
-        read_lines(codec, SEMAPHORES);
+        read_lines(codec, CORE_SEMAPHORES);
     }
     if (!codec->failed) {
-        read_lines(codec, ROOMS);
+        read_lines(codec, CORE_ROOMS);
     }
     codec->failed |= codec->reader.failed || reader_left(&codec->reader) != 0;
 }
@@ -307,11 +307,11 @@ static void read_all(struct codec *codec, uint64_t version)
 /* A half-read core is taken apart without following its references. */
 static void discard(struct core *core)
 {
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
-            if (kind == SEMAPHORES || kind == LOCKS || kind == ORDERS || kind == ROOMS ||
-                kind == IDEM_KEYS) {
+            if (kind == CORE_SEMAPHORES || kind == CORE_LOCKS || kind == CORE_ORDERS ||
+                kind == CORE_ROOMS || kind == CORE_IDEM_KEYS) {
                 kinds[kind].let_go(core, i);
             }
         }
@@ -366,7 +366,7 @@ static uint64_t line_digest(struct codec *codec, enum kind kind, uint32_t owner)
     const struct line *line = line_of(codec->core, kind, owner);
     uint32_t place = line_start(line), index;
 
-    codec->digest = KIND_COUNT + (uint64_t)kind;
+    codec->digest = CORE_KIND_COUNT + (uint64_t)kind;
     codec_reference(codec, kind, &owner, false);
     while ((index = line_walk(line, &place)) != NONE) {
         codec_reference(codec, member_kind, &index, false);
@@ -384,13 +384,13 @@ uint64_t core_digest(struct core *core)
     codec_number(&codec, &core->fence, 0, 0);
     codec_word(&codec, &core->ticket);
     uint64_t total = codec.digest;
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         const struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
             codec.digest = kind;
             walk_record(&codec, kind, i);
             total += codec.digest;
-            if (kind == SEMAPHORES || kind == ROOMS) {
+            if (kind == CORE_SEMAPHORES || kind == CORE_ROOMS) {
                 total += line_digest(&codec, kind, i);
             }
         }

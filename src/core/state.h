@@ -14,24 +14,24 @@ _Static_assert(CLOCK_MAX_MS <= TIME_MAX_MS / 2, "deadlines of any clock's time a
 
 /* Kinds of records. A record's scope is a record of its parent kind, which comes before it. */
 enum kind {
-    EVENTS,
-    ZONES,
-    SEAT_USERS,
-    SHOWS,
-    BOOKINGS,
-    TENANTS,
-    QUOTA_HOLDS,
-    SEMAPHORES,
-    SEM_CLIENTS,
-    LOCKS,
-    PRODUCTS,
-    ORDERS,
-    ROOMS,
-    ROOM_ENTRIES,
-    ROOM_PASSES,
-    IDEM_KEYS,
-    KIND_COUNT,
-    NO_KIND = KIND_COUNT
+    CORE_EVENTS,
+    CORE_ZONES,
+    CORE_SEAT_USERS,
+    CORE_SHOWS,
+    CORE_BOOKINGS,
+    CORE_TENANTS,
+    CORE_QUOTA_HOLDS,
+    CORE_SEMAPHORES,
+    CORE_SEM_CLIENTS,
+    CORE_LOCKS,
+    CORE_PRODUCTS,
+    CORE_ORDERS,
+    CORE_ROOMS,
+    CORE_ROOM_ENTRIES,
+    CORE_ROOM_PASSES,
+    CORE_IDEM_KEYS,
+    CORE_KIND_COUNT,
+    CORE_NO_KIND = CORE_KIND_COUNT
 };
 
 /* ---- seats ----------------------------------------------------------------------------------- */
@@ -223,12 +223,12 @@ struct core {
     uint64_t expired;    /* holds that fell due, for the figures */
     struct clock_run run;
 
-    struct store stores[KIND_COUNT];
+    struct store stores[CORE_KIND_COUNT];
     struct slab sales;
-    uint32_t recent[KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
-    uint32_t lapsed;             /* bookings that only count against their user still */
-    uint32_t slots_in_use;       /* of all semaphores */
-    uint32_t in_line;            /* before all semaphores */
+    uint32_t recent[CORE_KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
+    uint32_t lapsed;                  /* bookings that only count against their user still */
+    uint32_t slots_in_use;            /* of all semaphores */
+    uint32_t in_line;                 /* before all semaphores */
 
     uint32_t touched;       /* the first semaphore that is not settled, or NONE; see sem_settle() */
     int64_t touched_ms;     /* what it lost or has to hand out, it lost or handed out then */
@@ -415,6 +415,6 @@ struct kind_spec {
     size_t agenda_offset;         /* in its parent, of the agenda of its deadlines; 0: has none */
     core_record_function *let_go; /* NULL: owns nothing but its name */
 };
-extern const struct kind_spec kinds[KIND_COUNT];
+extern const struct kind_spec kinds[CORE_KIND_COUNT];
 
 #endif

@@ -7,12 +7,12 @@
 
 static struct product *product_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, PRODUCTS, index);
+    return core_at(core, CORE_PRODUCTS, index);
 }
 
 static struct order *order_at(const struct core *core, uint32_t index)
 {
-    return core_at(core, ORDERS, index);
+    return core_at(core, CORE_ORDERS, index);
 }
 
 static int64_t total(const struct product *product)
@@ -34,7 +34,7 @@ static void product_check(const struct product *product)
 
 static uint32_t find_product(struct core *core, struct hf_bytes id, struct reply *reply)
 {
-    uint32_t index = core_enter(core, PRODUCTS, id);
+    uint32_t index = core_enter(core, CORE_PRODUCTS, id);
 
     if (index == NONE) {
         reply_refuse(reply, HF_PRODUCT_NOT_FOUND, NULL);
@@ -62,10 +62,10 @@ static bool total_allowed(const struct product *product, int64_t wanted, struct 
 CORE_COMMAND(stock_load)
 {
     const struct hf_stock_load_args *a = &args->stock_load;
-    uint32_t index = core_enter(core, PRODUCTS, a->product);
+    uint32_t index = core_enter(core, CORE_PRODUCTS, a->product);
     (void)entropy;
 
-    if (index == NONE && (index = core_obtain(core, PRODUCTS, 0, a->product)) == NONE) {
+    if (index == NONE && (index = core_obtain(core, CORE_PRODUCTS, 0, a->product)) == NONE) {
         reply_busy(core, reply);
         return;
     }
@@ -154,7 +154,7 @@ static uint32_t add_order(struct core *core, const struct key *key,
     if (!name_own(core->memory, &user)) {
         return NONE;
     }
-    uint32_t index = core_add(core, ORDERS, key);
+    uint32_t index = core_add(core, CORE_ORDERS, key);
     if (index == NONE) {
         name_free(core->memory, &user);
         return NONE;
@@ -176,8 +176,8 @@ CORE_COMMAND(stock_take)
         return;
     }
     struct product *product = product_at(core, index);
-    struct key key = core_key(core, ORDERS, index, a->order);
-    uint32_t known = core_find_hold(core, ORDERS, &key);
+    struct key key = core_key(core, CORE_ORDERS, index, a->order);
+    uint32_t known = core_find_hold(core, CORE_ORDERS, &key);
     if (answer_known(core, product, known, a, reply)) {
         return;
     }
@@ -192,11 +192,11 @@ CORE_COMMAND(stock_take)
         return;
     }
     if (known != NONE) {
-        core_forget(core, ORDERS, known);
+        core_forget(core, CORE_ORDERS, known);
     }
     product->taken += a->quantity;
     product_check(product);
-    core_arm(core, ORDERS, added, core->now_ms + a->ttl_ms);
+    core_arm(core, CORE_ORDERS, added, core->now_ms + a->ttl_ms);
     reply_number(reply, available(product));
 }
 
@@ -208,8 +208,8 @@ static void end_order(struct core *core, struct hf_bytes product_id, struct hf_b
     if (index == NONE) {
         return;
     }
-    struct key key = core_key(core, ORDERS, index, order_id);
-    uint32_t known = core_find_hold(core, ORDERS, &key);
+    struct key key = core_key(core, CORE_ORDERS, index, order_id);
+    uint32_t known = core_find_hold(core, CORE_ORDERS, &key);
     struct order *order = known == NONE ? NULL : order_at(core, known);
     if (order == NULL || (order->record.state == ORDER_GIVEN && state == ORDER_SETTLED)) {
         reply_refuse(reply, HF_NOT_FOUND, "no such order: never taken, given back or expired");
@@ -222,12 +222,12 @@ static void end_order(struct core *core, struct hf_bytes product_id, struct hf_b
     }
     struct product *product = product_at(core, index);
     if (order->record.state == ORDER_TAKEN) {
-        store_disarm(&core->stores[ORDERS], known);
+        store_disarm(&core->stores[CORE_ORDERS], known);
         order->record.state = (uint8_t)state;
         product->taken -= order->quantity;
         product->sold += state == ORDER_SETTLED ? order->quantity : 0;
         product_check(product);
-        core_close(core, ORDERS, known);
+        core_close(core, CORE_ORDERS, known);
     }
     reply_number(reply, available(product));
 }
@@ -248,10 +248,10 @@ void order_due(struct core *core, uint32_t index)
 {
     struct order *order = order_at(core, index);
 
-    core_emit(core, EVENT_ORDER_EXPIRED, PRODUCTS, &order->record, order->quantity);
+    core_emit(core, EVENT_ORDER_EXPIRED, CORE_PRODUCTS, &order->record, order->quantity);
     product_at(core, order->record.scope)->taken -= order->quantity;
     product_check(product_at(core, order->record.scope));
-    core_forget(core, ORDERS, index);
+    core_forget(core, CORE_ORDERS, index);
 }
 
 void order_let_go(struct core *core, uint32_t index)

@@ -182,7 +182,7 @@ static struct core *craft(struct fixture *f, enum kind kind, const char *part, s
 
     buffer_init(&bytes, &f->memory);
     buffer_bytes(&bytes, "HOLDFAST\1\0\0\0", 12);
-    for (size_t i = 0; i < KIND_COUNT; i++) {
+    for (size_t i = 0; i < CORE_KIND_COUNT; i++) {
         if (i == (size_t)kind) {
             buffer_bytes(&bytes, part, size);
         } else {
@@ -203,10 +203,10 @@ static void what_is_crafted_well_is_taken(void **state)
     struct fixture *f = *state;
 
     core_destroy(f->core);
-    f->core = CRAFTED(LOCKS, "\0\0");
+    f->core = CRAFTED(CORE_LOCKS, "\0\0");
     assert_non_null(f->core);
     core_destroy(f->core);
-    f->core = CRAFTED(LOCKS, "\1\0\0\0\x14\1r\1k\0\0");
+    f->core = CRAFTED(CORE_LOCKS, "\1\0\0\0\x14\1r\1k\0\0");
     assert_non_null(f->core);
     at(f, 1);
     expect(f, "LOCK.GET r", "k 0 9");
@@ -217,36 +217,37 @@ static void bad_counts_are_refused(void **state)
     struct fixture *f = *state;
 
     f->memory.resize = bounded;
-    assert_null(CRAFTED(EVENTS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1")); /* 2^64 - 1 */
-    assert_null(CRAFTED(EVENTS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"));
-    assert_null(CRAFTED(EVENTS, "\xff\xff\xff\xff\7\0\0\0\0\1e\0")); /* 2^31 - 1, with one there */
-    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\1e\1\0"));               /* closed, but not marked so */
-    assert_null(CRAFTED(EVENTS, "\1\0\0\0\0\1e\1\7"));               /* closed, but not there */
-    assert_null(CRAFTED(LOCKS, "\1\0\0\4\x14\1r\1k\0\0")); /* marked so, but not in the list */
-    assert_null(CRAFTED(IDEM_KEYS, "\1\2\0\0\x14\1k\1f\xff\xff\xff\xff\xff\xff\1\0"));
+    assert_null(CRAFTED(CORE_EVENTS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1")); /* 2^64 - 1 */
+    assert_null(CRAFTED(CORE_EVENTS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"));
+    assert_null(
+        CRAFTED(CORE_EVENTS, "\xff\xff\xff\xff\7\0\0\0\0\1e\0")); /* 2^31 - 1, with one there */
+    assert_null(CRAFTED(CORE_EVENTS, "\1\0\0\0\0\1e\1\0"));       /* closed, but not marked so */
+    assert_null(CRAFTED(CORE_EVENTS, "\1\0\0\0\0\1e\1\7"));       /* closed, but not there */
+    assert_null(CRAFTED(CORE_LOCKS, "\1\0\0\4\x14\1r\1k\0\0")); /* marked so, but not in the list */
+    assert_null(CRAFTED(CORE_IDEM_KEYS, "\1\2\0\0\x14\1k\1f\xff\xff\xff\xff\xff\xff\1\0"));
 }
 
 static void bad_references_are_refused(void **state)
 {
     struct fixture *f = *state;
 
-    assert_null(CRAFTED(ZONES, "\1\0\0\0\0\0\1z\2\0\0\0"));                     /* of no event */
-    assert_null(CRAFTED(ZONES, "\1\1\0\0\0\0\1z\2\0\0\0"));                     /* of event -1 */
-    assert_null(CRAFTED(QUOTA_HOLDS, "\1\0\0\0\0\x14\1h\2\x14\0"));             /* of no tenant */
-    assert_null(CRAFTED(ORDERS, "\1\0\0\0\0\x14\1o\1u\2\x14\0"));               /* of no product */
-    assert_null(CRAFTED(SEM_CLIENTS, "\1\0\0\0\0\x14\1c\x14\x14\0\0\0\0\0\0")); /* of none */
+    assert_null(CRAFTED(CORE_ZONES, "\1\0\0\0\0\0\1z\2\0\0\0"));         /* of no event */
+    assert_null(CRAFTED(CORE_ZONES, "\1\1\0\0\0\0\1z\2\0\0\0"));         /* of event -1 */
+    assert_null(CRAFTED(CORE_QUOTA_HOLDS, "\1\0\0\0\0\x14\1h\2\x14\0")); /* of no tenant */
+    assert_null(CRAFTED(CORE_ORDERS, "\1\0\0\0\0\x14\1o\1u\2\x14\0"));   /* of no product */
+    assert_null(CRAFTED(CORE_SEM_CLIENTS, "\1\0\0\0\0\x14\1c\x14\x14\0\0\0\0\0\0")); /* of none */
 }
 
 static void records_that_contradict_each_other_are_refused(void **state)
 {
     struct fixture *f = *state;
 
-    assert_null(CRAFTED(EVENTS, "\2\0\0\0\0\1e\0\0\0\0\1e\0"));    /* one name twice */
-    assert_null(CRAFTED(EVENTS, "\1\0\0\0\x14\1e\0"));             /* with a deadline */
-    assert_null(CRAFTED(LOCKS, "\1\0\0\0\0\1r\1k\0\0"));           /* without one */
-    assert_null(CRAFTED(TENANTS, "\1\0\0\0\0\1t\x14\0\2\0"));      /* held, by no hold */
-    assert_null(CRAFTED(PRODUCTS, "\1\0\0\0\0\1p\2\0\0\4\2\0\0")); /* 2 sold of 1 */
-    assert_null(CRAFTED(LOCKS, "\1\0\0\0\x14\x11r\1k\0\0"));       /* no such name */
+    assert_null(CRAFTED(CORE_EVENTS, "\2\0\0\0\0\1e\0\0\0\0\1e\0"));    /* one name twice */
+    assert_null(CRAFTED(CORE_EVENTS, "\1\0\0\0\x14\1e\0"));             /* with a deadline */
+    assert_null(CRAFTED(CORE_LOCKS, "\1\0\0\0\0\1r\1k\0\0"));           /* without one */
+    assert_null(CRAFTED(CORE_TENANTS, "\1\0\0\0\0\1t\x14\0\2\0"));      /* held, by no hold */
+    assert_null(CRAFTED(CORE_PRODUCTS, "\1\0\0\0\0\1p\2\0\0\4\2\0\0")); /* 2 sold of 1 */
+    assert_null(CRAFTED(CORE_LOCKS, "\1\0\0\0\x14\x11r\1k\0\0"));       /* no such name */
 }
 
 int main(void)

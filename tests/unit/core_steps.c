@@ -79,7 +79,8 @@ static void what_is_due_is_gone_for_whoever_looks(void **state)
     at(f, 2000);
     assert_false(core_step(f->core, 2000, 100));
     assert_int_equal(number(f, "SEATS.ZONE fair x", 1), 1000000);
-    assert_true(f->core->stores[BOOKINGS].armed > MANY / 2); /* others are still to be cleaned up */
+    assert_true(f->core->stores[CORE_BOOKINGS].armed >
+                MANY / 2); /* others are still to be cleaned up */
     assert_int_equal(number(f, "SEATS.ZONE gala x", 1), 1000000);
     assert_int_equal(number(f, "STOCK.GET shoe", 0), 1000000);
     assert_int_equal(number(f, "QUOTA.GET acme", 0), 0);
@@ -149,7 +150,7 @@ static void retry_window_ends_on_time(void **state)
     assert_int_equal(apply(f, "STOCK.SETTLE shoe o19999"), HF_OK);
     at(f, 1000 + RETRY_WINDOW_MS);
     assert_int_equal(apply(f, "STOCK.SETTLE shoe o19999"), HF_NOT_FOUND);
-    assert_true(f->core->stores[ORDERS].closed_count > MANY / 2);
+    assert_true(f->core->stores[CORE_ORDERS].closed_count > MANY / 2);
 }
 
 /* ---- semaphores ------------------------------------------------------------------------------ */

@@ -205,7 +205,7 @@ static int64_t next_expiry(const struct core *core)
 {
     int64_t next = INT64_MAX;
 
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         const struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
             bool timed = core->stores[kind].timed;

@@ -107,12 +107,12 @@ static void every_finding_of_that_moment_is_told(void **state)
     for (int i = 0; i < PRODUCTS_WRONG; i++) {
         snprintf(name, sizeof name, "product-number-%d", i);
         load(name);
-        uint32_t index = core_find(core, PRODUCTS, 0, hf_text(name));
-        ((struct product *)core_at(core, PRODUCTS, index))->taken = 1;
+        uint32_t index = core_find(core, CORE_PRODUCTS, 0, hf_text(name));
+        ((struct product *)core_at(core, CORE_PRODUCTS, index))->taken = 1;
     }
     assert_int_equal(audit_child_begin(&child, core, NULL, NULL, NULL), HF_OK);
     for (uint32_t i = 0; i < PRODUCTS_WRONG; i++) {
-        ((struct product *)core_at(core, PRODUCTS, i))->taken = 0;
+        ((struct product *)core_at(core, CORE_PRODUCTS, i))->taken = 0;
     }
     assert_int_equal(finish(&child, &out, &findings), HF_OK);
     assert_int_equal(findings, PRODUCTS_WRONG);
