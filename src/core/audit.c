@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "core/state.h"
 
-struct audit {
+struct core_audit {
     struct core *core;
     bool look_up; /* every record under its name */
     hf_audit_report *report;
@@ -15,7 +15,7 @@ struct audit {
 };
 
 /* "zone floor of gala". */
-static void write_who(struct audit *audit, enum kind kind, const struct record *record)
+static void write_who(struct core_audit *audit, enum kind kind, const struct record *record)
 {
     struct name name = record_name(record);
     char text[HF_ID_MAX];
@@ -31,7 +31,7 @@ static void write_who(struct audit *audit, enum kind kind, const struct record *
 }
 
 /* One line of the report; `record` is NULL for what concerns a whole kind. */
-static void finding(struct audit *audit, enum kind kind, const struct record *record,
+static void finding(struct core_audit *audit, enum kind kind, const struct record *record,
                     const char *what, int64_t stands, int64_t computed)
 {
     audit->findings++;
@@ -50,7 +50,7 @@ static void finding(struct audit *audit, enum kind kind, const struct record *re
     audit->report(audit->context, audit->line.failed ? "out of memory" : audit->line.data);
 }
 
-static void expect(struct audit *audit, enum kind kind, uint32_t index, const char *what,
+static void expect(struct core_audit *audit, enum kind kind, uint32_t index, const char *what,
                    int64_t stands, int64_t computed)
 {
     if (stands != computed) {
@@ -58,7 +58,7 @@ static void expect(struct audit *audit, enum kind kind, uint32_t index, const ch
     }
 }
 
-static void expect_all(struct audit *audit, enum kind kind, const char *what, int64_t stands,
+static void expect_all(struct core_audit *audit, enum kind kind, const char *what, int64_t stands,
                        int64_t computed)
 {
     if (stands != computed) {
@@ -108,7 +108,7 @@ static void count_booking(const struct booking *booking, int64_t zone[4], int64_
     user[3]++;
 }
 
-static void check_seats(struct audit *audit, struct sums *zones, struct sums *users,
+static void check_seats(struct core_audit *audit, struct sums *zones, struct sums *users,
                         struct sums *shows)
 {
     struct core *core = audit->core;
@@ -154,7 +154,7 @@ static void check_seats(struct audit *audit, struct sums *zones, struct sums *us
     expect_all(audit, CORE_BOOKINGS, "number in their grace", core->lapsed, lapsed);
 }
 
-static void check_quota(struct audit *audit, struct sums *tenants)
+static void check_quota(struct core_audit *audit, struct sums *tenants)
 {
     struct core *core = audit->core;
 
@@ -172,7 +172,7 @@ static void check_quota(struct audit *audit, struct sums *tenants)
     }
 }
 
-static void check_stock(struct audit *audit, struct sums *products)
+static void check_stock(struct core_audit *audit, struct sums *products)
 {
     struct core *core = audit->core;
 
@@ -182,7 +182,7 @@ static void check_stock(struct audit *audit, struct sums *products)
             order->record.state == ORDER_TAKEN ? order->quantity : 0;
     }
     EACH (core, CORE_PRODUCTS, i) {
-        const struct product *product = core_at(core, CORE_PRODUCTS, i);
+        const struct core_product *product = core_at(core, CORE_PRODUCTS, i);
         int64_t available = product->loaded + product->adjusted - product->taken - product->sold;
         expect(audit, CORE_PRODUCTS, i, "taken", product->taken, products->of[i][0]);
         expect(audit, CORE_PRODUCTS, i, "oversold", available < 0 ? -available : 0, 0);
@@ -193,8 +193,8 @@ static void check_stock(struct audit *audit, struct sums *products)
 
 /* Everybody in a line stands where they think they do; `place` is at this offset in their record.
  */
-static void check_line(struct audit *audit, enum kind kind, uint32_t owner, const struct line *line,
-                       enum kind member_kind, size_t place_offset)
+static void check_line(struct core_audit *audit, enum kind kind, uint32_t owner,
+                       const struct line *line, enum kind member_kind, size_t place_offset)
 {
     uint32_t place = line_start(line), index, count = 0;
 
@@ -211,7 +211,7 @@ static void check_line(struct audit *audit, enum kind kind, uint32_t owner, cons
     expect(audit, kind, owner, "line", line->count, count);
 }
 
-static void check_semaphores(struct audit *audit, struct sums *semaphores)
+static void check_semaphores(struct core_audit *audit, struct sums *semaphores)
 {
     struct core *core = audit->core;
     int64_t tickets = 0, in_use = 0, in_line = 0;
@@ -242,7 +242,7 @@ static void check_semaphores(struct audit *audit, struct sums *semaphores)
     expect_all(audit, CORE_SEM_CLIENTS, "number in line", core->in_line, in_line);
 }
 
-static void check_rooms(struct audit *audit, struct sums *rooms)
+static void check_rooms(struct core_audit *audit, struct sums *rooms)
 {
     struct core *core = audit->core;
 
@@ -261,7 +261,7 @@ static void check_rooms(struct audit *audit, struct sums *rooms)
     }
 }
 
-static void check_keys(struct audit *audit)
+static void check_keys(struct core_audit *audit)
 {
     struct core *core = audit->core;
 
@@ -285,7 +285,7 @@ static bool wants_timer(enum kind kind, const struct record *record)
            !(kind == CORE_BOOKINGS && record->state == BOOKING_CONFIRMED);
 }
 
-static void check_store(struct audit *audit, enum kind kind)
+static void check_store(struct core_audit *audit, enum kind kind)
 {
     const struct store *store = &audit->core->stores[kind];
     int64_t armed = 0, shown = 0, closed = 0;
@@ -313,7 +313,8 @@ static void check_store(struct audit *audit, enum kind kind)
 
 static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, void *context)
 {
-    struct audit audit = {.core = core, .look_up = look_up, .report = report, .context = context};
+    struct core_audit audit = {
+        .core = core, .look_up = look_up, .report = report, .context = context};
     static const enum kind parents[] = {CORE_ZONES,      CORE_SEAT_USERS, CORE_SHOWS, CORE_TENANTS,
                                         CORE_SEMAPHORES, CORE_PRODUCTS,   CORE_ROOMS};
     struct sums sums[CORE_KIND_COUNT] = {{0}};

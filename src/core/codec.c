@@ -257,7 +257,7 @@ static void lock_fields(struct codec *codec, struct lock *lock)
     NUMBER(lock->fence);
 }
 
-static void product_fields(struct codec *codec, struct product *product)
+static void product_fields(struct codec *codec, struct core_product *product)
 {
     NUMBER(product->loaded);
     SIGNED(product->adjusted);

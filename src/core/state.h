@@ -149,7 +149,7 @@ struct lock {
 
 /* ---- stock ----------------------------------------------------------------------------------- */
 
-struct product {
+struct core_product {
     struct record record;
     struct timer timer;      /* no deadline of its orders comes before */
     struct agenda deadlines; /* of its orders */

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "core/state.h"
 
-static struct product *product_at(const struct core *core, uint32_t index)
+static struct core_product *product_at(const struct core *core, uint32_t index)
 {
     return core_at(core, CORE_PRODUCTS, index);
 }
@@ -15,18 +15,18 @@ static struct order *order_at(const struct core *core, uint32_t index)
     return core_at(core, CORE_ORDERS, index);
 }
 
-static int64_t total(const struct product *product)
+static int64_t total(const struct core_product *product)
 {
     return product->loaded + product->adjusted;
 }
 
-static int64_t available(const struct product *product)
+static int64_t available(const struct core_product *product)
 {
     return total(product) - product->taken - product->sold;
 }
 
 /* What must be true of a product after every change: no more is taken and sold than there is. */
-static void product_check(const struct product *product)
+static void product_check(const struct core_product *product)
 {
     CHECK(product->taken >= 0 && product->sold >= 0);
     CHECK(available(product) >= 0 && total(product) <= HF_INTEGER_MAX);
@@ -43,7 +43,7 @@ static uint32_t find_product(struct core *core, struct hf_bytes id, struct reply
 }
 
 /* Can the total become `wanted`? */
-static bool total_allowed(const struct product *product, int64_t wanted, struct reply *reply)
+static bool total_allowed(const struct core_product *product, int64_t wanted, struct reply *reply)
 {
     if (wanted > HF_INTEGER_MAX) {
         reply_refuse_with(reply, HF_INVALID_QUANTITY, "that would make # in all: at most #", wanted,
@@ -69,7 +69,7 @@ CORE_COMMAND(stock_load)
         reply_busy(core, reply);
         return;
     }
-    struct product *product = product_at(core, index);
+    struct core_product *product = product_at(core, index);
     if (!total_allowed(product, a->quantity + product->adjusted, reply)) {
         return;
     }
@@ -90,7 +90,7 @@ CORE_COMMAND(stock_adjust)
     if (index == NONE) {
         return;
     }
-    struct product *product = product_at(core, index);
+    struct core_product *product = product_at(core, index);
     if (!total_allowed(product, total(product) + a->delta, reply)) {
         return;
     }
@@ -107,7 +107,7 @@ CORE_COMMAND(stock_get)
     if (index == NONE) {
         return;
     }
-    const struct product *product = product_at(core, index);
+    const struct core_product *product = product_at(core, index);
     reply_number(reply, available(product));
     reply_number(reply, product->taken);
     reply_number(reply, product->sold);
@@ -119,8 +119,8 @@ CORE_COMMAND(stock_get)
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 /* Is there an order under this id that a TAKE must answer to? It then has. */
-static bool answer_known(const struct core *core, const struct product *product, uint32_t known,
-                         const struct hf_stock_take_args *a, struct reply *reply)
+static bool answer_known(const struct core *core, const struct core_product *product,
+                         uint32_t known, const struct hf_stock_take_args *a, struct reply *reply)
 {
     if (known == NONE || order_at(core, known)->record.state == ORDER_GIVEN) {
         return false;
@@ -175,7 +175,7 @@ CORE_COMMAND(stock_take)
     if (index == NONE) {
         return;
     }
-    struct product *product = product_at(core, index);
+    struct core_product *product = product_at(core, index);
     struct key key = core_key(core, CORE_ORDERS, index, a->order);
     uint32_t known = core_find_hold(core, CORE_ORDERS, &key);
     if (answer_known(core, product, known, a, reply)) {
@@ -220,7 +220,7 @@ static void end_order(struct core *core, struct hf_bytes product_id, struct hf_b
                      "the order is settled: what is sold is not given back");
         return;
     }
-    struct product *product = product_at(core, index);
+    struct core_product *product = product_at(core, index);
     if (order->record.state == ORDER_TAKEN) {
         store_disarm(&core->stores[CORE_ORDERS], known);
         order->record.state = (uint8_t)state;

@@ -147,7 +147,7 @@ static void a_product_that_does_not_add_up_is_named(void **state)
     run(f, "STOCK.TAKE shoe o1 ann 4");
     run(f, "STOCK.TAKE shoe o2 ann 3");
     run(f, "STOCK.SETTLE shoe o2");
-    struct product *product = record(f, CORE_PRODUCTS, "", "shoe");
+    struct core_product *product = record(f, CORE_PRODUCTS, "", "shoe");
     EXPECT_BITE(f, product->taken, "product shoe: taken is 5, the records say 4");
     product->sold += 4;
     expect_findings(f, "product shoe: oversold is 1, the records say 0\n");
@@ -318,7 +318,7 @@ static void every_finding_is_counted_and_reported(void **state)
 
     run(f, "STOCK.LOAD shoe 10");
     run(f, "QUOTA.LIMIT acme 10");
-    ((struct product *)record(f, CORE_PRODUCTS, "", "shoe"))->taken = 3;
+    ((struct core_product *)record(f, CORE_PRODUCTS, "", "shoe"))->taken = 3;
     ((struct tenant *)record(f, CORE_TENANTS, "", "acme"))->held = 4;
     assert_int_equal(core_audit(f->core, NULL, NULL), 2);
     expect_findings(f, "tenant acme: held is 4, the records say 0\n"

@@ -108,11 +108,11 @@ static void every_finding_of_that_moment_is_told(void **state)
         snprintf(name, sizeof name, "product-number-%d", i);
         load(name);
         uint32_t index = core_find(core, CORE_PRODUCTS, 0, hf_text(name));
-        ((struct product *)core_at(core, CORE_PRODUCTS, index))->taken = 1;
+        ((struct core_product *)core_at(core, CORE_PRODUCTS, index))->taken = 1;
     }
     assert_int_equal(audit_child_begin(&child, core, NULL, NULL, NULL), HF_OK);
     for (uint32_t i = 0; i < PRODUCTS_WRONG; i++) {
-        ((struct product *)core_at(core, CORE_PRODUCTS, i))->taken = 0;
+        ((struct core_product *)core_at(core, CORE_PRODUCTS, i))->taken = 0;
     }
     assert_int_equal(finish(&child, &out, &findings), HF_OK);
     assert_int_equal(findings, PRODUCTS_WRONG);
