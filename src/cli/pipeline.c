@@ -43,7 +43,7 @@ enum hf_error pipeline_open(struct pipeline *pipeline, const struct pipeline_ser
     uint64_t deadline_ns = clock_nanoseconds() + (uint64_t)server->url.timeout_ms * 1000000;
 
     *pipeline = (struct pipeline){
-        .connection = connection_open(&server->url, server->tls, deadline_ns, problem)};
+        .connection = remote_connection_open(&server->url, server->tls, deadline_ns, problem)};
     if (pipeline->connection == NULL) {
         return problem->code;
     }
@@ -54,7 +54,7 @@ enum hf_error pipeline_open(struct pipeline *pipeline, const struct pipeline_ser
 
 void pipeline_close(struct pipeline *pipeline)
 {
-    connection_close(pipeline->connection);
+    remote_connection_close(pipeline->connection);
     pipeline->connection = NULL;
 }
 
@@ -69,7 +69,7 @@ static bool fail(struct pipeline *pipeline, const char *why)
 /* What to make of an operation that moved nothing: try again later, or never. */
 static bool judge(struct pipeline *pipeline, ssize_t moved)
 {
-    const struct connection *connection = pipeline->connection;
+    const struct remote_connection *connection = pipeline->connection;
 
     if (moved == 0) {
         return fail(pipeline, "the server closed the connection");
@@ -83,7 +83,7 @@ static bool judge(struct pipeline *pipeline, ssize_t moved)
 
 bool pipeline_send(struct pipeline *pipeline)
 {
-    struct connection *connection = pipeline->connection;
+    struct remote_connection *connection = pipeline->connection;
     struct buffer *out = &connection->out;
 
     pipeline->wants_write = false;
@@ -121,7 +121,7 @@ static void make_room(struct pipeline *pipeline)
 
 bool pipeline_receive(struct pipeline *pipeline)
 {
-    struct connection *connection = pipeline->connection;
+    struct remote_connection *connection = pipeline->connection;
     struct buffer *in = &connection->in;
 
     make_room(pipeline);

@@ -6,10 +6,10 @@
 #ifndef CLI_PIPELINE_H
 #define CLI_PIPELINE_H
 
-#include "library/connection.h"
+#include "library/remote_connection.h"
 
 struct pipeline {
-    struct connection *connection;
+    struct remote_connection *connection;
     size_t sent;        /* of what is to go out */
     size_t taken;       /* of what has come in */
     bool wants_write;   /* wait until the socket can be written, not only read */

@@ -182,7 +182,7 @@ static enum resp_state read_text(void *context, struct hf_bytes bytes, size_t *s
 
     *size = 0;
     enum resp_state state = resp_skip(bytes, size);
-    if (state != RESP_DONE || connection_is_status(bytes, &question->status)) {
+    if (state != RESP_DONE || remote_connection_is_status(bytes, &question->status)) {
         return state;
     }
     size_t offset = 0;

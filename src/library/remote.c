@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "command/words.h"
-#include "library/connection.h"
+#include "library/remote_connection.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static uint64_t deadline_in(int64_t ms)
 
 /* A call is over, or has failed to begin: its connection is idle again, or with NULL there is one
  * less. */
-static void leave(struct remote *remote, struct connection *connection, bool waits)
+static void leave(struct remote *remote, struct remote_connection *connection, bool waits)
 {
     pthread_mutex_lock(&remote->mutex);
     if (connection != NULL) {
@@ -55,7 +55,7 @@ static bool is_room(const struct remote *remote, bool waits)
 
 /* An idle connection, or NULL and leave to open one. False if the time is up first. */
 static bool enter(struct remote *remote, bool waits, uint64_t deadline_ns,
-                  struct connection **connection)
+                  struct remote_connection **connection)
 {
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
                              .tv_nsec = (long)(deadline_ns % 1000000000)};
@@ -72,7 +72,7 @@ static bool enter(struct remote *remote, bool waits, uint64_t deadline_ns,
         if (list_empty(&remote->idle)) {
             remote->open++;
         } else {
-            *connection = LIST_ENTRY(remote->idle.prev, struct connection, node);
+            *connection = LIST_ENTRY(remote->idle.prev, struct remote_connection, node);
             list_remove(&(*connection)->node);
         }
     }
@@ -82,21 +82,21 @@ static bool enter(struct remote *remote, bool waits, uint64_t deadline_ns,
 
 /* A connection for one call, to be given to leave(). One that the server has closed meanwhile is
  * replaced. */
-static struct connection *take(struct remote *remote, bool waits, uint64_t deadline_ns,
-                               struct problem *problem)
+static struct remote_connection *take(struct remote *remote, bool waits, uint64_t deadline_ns,
+                                      struct problem *problem)
 {
-    struct connection *connection;
+    struct remote_connection *connection;
 
     if (!enter(remote, waits, deadline_ns, &connection)) {
         problem_set(problem, HF_BUSY,
                     "all connections to the server are in use; nothing was changed");
         return NULL;
     }
-    if (connection != NULL && connection_is_good(connection)) {
+    if (connection != NULL && remote_connection_is_open(connection)) {
         return connection;
     }
-    connection_close(connection);
-    connection = connection_open(&remote->url, remote->tls, deadline_ns, problem);
+    remote_connection_close(connection);
+    connection = remote_connection_open(&remote->url, remote->tls, deadline_ns, problem);
     if (connection == NULL) {
         leave(remote, NULL, waits);
     }
@@ -118,17 +118,18 @@ static enum hf_error failed(const struct remote *remote, enum exchanged exchange
 }
 
 /* Sends what is in connection->out and reads the answer. A connection that failed is gone. */
-static enum hf_error exchange(struct remote *remote, struct connection *connection, bool waits,
-                              uint64_t deadline_ns, answer_reader *read, void *context,
+static enum hf_error exchange(struct remote *remote, struct remote_connection *connection,
+                              bool waits, uint64_t deadline_ns, answer_reader *read, void *context,
                               struct problem *problem)
 {
     char why[MESSAGE_SIZE];
-    enum exchanged exchanged = connection_exchange(connection, deadline_ns, read, context, why);
+    enum exchanged exchanged =
+        remote_connection_exchange(connection, deadline_ns, read, context, why);
 
     if (exchanged == ANSWERED) {
         return HF_OK;
     }
-    connection_close(connection);
+    remote_connection_close(connection);
     leave(remote, NULL, waits);
     return failed(remote, exchanged, why, problem);
 }
@@ -164,7 +165,7 @@ static enum hf_error run(struct remote *remote, const struct command *command, h
 {
     int64_t wait_ms = wait_of(command);
     bool waits = wait_ms > 0;
-    struct connection *connection = take(remote, waits, deadline_in(timeout_ms), problem);
+    struct remote_connection *connection = take(remote, waits, deadline_in(timeout_ms), problem);
 
     if (connection == NULL) {
         return problem->code;
@@ -254,7 +255,7 @@ static enum hf_error run_all(struct remote *remote, struct handle_call *calls, s
                              int64_t timeout_ms, struct problem *problem)
 {
     uint64_t deadline_ns = deadline_in(timeout_ms);
-    struct connection *connection = take(remote, false, deadline_ns, problem);
+    struct remote_connection *connection = take(remote, false, deadline_ns, problem);
 
     if (connection == NULL) {
         return problem->code;
@@ -296,12 +297,12 @@ enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeou
                          answer_reader *read, void *context, struct problem *problem)
 {
     int64_t connect_ms = remote->url.timeout_ms;
-    struct connection *connection = take(remote, false, deadline_in(connect_ms), problem);
+    struct remote_connection *connection = take(remote, false, deadline_in(connect_ms), problem);
 
     if (connection == NULL) {
         return problem->code;
     }
-    connection_words(connection, 1, &word);
+    remote_connection_words(connection, 1, &word);
     enum hf_error code =
         exchange(remote, connection, false, deadline_in(timeout_ms > 0 ? timeout_ms : connect_ms),
                  read, context, problem);
@@ -329,7 +330,8 @@ static void init_pool(struct remote *remote)
 static enum hf_error greet(struct remote *remote, struct problem *problem)
 {
     struct problem status = {.code = HF_OK};
-    enum hf_error code = remote_ask(remote, "PING", 0, connection_read_status, &status, problem);
+    enum hf_error code =
+        remote_ask(remote, "PING", 0, remote_connection_read_status, &status, problem);
 
     if (code == HF_OK && status.code != HF_OK && status.code != HF_LOADING) {
         *problem = status;
@@ -370,9 +372,10 @@ void remote_close(struct remote *remote)
         return;
     }
     while (!list_empty(&remote->idle)) {
-        struct connection *connection = LIST_ENTRY(remote->idle.next, struct connection, node);
+        struct remote_connection *connection =
+            LIST_ENTRY(remote->idle.next, struct remote_connection, node);
         list_remove(&connection->node);
-        connection_close(connection);
+        remote_connection_close(connection);
     }
     tls_free(remote->tls);
     pthread_cond_destroy(&remote->freed);

@@ -9,7 +9,7 @@
 #ifndef LIBRARY_REMOTE_H
 #define LIBRARY_REMOTE_H
 
-#include "library/connection.h"
+#include "library/remote_connection.h"
 #include "library/handle.h"
 
 struct remote;

@@ -26,7 +26,7 @@ static enum resp_state read_answer(void *context, struct hf_bytes bytes, size_t 
 
     *size = 0;
     enum resp_state state = resp_skip(bytes, size);
-    if (state != RESP_DONE || connection_is_status(bytes, &answer->status)) {
+    if (state != RESP_DONE || remote_connection_is_status(bytes, &answer->status)) {
         return state;
     }
     answer->status.code = HF_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "library/connection.h"
+#include "library/remote_connection.h"
 
 #include "base/clock.h"
 #include "base/resp_write.h"
@@ -44,14 +44,15 @@ static int await(int fd, short events, uint64_t deadline_ns)
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* As recv() and send() on a socket that does not block. */
-static ssize_t receive(struct connection *connection, void *data, size_t size, bool *wants_write)
+static ssize_t receive(struct remote_connection *connection, void *data, size_t size,
+                       bool *wants_write)
 {
     *wants_write = false;
     return connection->tls ? tls_read(connection->tls, data, size, wants_write)
                            : recv(connection->fd, data, size, 0);
 }
 
-static ssize_t transmit(struct connection *connection, const void *data, size_t size,
+static ssize_t transmit(struct remote_connection *connection, const void *data, size_t size,
                         bool *wants_write)
 {
     *wants_write = true;
@@ -60,7 +61,7 @@ static ssize_t transmit(struct connection *connection, const void *data, size_t 
 }
 
 /* Waits until an operation that said EAGAIN may be tried again. 0 or an errno. */
-static int await_again(struct connection *connection, int error, bool wants_write,
+static int await_again(struct remote_connection *connection, int error, bool wants_write,
                        uint64_t deadline_ns)
 {
     if (error == EINTR) {
@@ -72,7 +73,7 @@ static int await_again(struct connection *connection, int error, bool wants_writ
     return await(connection->fd, wants_write ? POLLOUT : POLLIN, deadline_ns);
 }
 
-static int send_all(struct connection *connection, uint64_t deadline_ns)
+static int send_all(struct remote_connection *connection, uint64_t deadline_ns)
 {
     struct buffer *out = &connection->out;
 
@@ -92,7 +93,7 @@ static int send_all(struct connection *connection, uint64_t deadline_ns)
 }
 
 /* Until there are `needed` bytes in all. */
-static int receive_until(struct connection *connection, size_t needed, uint64_t deadline_ns)
+static int receive_until(struct remote_connection *connection, size_t needed, uint64_t deadline_ns)
 {
     struct buffer *in = &connection->in;
 
@@ -124,7 +125,7 @@ static int receive_until(struct connection *connection, size_t needed, uint64_t 
 /* ---- one request, one answer ----------------------------------------------------------------- */
 
 /* What an errno was about, in words. */
-static void say(const struct connection *connection, int error, char *why)
+static void say(const struct remote_connection *connection, int error, char *why)
 {
     const char *tls = connection->tls != NULL ? tls_why(connection->tls) : "";
     const char *text = error == ETIMEDOUT  ? "no answer in time"
@@ -134,7 +135,7 @@ static void say(const struct connection *connection, int error, char *why)
     snprintf(why, MESSAGE_SIZE, "%s", text);
 }
 
-static enum exchanged read_answer(struct connection *connection, uint64_t deadline_ns,
+static enum exchanged read_answer(struct remote_connection *connection, uint64_t deadline_ns,
                                   answer_reader *read, void *context, char *why)
 {
     size_t size = 1;
@@ -158,8 +159,9 @@ static enum exchanged read_answer(struct connection *connection, uint64_t deadli
     return UNANSWERED;
 }
 
-enum exchanged connection_exchange(struct connection *connection, uint64_t deadline_ns,
-                                   answer_reader *read, void *context, char *why)
+enum exchanged remote_connection_exchange(struct remote_connection *connection,
+                                          uint64_t deadline_ns, answer_reader *read, void *context,
+                                          char *why)
 {
     int error = connection->out.failed ? ENOMEM : send_all(connection, deadline_ns);
 
@@ -178,7 +180,8 @@ enum exchanged connection_exchange(struct connection *connection, uint64_t deadl
     return exchanged;
 }
 
-void connection_words(struct connection *connection, size_t count, const char *const *words)
+void remote_connection_words(struct remote_connection *connection, size_t count,
+                             const char *const *words)
 {
     buffer_clear(&connection->out);
     resp_number(&connection->out, '*', (int64_t)count);
@@ -187,7 +190,7 @@ void connection_words(struct connection *connection, size_t count, const char *c
     }
 }
 
-bool connection_is_status(struct hf_bytes answer, struct problem *status)
+bool remote_connection_is_status(struct hf_bytes answer, struct problem *status)
 {
     struct resp_item items[4] = {{.type = 0}};
     struct hf_bytes message;
@@ -216,11 +219,11 @@ bool connection_is_status(struct hf_bytes answer, struct problem *status)
     return true;
 }
 
-enum resp_state connection_read_status(void *context, struct hf_bytes bytes, size_t *size)
+enum resp_state remote_connection_read_status(void *context, struct hf_bytes bytes, size_t *size)
 {
     *size = 0;
     enum resp_state state = resp_skip(bytes, size);
-    return state != RESP_DONE || connection_is_status(bytes, context) ? state : RESP_BROKEN;
+    return state != RESP_DONE || remote_connection_is_status(bytes, context) ? state : RESP_BROKEN;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -294,7 +297,7 @@ static int dial(const struct remote_url *url, uint64_t deadline_ns, struct probl
 }
 
 /* AUTH, if the URL has a secret. */
-static bool introduce(struct connection *connection, const struct remote_url *url,
+static bool introduce(struct remote_connection *connection, const struct remote_url *url,
                       uint64_t deadline_ns, struct problem *problem)
 {
     const char *words[] = {"AUTH", url->user, url->secret};
@@ -306,9 +309,9 @@ static bool introduce(struct connection *connection, const struct remote_url *ur
     if (url->user[0] == '\0') {
         words[1] = url->secret;
     }
-    connection_words(connection, url->user[0] == '\0' ? 2 : 3, words);
-    if (connection_exchange(connection, deadline_ns, connection_read_status, problem, why) !=
-        ANSWERED) {
+    remote_connection_words(connection, url->user[0] == '\0' ? 2 : 3, words);
+    if (remote_connection_exchange(connection, deadline_ns, remote_connection_read_status, problem,
+                                   why) != ANSWERED) {
         problem_set(problem, HF_ENGINE_DOWN, "%s:%u does not let us in: %s", url->host, url->port,
                     why);
         return false;
@@ -316,10 +319,10 @@ static bool introduce(struct connection *connection, const struct remote_url *ur
     return problem->code == HF_OK;
 }
 
-struct connection *connection_open(const struct remote_url *url, struct tls *tls,
-                                   uint64_t deadline_ns, struct problem *problem)
+struct remote_connection *remote_connection_open(const struct remote_url *url, struct tls *tls,
+                                                 uint64_t deadline_ns, struct problem *problem)
 {
-    struct connection *connection = calloc(1, sizeof *connection);
+    struct remote_connection *connection = calloc(1, sizeof *connection);
 
     if (connection == NULL) {
         problem_set(problem, HF_BUSY, "out of memory");
@@ -345,11 +348,11 @@ struct connection *connection_open(const struct remote_url *url, struct tls *tls
         return connection;
     }
 failed:
-    connection_close(connection);
+    remote_connection_close(connection);
     return NULL;
 }
 
-void connection_close(struct connection *connection)
+void remote_connection_close(struct remote_connection *connection)
 {
     if (connection == NULL) {
         return;
@@ -366,7 +369,7 @@ void connection_close(struct connection *connection)
     free(connection);
 }
 
-bool connection_is_good(struct connection *connection)
+bool remote_connection_is_open(struct remote_connection *connection)
 {
     struct pollfd poll_fd = {.fd = connection->fd, .events = POLLIN};
     bool wants_write;
