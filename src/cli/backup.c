@@ -25,7 +25,7 @@
 
 #define PATH_SIZE 4096
 
-struct transfer {
+struct backup {
     const char *from;
     char to[PATH_SIZE];         /* without a slash at its end */
     char work[PATH_SIZE];       /* where the copy is made */
@@ -55,25 +55,25 @@ static void see_name(void *context, const char *name)
 }
 
 /* `to` is there: it must be empty, and nobody may start in it until we are done. */
-static int take_existing(struct transfer *transfer)
+static int take_existing(struct backup *backup)
 {
     bool anything = false;
-    int code = transfer->existing->type->list(transfer->existing, see_name, &anything);
+    int code = backup->existing->type->list(backup->existing, see_name, &anything);
 
     if (code == 0 && anything) {
         return cli_usage("%s: is not empty; name a directory that is empty or not there",
-                         transfer->to);
+                         backup->to);
     }
     if (code == 0) {
-        code = transfer->existing->type->lock(transfer->existing);
+        code = backup->existing->type->lock(backup->existing);
     }
     if (code == -EAGAIN) {
-        return cli_usage("%s: is in use by another process", transfer->to);
+        return cli_usage("%s: is in use by another process", backup->to);
     }
-    return code == 0 ? EXIT_DONE : failed(transfer->to, strerror(-code));
+    return code == 0 ? EXIT_DONE : failed(backup->to, strerror(-code));
 }
 
-static int begin(struct transfer *transfer, const char *to)
+static int begin(struct backup *backup, const char *to)
 {
     size_t size = strlen(to);
 
@@ -83,83 +83,83 @@ static int begin(struct transfer *transfer, const char *to)
     if (size == 0 || size + sizeof ".partial" > PATH_SIZE) {
         return cli_usage("'%.100s': a path of 1 to %d bytes is needed", to, PATH_SIZE - 10);
     }
-    snprintf(transfer->to, PATH_SIZE, "%.*s", (int)size, to);
-    int code = storage_posix(transfer->to, false, &transfer->existing);
+    snprintf(backup->to, PATH_SIZE, "%.*s", (int)size, to);
+    int code = storage_posix(backup->to, false, &backup->existing);
     if (code != 0 && code != -ENOENT) {
-        return cli_usage("%s: cannot be used: %s", transfer->to, strerror(-code));
+        return cli_usage("%s: cannot be used: %s", backup->to, strerror(-code));
     }
-    int result = code == 0 ? take_existing(transfer) : EXIT_DONE;
+    int result = code == 0 ? take_existing(backup) : EXIT_DONE;
     if (result != EXIT_DONE) {
         return result;
     }
-    snprintf(transfer->work, PATH_SIZE, "%.*s%cpartial", (int)size, to, code == 0 ? '/' : '.');
-    if (mkdir(transfer->work, 0750) != 0) {
+    snprintf(backup->work, PATH_SIZE, "%.*s%cpartial", (int)size, to, code == 0 ? '/' : '.');
+    if (mkdir(backup->work, 0750) != 0) {
         return errno == EEXIST
                    ? cli_usage("%s: is left from a copy that did not finish, or belongs "
                                "to one that is being made; remove it first",
-                               transfer->work)
-                   : failed(transfer->work, strerror(errno));
+                               backup->work)
+                   : failed(backup->work, strerror(errno));
     }
-    code = storage_posix(transfer->work, false, &transfer->work_files);
-    return code == 0 ? EXIT_DONE : failed(transfer->work, strerror(-code));
+    code = storage_posix(backup->work, false, &backup->work_files);
+    return code == 0 ? EXIT_DONE : failed(backup->work, strerror(-code));
 }
 
 /* Leaves nothing of a copy that has not got its place. */
-static void end(struct transfer *transfer, bool done)
+static void end(struct backup *backup, bool done)
 {
-    if (transfer->work_files != NULL && !done) {
-        copy_clear(transfer->work_files);
-        rmdir(transfer->work);
-        if (transfer->existing != NULL) {
-            transfer->existing->type->remove(transfer->existing, "LOCK");
+    if (backup->work_files != NULL && !done) {
+        copy_clear(backup->work_files);
+        rmdir(backup->work);
+        if (backup->existing != NULL) {
+            backup->existing->type->remove(backup->existing, "LOCK");
         }
     }
-    storage_free(transfer->work_files);
-    storage_free(transfer->existing);
+    storage_free(backup->work_files);
+    storage_free(backup->existing);
 }
 
 /* ---- giving it its place --------------------------------------------------------------------- */
 
-static int move_up(struct transfer *transfer, const char *name)
+static int move_up(struct backup *backup, const char *name)
 {
     char inside[SEGMENT_NAME_SIZE + sizeof "partial/"];
 
     snprintf(inside, sizeof inside, "partial/%s", name);
-    return transfer->existing->type->rename(transfer->existing, inside, name);
+    return backup->existing->type->rename(backup->existing, inside, name);
 }
 
 /* The newest segment first and the snapshot last: until all are there, the journal begins too late
  * to start with. */
-static int move_files(struct transfer *transfer)
+static int move_files(struct backup *backup)
 {
     struct directory directory;
     char name[SEGMENT_NAME_SIZE];
-    int code = directory_read(transfer->work_files, &directory);
+    int code = directory_read(backup->work_files, &directory);
 
     for (size_t i = directory.segments.count; i-- > 0 && code == 0;) {
         segment_name(directory.segments.at[i], name);
-        code = move_up(transfer, name);
-        code = code != 0 ? code : transfer->existing->type->sync_directory(transfer->existing);
+        code = move_up(backup, name);
+        code = code != 0 ? code : backup->existing->type->sync_directory(backup->existing);
     }
     for (size_t i = directory.snapshots.count; i-- > 0 && code == 0;) {
         snapshot_name(directory.snapshots.at[i], name);
-        code = move_up(transfer, name);
+        code = move_up(backup, name);
     }
     directory_free(&directory);
-    if (code == 0 && rmdir(transfer->work) != 0) {
+    if (code == 0 && rmdir(backup->work) != 0) {
         code = -errno;
     }
-    return code != 0 ? code : transfer->existing->type->sync_directory(transfer->existing);
+    return code != 0 ? code : backup->existing->type->sync_directory(backup->existing);
 }
 
-static int rename_directory(struct transfer *transfer)
+static int rename_directory(struct backup *backup)
 {
     char path[PATH_SIZE];
 
-    if (rename(transfer->work, transfer->to) != 0) {
+    if (rename(backup->work, backup->to) != 0) {
         return -errno;
     }
-    memcpy(path, transfer->to, sizeof path);
+    memcpy(path, backup->to, sizeof path);
     int parent = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int code = parent < 0 || fsync(parent) != 0 ? -errno : 0;
     if (parent >= 0) {
@@ -170,22 +170,22 @@ static int rename_directory(struct transfer *transfer)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
-static int copy(struct transfer *transfer)
+static int copy(struct backup *backup)
 {
     struct directory directory;
     char label[] = "copying";
     char why[256] = "";
-    struct storage *from = cli_open_directory(transfer->from, &directory);
+    struct storage *from = cli_open_directory(backup->from, &directory);
 
     if (from == NULL) {
         return EXIT_USAGE;
     }
-    bool done = copy_data(from, transfer->work_files, cli_progress, label, &transfer->copied, why);
+    bool done = copy_data(from, backup->work_files, cli_progress, label, &backup->copied, why);
     cli_live_end();
     directory_free(&directory);
     storage_free(from);
     if (!done) {
-        cli_usage("cannot copy %s to %s: %s", transfer->from, transfer->to, why);
+        cli_usage("cannot copy %s to %s: %s", backup->from, backup->to, why);
     }
     return done ? EXIT_DONE : EXIT_REFUSED;
 }
@@ -203,17 +203,17 @@ static int verify(const char *path, const char *what)
     return code == HF_OK ? EXIT_DONE : EXIT_REFUSED;
 }
 
-static int place(struct transfer *transfer)
+static int publish(struct backup *backup)
 {
-    int code = transfer->existing != NULL ? move_files(transfer) : rename_directory(transfer);
+    int code = backup->existing != NULL ? move_files(backup) : rename_directory(backup);
 
     if (code != 0) {
         cli_usage("%s: the copy cannot be given its place: %s; do not use what is there",
-                  transfer->to, strerror(-code));
+                  backup->to, strerror(-code));
         return EXIT_REFUSED;
     }
-    const struct copied *copied = &transfer->copied;
-    printf("%s: copied to %s up to record %" PRIu64, transfer->from, transfer->to, copied->last);
+    const struct copied *copied = &backup->copied;
+    printf("%s: copied to %s up to record %" PRIu64, backup->from, backup->to, copied->last);
     if (copied->snapshot > 0) {
         printf(", with the snapshot of record %" PRIu64, copied->snapshot);
     }
@@ -224,15 +224,15 @@ static int place(struct transfer *transfer)
 
 static int run(const char *from, const char *to)
 {
-    struct transfer transfer = {.from = from};
+    struct backup backup = {.from = from};
     char what[PATH_SIZE + 32];
-    int code = begin(&transfer, to);
+    int code = begin(&backup, to);
 
     snprintf(what, sizeof what, "the copy of %.4000s", from);
-    code = code == EXIT_DONE ? copy(&transfer) : code;
-    code = code == EXIT_DONE ? verify(transfer.work, what) : code;
-    code = code == EXIT_DONE ? place(&transfer) : code;
-    end(&transfer, code == EXIT_DONE);
+    code = code == EXIT_DONE ? copy(&backup) : code;
+    code = code == EXIT_DONE ? verify(backup.work, what) : code;
+    code = code == EXIT_DONE ? publish(&backup) : code;
+    end(&backup, code == EXIT_DONE);
     return code;
 }
 

@@ -177,16 +177,25 @@ static int run(struct bench *bench, const struct bench_way *way)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { ENGINE, URL, SECONDS, THREADS, LOAD, CONNECTIONS, PIPELINE };
+enum {
+    OPTION_ENGINE,
+    OPTION_URL,
+    OPTION_SECONDS,
+    OPTION_THREADS,
+    OPTION_LOAD,
+    OPTION_CONNECTIONS,
+    OPTION_PIPELINE
+};
 
-static const struct option long_options[] = {{"engine", required_argument, NULL, ENGINE},
-                                             {"url", required_argument, NULL, URL},
-                                             {"seconds", required_argument, NULL, SECONDS},
-                                             {"threads", required_argument, NULL, THREADS},
-                                             {"load", required_argument, NULL, LOAD},
-                                             {"connections", required_argument, NULL, CONNECTIONS},
-                                             {"pipeline", required_argument, NULL, PIPELINE},
-                                             {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+    {"engine", required_argument, NULL, OPTION_ENGINE},
+    {"url", required_argument, NULL, OPTION_URL},
+    {"seconds", required_argument, NULL, OPTION_SECONDS},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"load", required_argument, NULL, OPTION_LOAD},
+    {"connections", required_argument, NULL, OPTION_CONNECTIONS},
+    {"pipeline", required_argument, NULL, OPTION_PIPELINE},
+    {NULL, 0, NULL, 0}};
 
 static bool read_load(const char *text, enum bench_load *load)
 {
@@ -200,29 +209,29 @@ static bool read_load(const char *text, enum bench_load *load)
     return false;
 }
 
-struct wanted {
+struct bench_options {
     struct bench bench;
     const char *engine, *url;
 };
 
-static bool read_option(int option, const char *text, struct wanted *wanted)
+static bool read_option(int option, const char *text, struct bench_options *wanted)
 {
     struct bench *bench = &wanted->bench;
 
     switch (option) {
-    case ENGINE:
+    case OPTION_ENGINE:
         wanted->engine = text;
         return true;
-    case URL:
+    case OPTION_URL:
         wanted->url = text;
         return true;
-    case SECONDS:
+    case OPTION_SECONDS:
         return cli_number("--seconds", text, 1, 3600, &bench->seconds);
-    case THREADS:
+    case OPTION_THREADS:
         return cli_number("--threads", text, 1, 256, &bench->threads);
-    case CONNECTIONS:
+    case OPTION_CONNECTIONS:
         return cli_number("--connections", text, 1, 10000, &bench->connections);
-    case PIPELINE:
+    case OPTION_PIPELINE:
         return cli_number("--pipeline", text, 1, 10000, &bench->pipeline);
     default:
         return read_load(text, &bench->load);
@@ -230,7 +239,7 @@ static bool read_option(int option, const char *text, struct wanted *wanted)
 }
 
 /* To a server: fills in what was not said. */
-static int run_server(struct wanted *wanted)
+static int run_server(struct bench_options *wanted)
 {
     struct bench *bench = &wanted->bench;
 
@@ -248,7 +257,7 @@ static int run_server(struct wanted *wanted)
 
 int cli_bench(int argc, char **argv)
 {
-    struct wanted wanted = {.bench = {.seconds = 5, .threads = 1}};
+    struct bench_options wanted = {.bench = {.seconds = 5, .threads = 1}};
     int option;
 
     opterr = 0;

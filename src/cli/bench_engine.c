@@ -9,7 +9,7 @@
 
 #define IDS 4096 /* made in advance, so that making them is not measured */
 
-struct worker {
+struct bench_caller {
     struct bench_worker head;
     char bookings[IDS][UUID_TEXT], users[IDS][UUID_TEXT];
     uint64_t rounds; /* through the ids; makes each booking new */
@@ -21,7 +21,7 @@ static struct hf_bytes uuid_bytes(const char text[UUID_TEXT])
 }
 
 /* The ids come round again: the first digits, of time_low, count the rounds. */
-static void renew_ids(struct worker *worker)
+static void renew_ids(struct bench_caller *worker)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -35,7 +35,7 @@ static void renew_ids(struct worker *worker)
 
 static bool make_ids(struct bench_worker *head, int64_t index)
 {
-    struct worker *worker = (struct worker *)head;
+    struct bench_caller *worker = (struct bench_caller *)head;
     struct random random;
     uint8_t bytes[UUID_BYTES];
     (void)index;
@@ -53,7 +53,7 @@ static bool make_ids(struct bench_worker *head, int64_t index)
     return true;
 }
 
-static enum hf_error reserve(struct worker *worker, size_t i)
+static enum hf_error reserve(struct bench_caller *worker, size_t i)
 {
     struct bench *bench = worker->head.bench;
     struct hf_seats_reserve_args args = {.event = hf_text(bench->event),
@@ -66,7 +66,7 @@ static enum hf_error reserve(struct worker *worker, size_t i)
     return hf_seats_reserve(bench->handle, &args, NULL);
 }
 
-static enum hf_error finish(struct worker *worker, size_t i)
+static enum hf_error finish(struct bench_caller *worker, size_t i)
 {
     struct bench *bench = worker->head.bench;
     struct hf_bytes event = hf_text(bench->event), id = uuid_bytes(worker->bookings[i]);
@@ -79,7 +79,7 @@ static enum hf_error finish(struct worker *worker, size_t i)
 
 static void *work(void *context)
 {
-    struct worker *worker = context;
+    struct bench_caller *worker = context;
     struct bench_worker *head = &worker->head;
     uint64_t last = clock_nanoseconds();
 
@@ -107,4 +107,4 @@ static void end(struct bench_worker *head)
 }
 
 const struct bench_way bench_engine = {
-    .worker_size = sizeof(struct worker), .prepare = make_ids, .work = work, .end = end};
+    .worker_size = sizeof(struct bench_caller), .prepare = make_ids, .work = work, .end = end};

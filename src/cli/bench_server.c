@@ -29,9 +29,9 @@ struct request {
     size_t booking, user; /* offsets; 0: it has none */
 };
 
-enum { RESERVE, CONFIRM, RELEASE, REQUESTS };
+enum { SEND_RESERVE, SEND_CONFIRM, SEND_RELEASE, SEND_REQUESTS };
 
-struct under_way {
+struct request_sent {
     uint64_t sent_ns;
     const struct command_spec *spec;
 };
@@ -39,18 +39,18 @@ struct under_way {
 /* A connection and what is under way on it. */
 struct lane {
     struct pipeline pipeline;
-    struct under_way *ring;
+    struct request_sent *ring;
     uint64_t sent, answered;
     bool watched_for_write;
     bool reserved; /* in a cycle: the booking below is to be finished next */
     char booking[UUID_TEXT];
 };
 
-struct worker {
+struct bench_sender {
     struct bench_worker head;
     struct pipeline_server server;
     struct memory memory;
-    struct request requests[REQUESTS];
+    struct request requests[SEND_REQUESTS];
     struct lane *lanes;
     size_t lane_count, open;
     int epoll;
@@ -74,7 +74,7 @@ static uint64_t next_random(uint64_t state[2])
     return result;
 }
 
-static void write_id(struct worker *worker, char out[UUID_TEXT])
+static void write_id(struct bench_sender *worker, char out[UUID_TEXT])
 {
     uint64_t words[2] = {next_random(worker->random), next_random(worker->random)};
     uint8_t bytes[UUID_BYTES];
@@ -94,7 +94,8 @@ static size_t find_mark(const struct buffer *bytes, const char *mark)
     return at != NULL ? (size_t)(at - bytes->data) : 0;
 }
 
-static void write_request(struct worker *worker, size_t which, enum command_id id, const void *args)
+static void write_request(struct bench_sender *worker, size_t which, enum command_id id,
+                          const void *args)
 {
     struct request *request = &worker->requests[which];
     struct command command;
@@ -109,7 +110,7 @@ static void write_request(struct worker *worker, size_t which, enum command_id i
     }
 }
 
-static bool write_requests(struct worker *worker)
+static bool write_requests(struct bench_sender *worker)
 {
     struct hf_bytes event = hf_text(worker->head.bench->event);
     struct hf_seats_reserve_args reserve = {.event = event,
@@ -122,11 +123,11 @@ static bool write_requests(struct worker *worker)
     struct hf_seats_confirm_args confirm = {.event = event, .booking = HF_TEXT(BOOKING_MARK)};
     struct hf_seats_release_args release = {.event = event, .booking = HF_TEXT(BOOKING_MARK)};
 
-    write_request(worker, RESERVE, SEATS_RESERVE, &reserve);
-    write_request(worker, CONFIRM, SEATS_CONFIRM, &confirm);
-    write_request(worker, RELEASE, SEATS_RELEASE, &release);
+    write_request(worker, SEND_RESERVE, SEATS_RESERVE, &reserve);
+    write_request(worker, SEND_CONFIRM, SEATS_CONFIRM, &confirm);
+    write_request(worker, SEND_RELEASE, SEATS_RELEASE, &release);
     bool good = true;
-    for (size_t i = 0; i < REQUESTS; i++) {
+    for (size_t i = 0; i < SEND_REQUESTS; i++) {
         good = good && !worker->requests[i].bytes.failed;
     }
     return good;
@@ -134,10 +135,12 @@ static bool write_requests(struct worker *worker)
 
 /* ---- a connection ---------------------------------------------------------------------------- */
 
-static void add_request(struct worker *worker, struct lane *lane, uint64_t now_ns)
+static void add_request(struct bench_sender *worker, struct lane *lane, uint64_t now_ns)
 {
     bool cycle = worker->head.bench->load == BENCH_CYCLE;
-    size_t which = !lane->reserved ? RESERVE : lane->sent % 4 < 2 ? CONFIRM : RELEASE;
+    size_t which = !lane->reserved      ? SEND_RESERVE
+                   : lane->sent % 4 < 2 ? SEND_CONFIRM
+                                        : SEND_RELEASE;
     const struct request *request = &worker->requests[which];
     struct buffer *out = pipeline_out(&lane->pipeline);
     size_t start = out->size;
@@ -146,23 +149,23 @@ static void add_request(struct worker *worker, struct lane *lane, uint64_t now_n
     if (out->failed) {
         return; /* pipeline_send() says so */
     }
-    if (which == RESERVE) {
+    if (which == SEND_RESERVE) {
         write_id(worker, lane->booking);
         write_id(worker, out->data + start + request->user);
     }
     memcpy(out->data + start + request->booking, lane->booking, UUID_TEXT);
-    lane->reserved = cycle && which == RESERVE;
+    lane->reserved = cycle && which == SEND_RESERVE;
     lane->ring[lane->sent++ % (uint64_t)worker->head.bench->pipeline] =
-        (struct under_way){now_ns, request->spec};
+        (struct request_sent){now_ns, request->spec};
 }
 
 /* Reads the answers that have come. False if they are none. */
-static bool take_answers(struct worker *worker, struct lane *lane, uint64_t now_ns)
+static bool take_answers(struct bench_sender *worker, struct lane *lane, uint64_t now_ns)
 {
     struct reply *reply = &lane->pipeline.connection->reply;
 
     while (lane->answered < lane->sent) {
-        const struct under_way *first =
+        const struct request_sent *first =
             &lane->ring[lane->answered % (uint64_t)worker->head.bench->pipeline];
         struct hf_bytes bytes = pipeline_in(&lane->pipeline);
         size_t size;
@@ -183,7 +186,7 @@ static bool take_answers(struct worker *worker, struct lane *lane, uint64_t now_
     return true;
 }
 
-static bool watch(struct worker *worker, struct lane *lane, int operation)
+static bool watch(struct bench_sender *worker, struct lane *lane, int operation)
 {
     bool write = lane->pipeline.wants_write;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = lane};
@@ -194,7 +197,7 @@ static bool watch(struct worker *worker, struct lane *lane, int operation)
 }
 
 /* Keeps as many requests under way as there should be. */
-static bool fill(struct worker *worker, struct lane *lane, uint64_t now_ns)
+static bool fill(struct bench_sender *worker, struct lane *lane, uint64_t now_ns)
 {
     while (!bench_stopped(worker->head.bench) &&
            lane->sent - lane->answered < (uint64_t)worker->head.bench->pipeline) {
@@ -211,7 +214,7 @@ static bool fill(struct worker *worker, struct lane *lane, uint64_t now_ns)
 }
 
 /* What has come is taken, and as much sent in its place. */
-static void serve(struct worker *worker, struct lane *lane)
+static void serve(struct bench_sender *worker, struct lane *lane)
 {
     bool open = pipeline_receive(&lane->pipeline);
     uint64_t now_ns = clock_nanoseconds();
@@ -228,7 +231,7 @@ static void serve(struct worker *worker, struct lane *lane)
     }
 }
 
-static bool is_idle(const struct worker *worker)
+static bool is_idle(const struct bench_sender *worker)
 {
     for (size_t i = 0; i < worker->lane_count; i++) {
         if (worker->lanes[i].answered < worker->lanes[i].sent) {
@@ -241,7 +244,7 @@ static bool is_idle(const struct worker *worker)
 /* ---- a thread -------------------------------------------------------------------------------- */
 
 /* One round over the connections that are ready. False if none was for long. */
-static bool turn(struct worker *worker, int timeout_ms)
+static bool turn(struct bench_sender *worker, int timeout_ms)
 {
     struct epoll_event events[EVENTS];
     uint64_t before = worker->head.calls;
@@ -256,7 +259,7 @@ static bool turn(struct worker *worker, int timeout_ms)
 
 static void *work(void *context)
 {
-    struct worker *worker = context;
+    struct bench_sender *worker = context;
     bool answers = true;
 
     for (size_t i = 0; i < worker->lane_count; i++) {
@@ -275,14 +278,14 @@ static void *work(void *context)
     return NULL;
 }
 
-static bool fail(struct worker *worker, const char *why)
+static bool fail(struct bench_sender *worker, const char *why)
 {
     snprintf(worker->head.failed, MESSAGE_SIZE, "%s", why);
     return false;
 }
 
 /* The connections of this thread: its share of them all. */
-static bool connect_lanes(struct worker *worker, int64_t index)
+static bool connect_lanes(struct bench_sender *worker, int64_t index)
 {
     const struct bench *bench = worker->head.bench;
     struct problem problem;
@@ -313,7 +316,7 @@ static bool connect_lanes(struct worker *worker, int64_t index)
 
 static bool prepare(struct bench_worker *head, int64_t index)
 {
-    struct worker *worker = (struct worker *)head;
+    struct bench_sender *worker = (struct bench_sender *)head;
     struct random random;
     struct problem problem;
 
@@ -335,14 +338,14 @@ static bool prepare(struct bench_worker *head, int64_t index)
 
 static void end(struct bench_worker *head)
 {
-    struct worker *worker = (struct worker *)head;
+    struct bench_sender *worker = (struct bench_sender *)head;
 
     for (size_t i = 0; i < worker->lane_count; i++) {
         pipeline_close(&worker->lanes[i].pipeline);
         free(worker->lanes[i].ring);
     }
     free(worker->lanes);
-    for (size_t i = 0; i < REQUESTS; i++) {
+    for (size_t i = 0; i < SEND_REQUESTS; i++) {
         if (worker->requests[i].bytes.memory != NULL) {
             buffer_free(&worker->requests[i].bytes);
         }
@@ -354,4 +357,4 @@ static void end(struct bench_worker *head)
 }
 
 const struct bench_way bench_server = {
-    .worker_size = sizeof(struct worker), .prepare = prepare, .work = work, .end = end};
+    .worker_size = sizeof(struct bench_sender), .prepare = prepare, .work = work, .end = end};

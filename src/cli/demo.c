@@ -23,17 +23,17 @@
 #define AGAIN_MS 100     /* how often the unlucky try again */
 #define GIVE_UP_MS 20000 /* nobody stays longer */
 
-enum buyer_state { TRYING, HOLDING, WAITING_LAPSE, GONE };
-enum plan { PAYS, CANCELS, LAPSES };
+enum buyer_state { BUYER_TRYING, BUYER_HOLDING, BUYER_WAITING_LAPSE, BUYER_GONE };
+enum buyer_plan { BUYER_PAYS, BUYER_CANCELS, BUYER_LAPSES };
 
 struct buyer {
     enum buyer_state state;
-    enum plan plan;
+    enum buyer_plan plan;
     int64_t next_ms; /* when it acts next */
     int64_t quantity, paid;
 };
 
-struct sale {
+struct demo_sale {
     hf_handle *handle;
     uint64_t start;
     struct buyer buyers[BUYERS];
@@ -43,13 +43,13 @@ struct sale {
 };
 
 struct crowd {
-    struct sale *sale;
+    struct demo_sale *sale;
     pthread_t thread;
     size_t from, to;
     struct random random;
 };
 
-static int64_t now_ms(const struct sale *sale)
+static int64_t now_ms(const struct demo_sale *sale)
 {
     return (int64_t)((clock_nanoseconds() - sale->start) / 1000000);
 }
@@ -67,14 +67,14 @@ static struct hf_bytes name_of(char out[32], const char *what, size_t i)
     return (struct hf_bytes){out, (size_t)snprintf(out, 32, "%s-%zu", what, i)};
 }
 
-static bool sold_out(const struct sale *sale)
+static bool sold_out(const struct demo_sale *sale)
 {
     return atomic_load(&sale->seats_paid) >= SEATS;
 }
 
 static void try_to_buy(struct crowd *crowd, size_t i)
 {
-    struct sale *sale = crowd->sale;
+    struct demo_sale *sale = crowd->sale;
     struct buyer *buyer = &sale->buyers[i];
     char booking[32], user[32];
     struct hf_seats_reserve_args args = {.event = HF_TEXT("gala"),
@@ -89,32 +89,32 @@ static void try_to_buy(struct crowd *crowd, size_t i)
     atomic_fetch_add(&sale->attempts, 1);
     if (code == HF_OK) {
         atomic_fetch_add(&sale->granted, 1);
-        buyer->state = buyer->plan == LAPSES ? WAITING_LAPSE : HOLDING;
+        buyer->state = buyer->plan == BUYER_LAPSES ? BUYER_WAITING_LAPSE : BUYER_HOLDING;
         buyer->next_ms =
-            now_ms(sale) + (buyer->plan == LAPSES ? HOLD_MS + 50 : 50 + roll(crowd, 200));
+            now_ms(sale) + (buyer->plan == BUYER_LAPSES ? HOLD_MS + 50 : 50 + roll(crowd, 200));
     } else if (code == HF_INSUFFICIENT_STOCK) {
         atomic_fetch_add(&sale->refused, 1);
         buyer->next_ms = now_ms(sale) + AGAIN_MS + roll(crowd, AGAIN_MS);
         buyer->quantity = 1; /* glad to get one */
     } else {
         atomic_fetch_add(&sale->errors, 1);
-        buyer->state = GONE;
+        buyer->state = BUYER_GONE;
     }
 }
 
 static void pay_or_cancel(struct crowd *crowd, size_t i)
 {
-    struct sale *sale = crowd->sale;
+    struct demo_sale *sale = crowd->sale;
     struct buyer *buyer = &sale->buyers[i];
     char booking[32], user[32];
     struct hf_bytes id = name_of(booking, "booking", i), owner = name_of(user, "buyer", i);
     struct hf_seats_confirm_args confirm = {.event = HF_TEXT("gala"), .booking = id, .user = owner};
     struct hf_seats_release_args release = {.event = HF_TEXT("gala"), .booking = id, .user = owner};
-    bool pays = buyer->plan == PAYS;
+    bool pays = buyer->plan == BUYER_PAYS;
     enum hf_error code = pays ? hf_seats_confirm(sale->handle, &confirm, NULL)
                               : hf_seats_release(sale->handle, &release, NULL);
 
-    buyer->state = GONE;
+    buyer->state = BUYER_GONE;
     if (code == HF_RESERVATION_NOT_FOUND) {
         atomic_fetch_add(&sale->lapsed, 1); /* too late: this machine was busy */
     } else if (code != HF_OK) {
@@ -131,23 +131,23 @@ static void pay_or_cancel(struct crowd *crowd, size_t i)
 /* Lets a buyer act if it is time to; returns whether it is still there. */
 static bool act(struct crowd *crowd, size_t i)
 {
-    struct sale *sale = crowd->sale;
+    struct demo_sale *sale = crowd->sale;
     struct buyer *buyer = &sale->buyers[i];
 
-    if (buyer->state == GONE || now_ms(sale) < buyer->next_ms) {
-        return buyer->state != GONE;
+    if (buyer->state == BUYER_GONE || now_ms(sale) < buyer->next_ms) {
+        return buyer->state != BUYER_GONE;
     }
-    if (buyer->state == HOLDING) {
+    if (buyer->state == BUYER_HOLDING) {
         pay_or_cancel(crowd, i);
-    } else if (buyer->state == WAITING_LAPSE) {
+    } else if (buyer->state == BUYER_WAITING_LAPSE) {
         atomic_fetch_add(&sale->lapsed, 1);
-        buyer->state = GONE;
+        buyer->state = BUYER_GONE;
     } else if (sold_out(sale) || now_ms(sale) > GIVE_UP_MS) {
-        buyer->state = GONE;
+        buyer->state = BUYER_GONE;
     } else {
         try_to_buy(crowd, i);
     }
-    return buyer->state != GONE;
+    return buyer->state != BUYER_GONE;
 }
 
 static void *rush(void *context)
@@ -169,13 +169,13 @@ static void *rush(void *context)
 
 /* ---- what is seen ---------------------------------------------------------------------------- */
 
-static void zone_now(const struct sale *sale, struct hf_seats_zone_reply *zone)
+static void zone_now(const struct demo_sale *sale, struct hf_seats_zone_reply *zone)
 {
     struct hf_seats_zone_args args = {.event = HF_TEXT("gala"), .zone = HF_TEXT("floor")};
     hf_seats_zone(sale->handle, &args, zone);
 }
 
-static void show(const struct sale *sale)
+static void show(const struct demo_sale *sale)
 {
     static const char sold[] = "##################################################";
     static const char held[] = "++++++++++++++++++++++++++++++++++++++++++++++++++";
@@ -198,7 +198,7 @@ static void print_finding(void *context, const char *finding)
 }
 
 /* The proof: the buyers' count, the zone's and the audit's agree. */
-static bool prove(const struct sale *sale)
+static bool prove(const struct demo_sale *sale)
 {
     struct hf_seats_zone_reply zone;
     uint64_t findings = 1;
@@ -222,7 +222,7 @@ static bool prove(const struct sale *sale)
            zone.capacity == zone.available + zone.reserved + zone.confirmed;
 }
 
-static void print_outcome(const struct sale *sale, double seconds)
+static void print_outcome(const struct demo_sale *sale, double seconds)
 {
     char rate[16];
 
@@ -237,7 +237,7 @@ static void print_outcome(const struct sale *sale, double seconds)
            (long long)atomic_load(&sale->lapsed));
 }
 
-static bool start_crowds(struct sale *sale, struct crowd crowds[THREADS])
+static bool start_crowds(struct demo_sale *sale, struct crowd crowds[THREADS])
 {
     for (size_t t = 0; t < THREADS; t++) {
         struct crowd *crowd = &crowds[t];
@@ -246,7 +246,9 @@ static bool start_crowds(struct sale *sale, struct crowd crowds[THREADS])
         random_init(&crowd->random);
         for (size_t i = crowd->from; i < crowd->to; i++) {
             int64_t mood = roll(crowd, 100);
-            sale->buyers[i].plan = mood < 60 ? PAYS : mood < 80 ? CANCELS : LAPSES;
+            sale->buyers[i].plan = mood < 60   ? BUYER_PAYS
+                                   : mood < 80 ? BUYER_CANCELS
+                                               : BUYER_LAPSES;
             sale->buyers[i].quantity = 1 + roll(crowd, MAX_PER_USER);
             sale->buyers[i].next_ms = roll(crowd, 300);
         }
@@ -257,7 +259,7 @@ static bool start_crowds(struct sale *sale, struct crowd crowds[THREADS])
     return true;
 }
 
-static int run_sale(struct sale *sale)
+static int run_sale(struct demo_sale *sale)
 {
     struct hf_seats_open_args open = {
         .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .capacity = SEATS};
@@ -295,7 +297,7 @@ int cli_demo(int argc, char **argv)
     if (argc > 1) {
         return cli_usage("demo takes no arguments; what is '%s'?", argv[1]);
     }
-    struct sale *sale = calloc(1, sizeof *sale);
+    struct demo_sale *sale = calloc(1, sizeof *sale);
     if (sale == NULL) {
         return cli_usage("out of memory");
     }

@@ -30,7 +30,7 @@
 #define PAUSE_MAX_MS 1000
 #define FOR_EVER (-1)
 
-struct job {
+struct exec_job {
     const char *url, *semaphore, *lock, *id;
     int64_t limit, heartbeat_ms, ttl_ms, wait_ms, kill_after_ms;
     hf_handle *handle;
@@ -65,7 +65,7 @@ static bool read_duration(const char *option, int64_t min_ms, int64_t *ms)
     return false;
 }
 
-static bool read_option(struct job *job, int option)
+static bool read_option(struct exec_job *job, int option)
 {
     switch (option) {
     case 'u':
@@ -96,7 +96,7 @@ static bool read_option(struct job *job, int option)
 }
 
 /* What is wrong with the options as a whole, or NULL. */
-static const char *fault(const struct job *job)
+static const char *fault(const struct exec_job *job)
 {
     if ((job->semaphore != NULL) == (job->lock != NULL)) {
         return "exec needs either --semaphore NAME --limit K or --lock RESOURCE";
@@ -110,7 +110,7 @@ static const char *fault(const struct job *job)
     return job->child.command[0] == NULL ? "exec needs a command behind --" : NULL;
 }
 
-static bool read_options(struct job *job, int argc, char **argv)
+static bool read_options(struct exec_job *job, int argc, char **argv)
 {
     int option;
 
@@ -157,14 +157,14 @@ static void make_id(char id[HF_ID_SIZE])
 /* From a thread of the library: the command has to end. */
 static void note_loss(void *context, const char *why)
 {
-    const struct job *job = context;
+    const struct exec_job *job = context;
 
     if (write(job->lost_fd, why, strlen(why)) < 0) {
         _exit(EXIT_TRY_AGAIN); /* with us, the command ends, too */
     }
 }
 
-static enum hf_error take_slot(struct job *job, int64_t wait_ms)
+static enum hf_error take_slot(struct exec_job *job, int64_t wait_ms)
 {
     struct hf_sem_acquire_args args = {.name = hf_text(job->semaphore),
                                        .id = hf_text(job->id),
@@ -177,7 +177,7 @@ static enum hf_error take_slot(struct job *job, int64_t wait_ms)
     return hf_lease_slot(job->handle, &args, note_loss, job, &job->lease, NULL);
 }
 
-static enum hf_error take_lock(struct job *job)
+static enum hf_error take_lock(struct exec_job *job)
 {
     struct hf_lock_try_args args = {.resource = hf_text(job->lock),
                                     .ttl_ms = job->ttl_ms ? job->ttl_ms : LOCK_TTL_MS,
@@ -225,7 +225,7 @@ static bool is_taken(enum hf_error code)
 
 /* Waits in line for as long as was said. A slot by one long wait after another, a lock by asking
  * again and again. Exit code 0 once it is held. */
-static int wait_in_line(struct job *job)
+static int wait_in_line(struct exec_job *job)
 {
     int64_t end_ms = job->wait_ms == FOR_EVER ? INT64_MAX : now_ms() + job->wait_ms;
     int64_t away_ms = 0, pause_ms = PAUSE_MIN_MS;
@@ -257,7 +257,7 @@ static int wait_in_line(struct job *job)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static void say_lost(const struct job *job, const char *what)
+static void say_lost(const struct exec_job *job, const char *what)
 {
     char why[512];
     ssize_t size = read(job->child.stop_fd, why, sizeof why - 1);
@@ -266,7 +266,7 @@ static void say_lost(const struct job *job, const char *what)
     cli_usage("%s: the hold was lost: %s; %s", job->lock ? job->lock : job->semaphore, why, what);
 }
 
-static int run(struct job *job)
+static int run(struct exec_job *job)
 {
     char fence[32];
     bool stopped = false;
@@ -291,7 +291,8 @@ static int run(struct job *job)
 
 int cli_exec(int argc, char **argv)
 {
-    struct job job = {.url = cli_server_url(), .wait_ms = FOR_EVER, .kill_after_ms = KILL_AFTER_MS};
+    struct exec_job job = {
+        .url = cli_server_url(), .wait_ms = FOR_EVER, .kill_after_ms = KILL_AFTER_MS};
     char id[HF_ID_SIZE];
     int lost[2];
 

@@ -105,14 +105,14 @@ bool load_to_server(struct load *load, const char *url, struct problem *problem)
 
 /* ---- to an engine ---------------------------------------------------------------------------- */
 
-struct answer {
+struct load_answer {
     struct load *load;
     size_t line;
 };
 
 static void take_answer(void *context, const struct reply *reply)
 {
-    const struct answer *answer = context;
+    const struct load_answer *answer = context;
     load_answered(answer->load, answer->line, reply);
 }
 
@@ -125,13 +125,14 @@ static void flush(struct engine *engine)
     }
 }
 
-static void submit_lines(struct load *load, struct engine *engine, struct answer answers[BATCH])
+static void submit_lines(struct load *load, struct engine *engine,
+                         struct load_answer answers[BATCH])
 {
     struct command command;
     size_t line, count = 0;
 
     while (!load->stopped && load_next(load, &command, &line)) {
-        answers[count] = (struct answer){load, line};
+        answers[count] = (struct load_answer){load, line};
         engine_submit(engine, &command, take_answer, &answers[count]);
         if (++count == BATCH) {
             flush(engine);
@@ -147,7 +148,7 @@ static void submit_lines(struct load *load, struct engine *engine, struct answer
 
 bool load_to_engine(struct load *load, const char *url, struct problem *problem)
 {
-    struct answer *answers = calloc(BATCH, sizeof *answers);
+    struct load_answer *answers = calloc(BATCH, sizeof *answers);
     struct engine_options options = {.log = {.level = LOG_INFO}};
     struct engine *engine;
     bool begun = false;

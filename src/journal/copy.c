@@ -12,10 +12,10 @@
 #define ATTEMPTS 20
 #define PIECE ((size_t)1 << 20)
 
-enum outcome {
-    DONE,
-    AGAIN, /* the owner put a snapshot in place of what was to be copied */
-    FAILED
+enum copy_outcome {
+    COPY_DONE,
+    COPY_AGAIN, /* the owner put a snapshot in place of what was to be copied */
+    COPY_FAILED
 };
 
 struct copying {
@@ -30,26 +30,27 @@ struct copying {
     char *why;
 };
 
-static enum outcome cannot(struct copying *copying, const char *name, const char *what, int code)
+static enum copy_outcome cannot(struct copying *copying, const char *name, const char *what,
+                                int code)
 {
     const char *advice = storage_is_full(code) ? "; make room there, or choose another place" : "";
     char cause[STORAGE_WHY_SIZE];
 
     if (code == -ENOENT) {
-        return AGAIN;
+        return COPY_AGAIN;
     }
     /* The sizes of all files are more than enough: they have room made in advance. */
     storage_why(code, copying->total, copying->free_bytes, cause);
     snprintf(copying->why, 256, "%.40s: cannot be %s: %s%s", name, what, cause, advice);
-    return FAILED;
+    return COPY_FAILED;
 }
 
-static enum outcome bad(struct copying *copying, const char *name, const struct survey *survey)
+static enum copy_outcome bad(struct copying *copying, const char *name, const struct survey *survey)
 {
     snprintf(copying->why, 256, "%s at byte %" PRId64 ": %s", name, survey->end,
              survey->state == SURVEY_NEWER ? "written by a newer version of this program"
                                            : "damaged");
-    return FAILED;
+    return COPY_FAILED;
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -92,7 +93,7 @@ static int read_back(struct storage *storage, int handle, struct hf_bytes data)
     return 0;
 }
 
-static enum outcome write_file(struct copying *copying, const char *name, int64_t size)
+static enum copy_outcome write_file(struct copying *copying, const char *name, int64_t size)
 {
     struct storage *to = copying->to;
     struct hf_bytes data = {copying->bytes.data, (size_t)size};
@@ -111,15 +112,15 @@ static enum outcome write_file(struct copying *copying, const char *name, int64_
     if (code == -EILSEQ) {
         snprintf(copying->why, 256,
                  "%s: what was written reads back differently: is the disk good?", name);
-        return FAILED;
+        return COPY_FAILED;
     }
-    return code == 0 ? DONE : cannot(copying, name, "written", code == -ENOENT ? -EIO : code);
+    return code == 0 ? COPY_DONE : cannot(copying, name, "written", code == -ENOENT ? -EIO : code);
 }
 
 /* ---- which files ----------------------------------------------------------------------------- */
 
 /* The newest valid one. */
-static enum outcome copy_snapshot(struct copying *copying)
+static enum copy_outcome copy_snapshot(struct copying *copying)
 {
     const struct numbers *snapshots = &copying->directory.snapshots;
     char name[SNAPSHOT_NAME_SIZE] = "";
@@ -140,10 +141,10 @@ static enum outcome copy_snapshot(struct copying *copying)
         }
         copying->done += (int64_t)copying->bytes.size;
     }
-    return DONE;
+    return COPY_DONE;
 }
 
-static enum outcome copy_segment(struct copying *copying, uint64_t number, bool newest)
+static enum copy_outcome copy_segment(struct copying *copying, uint64_t number, bool newest)
 {
     struct survey survey;
     char name[SEGMENT_NAME_SIZE];
@@ -154,7 +155,7 @@ static enum outcome copy_segment(struct copying *copying, uint64_t number, bool 
         return cannot(copying, name, "read", code);
     }
     if (survey.state == SURVEY_UNBEGUN) {
-        return DONE;
+        return COPY_DONE;
     }
     if (survey.state != SURVEY_GOOD && survey.state != SURVEY_TORN) {
         return bad(copying, name, &survey);
@@ -166,11 +167,11 @@ static enum outcome copy_segment(struct copying *copying, uint64_t number, bool 
 }
 
 /* From the last segment that begins at or before the record after the snapshot. */
-static enum outcome copy_segments(struct copying *copying)
+static enum copy_outcome copy_segments(struct copying *copying)
 {
     const struct numbers *segments = &copying->directory.segments;
     uint64_t next = copying->copied->snapshot + 1;
-    enum outcome outcome = DONE;
+    enum copy_outcome outcome = COPY_DONE;
     size_t first = 0;
 
     while (first + 1 < segments->count && segments->at[first + 1] <= next) {
@@ -181,9 +182,9 @@ static enum outcome copy_segments(struct copying *copying)
                  "record %" PRIu64 " is missing: the journal begins with %" PRIu64
                  " and there is no valid snapshot that reaches it",
                  next, segments->at[first]);
-        return AGAIN; /* or was just replaced */
+        return COPY_AGAIN; /* or was just replaced */
     }
-    for (size_t i = first; i < segments->count && outcome == DONE; i++) {
+    for (size_t i = first; i < segments->count && outcome == COPY_DONE; i++) {
         outcome = copy_segment(copying, segments->at[i], i + 1 == segments->count);
     }
     return outcome;
@@ -214,25 +215,25 @@ static void add_up(struct copying *copying)
     }
 }
 
-static enum outcome attempt(struct copying *copying)
+static enum copy_outcome attempt(struct copying *copying)
 {
     int code = directory_read(copying->from, &copying->directory);
 
     *copying->copied = (struct copied){.snapshot = 0};
     copying->free_bytes = storage_free_bytes(copying->to);
     copying->why[0] = '\0';
-    enum outcome outcome = DONE;
+    enum copy_outcome outcome = COPY_DONE;
     if (code != 0) {
         outcome = cannot(copying, "the directory", "read", code);
     }
-    if (outcome == DONE) {
+    if (outcome == COPY_DONE) {
         add_up(copying);
         outcome = copy_snapshot(copying);
     }
-    outcome = outcome == DONE ? copy_segments(copying) : outcome;
-    if (outcome == DONE) {
+    outcome = outcome == COPY_DONE ? copy_segments(copying) : outcome;
+    if (outcome == COPY_DONE) {
         code = copying->to->type->sync_directory(copying->to);
-        outcome = code == 0 ? DONE : cannot(copying, "the copy", "synced", code);
+        outcome = code == 0 ? COPY_DONE : cannot(copying, "the copy", "synced", code);
     }
     directory_free(&copying->directory);
     return outcome;
@@ -248,23 +249,23 @@ bool copy_data(struct storage *from, struct storage *to, copy_progress *progress
                               .context = context,
                               .copied = copied,
                               .why = why};
-    enum outcome outcome = AGAIN;
+    enum copy_outcome outcome = COPY_AGAIN;
 
     memory_init(&memory);
     buffer_init(&copying.bytes, &memory);
-    for (int i = 0; i < ATTEMPTS && outcome == AGAIN; i++) {
+    for (int i = 0; i < ATTEMPTS && outcome == COPY_AGAIN; i++) {
         int code = copy_clear(to);
         outcome = code == 0 ? attempt(&copying) : cannot(&copying, "the copy", "cleared", code);
     }
     buffer_free(&copying.bytes);
-    if (outcome == AGAIN && why[0] == '\0') {
+    if (outcome == COPY_AGAIN && why[0] == '\0') {
         snprintf(
             why, 256,
             "its files were replaced by a snapshot %d times while being copied; try again when "
             "it is less busy",
             ATTEMPTS);
     }
-    return outcome == DONE;
+    return outcome == COPY_DONE;
 }
 
 /* ---- clearing -------------------------------------------------------------------------------- */

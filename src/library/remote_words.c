@@ -11,9 +11,9 @@
 #define FINDING_SIZE 1024
 
 /* An answer to be taken apart once it is all there, or the status that came in its place. */
-struct answer {
+struct remote_answer {
     struct problem status;
-    bool (*take)(struct answer *answer, struct hf_bytes bytes); /* false: it is malformed */
+    bool (*take)(struct remote_answer *answer, struct hf_bytes bytes); /* false: it is malformed */
     struct hf_info *info;
     hf_audit_report *report;
     void *context;
@@ -22,7 +22,7 @@ struct answer {
 
 static enum resp_state read_answer(void *context, struct hf_bytes bytes, size_t *size)
 {
-    struct answer *answer = context;
+    struct remote_answer *answer = context;
 
     *size = 0;
     enum resp_state state = resp_skip(bytes, size);
@@ -34,7 +34,7 @@ static enum resp_state read_answer(void *context, struct hf_bytes bytes, size_t 
 }
 
 static enum hf_error ask(struct remote *remote, const char *word, int64_t timeout_ms,
-                         struct answer *answer, struct problem *problem)
+                         struct remote_answer *answer, struct problem *problem)
 {
     enum hf_error code = remote_ask(remote, word, timeout_ms, read_answer, answer, problem);
 
@@ -76,7 +76,7 @@ static void read_member(struct hf_bytes line, struct hf_info *info)
 }
 
 /* Lines of name:value; those that we do not know are passed over. */
-static bool take_info(struct answer *answer, struct hf_bytes bytes)
+static bool take_info(struct remote_answer *answer, struct hf_bytes bytes)
 {
     struct resp_item item;
     size_t offset = 0;
@@ -98,7 +98,7 @@ static bool take_info(struct answer *answer, struct hf_bytes bytes)
 
 enum hf_error remote_info(struct remote *remote, struct hf_info *info, struct problem *problem)
 {
-    struct answer answer = {.take = take_info, .info = info};
+    struct remote_answer answer = {.take = take_info, .info = info};
 
     memset(info, 0, sizeof *info);
     return ask(remote, "INFO", 0, &answer, problem);
@@ -107,7 +107,7 @@ enum hf_error remote_info(struct remote *remote, struct hf_info *info, struct pr
 /* ---- AUDIT ----------------------------------------------------------------------------------- */
 
 /* [1, findings, text, …]: there may be fewer texts than findings, if the server stopped listing. */
-static bool take_audit(struct answer *answer, struct hf_bytes bytes)
+static bool take_audit(struct remote_answer *answer, struct hf_bytes bytes)
 {
     struct resp_item head, item;
     char finding[FINDING_SIZE];
@@ -135,7 +135,7 @@ static bool take_audit(struct answer *answer, struct hf_bytes bytes)
 enum hf_error remote_audit(struct remote *remote, hf_audit_report *report, void *context,
                            uint64_t *findings, struct problem *problem)
 {
-    struct answer answer = {.take = take_audit, .report = report, .context = context};
+    struct remote_answer answer = {.take = take_audit, .report = report, .context = context};
     enum hf_error code = ask(remote, "AUDIT", AUDIT_TIMEOUT_MS, &answer, problem);
 
     *findings = answer.findings;
@@ -144,7 +144,7 @@ enum hf_error remote_audit(struct remote *remote, hf_audit_report *report, void 
 
 /* ---- SNAPSHOT -------------------------------------------------------------------------------- */
 
-static bool take_nothing(struct answer *answer, struct hf_bytes bytes)
+static bool take_nothing(struct remote_answer *answer, struct hf_bytes bytes)
 {
     (void)answer;
     (void)bytes;
@@ -153,6 +153,6 @@ static bool take_nothing(struct answer *answer, struct hf_bytes bytes)
 
 enum hf_error remote_snapshot(struct remote *remote, struct problem *problem)
 {
-    struct answer answer = {.take = take_nothing};
+    struct remote_answer answer = {.take = take_nothing};
     return ask(remote, "SNAPSHOT", 0, &answer, problem);
 }
