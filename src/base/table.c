@@ -58,7 +58,7 @@ void table_free(struct table *table)
 
 /* Puts an entry into its place; false if that takes the last empty slot, which ends every lookup.
  */
-static bool place(struct table_slot *slots, uint32_t mask, struct table_slot slot)
+static bool insert_entry(struct table_slot *slots, uint32_t mask, struct table_slot slot)
 {
     uint32_t home = slot.hash & mask, at = home;
 
@@ -86,7 +86,7 @@ static bool grow_single(struct table *table)
     if (table->segment_count > 0) {
         struct table_slot *old = table->segments[0];
         for (uint32_t i = 0; i <= table->slot_mask; i++) {
-            CHECK(old[i].index_1 == 0 || place(fresh, count - 1, old[i]));
+            CHECK(old[i].index_1 == 0 || insert_entry(fresh, count - 1, old[i]));
         }
         memory_free(table->memory, old, slots_bytes(table));
     }
@@ -163,7 +163,7 @@ static void divide(struct table_slot *old, struct table_slot *fresh, uint32_t bi
     for (uint32_t i = 0; i < TABLE_SEGMENT; i++) {
         if (entries[i].index_1 != 0) {
             bool moves = entries[i].hash >> TABLE_SEGMENT_BITS & bit;
-            CHECK(place(moves ? fresh : old, TABLE_SEGMENT - 1, entries[i]));
+            CHECK(insert_entry(moves ? fresh : old, TABLE_SEGMENT - 1, entries[i]));
         }
     }
 }
@@ -223,8 +223,8 @@ bool table_add(struct table *table, uint32_t hash, uint32_t index)
     if (!has_room(table, 1) && !table_reserve(table, 1)) {
         return false;
     }
-    if (!place(table_segment(table, hash), table->slot_mask,
-               (struct table_slot){hash, index + 1})) {
+    if (!insert_entry(table_segment(table, hash), table->slot_mask,
+                      (struct table_slot){hash, index + 1})) {
         return false;
     }
     table->count++;

@@ -81,8 +81,8 @@ static void read_name(struct codec *codec, struct name *name)
     }
     uint8_t kind = reader_byte(&codec->reader);
     uint64_t size =
-        kind == NAME_FAR ? reader_varint(&codec->reader) : (kind == NAME_UUID ? NAME_PLACE : kind);
-    if (kind > NAME_FAR || size > HF_ID_MAX || (kind == NAME_FAR && size <= NAME_PLACE)) {
+        kind == NAME_FAR ? reader_varint(&codec->reader) : (kind == NAME_UUID ? NAME_INLINE : kind);
+    if (kind > NAME_FAR || size > HF_ID_MAX || (kind == NAME_FAR && size <= NAME_INLINE)) {
         codec->failed = true;
         return;
     }
@@ -112,7 +112,7 @@ void codec_name(struct codec *codec, struct name *name)
             buffer_bytes(codec->out, name->far.data, name->far.size);
         } else {
             buffer_bytes(codec->out, name->bytes,
-                         name->kind == NAME_UUID ? NAME_PLACE : name->kind);
+                         name->kind == NAME_UUID ? NAME_INLINE : name->kind);
         }
         break;
     case CODEC_READ:

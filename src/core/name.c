@@ -10,7 +10,7 @@ struct name name_view(struct hf_bytes text)
 {
     struct name name = {.words = {0, 0}};
 
-    if (text.size <= NAME_PLACE) {
+    if (text.size <= NAME_INLINE) {
         name.kind = (uint8_t)text.size;
         if (text.size > 0) {
             memcpy(name.bytes, text.data, text.size);
@@ -25,11 +25,11 @@ struct name name_view(struct hf_bytes text)
     return name;
 }
 
-struct name name_uuid(const uint8_t bytes[NAME_PLACE])
+struct name name_uuid(const uint8_t bytes[NAME_INLINE])
 {
     struct name name = {.kind = NAME_UUID};
 
-    memcpy(name.bytes, bytes, NAME_PLACE);
+    memcpy(name.bytes, bytes, NAME_INLINE);
     return name;
 }
 
@@ -66,7 +66,7 @@ size_t name_write(const struct name *name, char out[HF_ID_MAX])
         memcpy(out, name->far.data, name->far.size);
         return name->far.size;
     }
-    memcpy(out, name->bytes, NAME_PLACE);
+    memcpy(out, name->bytes, NAME_INLINE);
     return name->kind;
 }
 

@@ -8,14 +8,14 @@
 #include "base/memory.h"
 #include "holdfast.h"
 
-#define NAME_PLACE 16 /* bytes kept in place */
-#define NAME_UUID 17  /* kinds up to NAME_PLACE are the length in place */
+#define NAME_INLINE 16 /* bytes kept in place */
+#define NAME_UUID 17   /* kinds up to NAME_INLINE are the length in place */
 #define NAME_FAR 18
 
 struct name {
     union {
         uint64_t words[2];
-        uint8_t bytes[NAME_PLACE];
+        uint8_t bytes[NAME_INLINE];
         struct {
             const char *data;
             uint64_t size;
@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct name) == 24, "a name is three words");
 /* Of a text; a far name borrows it. */
 struct name name_view(struct hf_bytes text);
 /* Of the 16 bytes of a UUID. */
-struct name name_uuid(const uint8_t bytes[NAME_PLACE]);
+struct name name_uuid(const uint8_t bytes[NAME_INLINE]);
 
 /* Makes a borrowed far name its own. False, and still borrowed, when there is no memory. */
 bool name_own(struct memory *memory, struct name *name);

@@ -35,10 +35,10 @@ static void a_name_of_any_length_comes_back(void **state)
     for (size_t size = 0; size <= HF_ID_MAX; size++) {
         memset(text, 'a' + (int)(size % 26), size);
         struct name name = name_view((struct hf_bytes){text, size});
-        assert_int_equal(name.kind, size <= NAME_PLACE ? size : NAME_FAR);
+        assert_int_equal(name.kind, size <= NAME_INLINE ? size : NAME_FAR);
         assert_text(&name, text, size);
         assert_true(name_own(&memory, &name));
-        assert_int_equal(memory.used, size <= NAME_PLACE ? 0 : size);
+        assert_int_equal(memory.used, size <= NAME_INLINE ? 0 : size);
         char before[HF_ID_MAX];
         memcpy(before, text, sizeof before);
         memset(text, '?', sizeof text); /* an owned name does not look at what it was made of */
@@ -50,7 +50,7 @@ static void a_name_of_any_length_comes_back(void **state)
 
 static void a_canonical_uuid_is_kept_as_its_bytes(void **state)
 {
-    static const uint8_t bytes[NAME_PLACE] = {0x7b, 0x6c, 0x1b, 0x60, 0x64, 0xf5, 0x4d, 0x4c,
+    static const uint8_t bytes[NAME_INLINE] = {0x7b, 0x6c, 0x1b, 0x60, 0x64, 0xf5, 0x4d, 0x4c,
                                               0x9f, 0x8e, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab};
     struct name name = view(UUID), same = name_uuid(bytes);
     (void)state;
