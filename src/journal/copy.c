@@ -41,7 +41,7 @@ static enum copy_outcome cannot(struct copying *copying, const char *name, const
     }
     /* The sizes of all files are more than enough: they have room made in advance. */
     storage_why(code, copying->total, copying->free_bytes, cause);
-    snprintf(copying->why, 256, "%.40s: cannot be %s: %s%s", name, what, cause, advice);
+    snprintf(copying->why, 256, "%.30s: cannot be %.8s: %s%s", name, what, cause, advice);
     return COPY_FAILED;
 }
 
