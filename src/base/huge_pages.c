@@ -4,7 +4,8 @@
  * maybe a mutex that nobody will ever unlock: so it is only ever tried. */
 #include "base/huge_pages.h"
 
-#include <pthread.h>
+#include "base/thread.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void *find_pages(void *context)
 
 static void start(struct huge_pages *pages)
 {
-    pages->started = pthread_create(&pages->thread, NULL, find_pages, pages) == 0;
+    pages->started = thread_start(&pages->thread, find_pages, pages);
     pages->after = pages->started ? 0 : SIZE_MAX; /* not tried again */
 }
 

@@ -38,16 +38,22 @@ static inline void list_add_first(struct list *head, struct list *node)
     list_add_last(head->next, node);
 }
 
-/* Moves all of a list in front of what stands in another. */
-static inline void list_move_first(struct list *head, struct list *from)
+/* Moves all nodes of the list `from` behind those of another, in their order. */
+static inline void list_splice_last(struct list *head, struct list *from)
 {
-    if (from->next != from) {
-        from->prev->next = head->next;
-        head->next->prev = from->prev;
-        head->next = from->next;
-        from->next->prev = head;
+    if (!list_empty(from)) {
+        from->next->prev = head->prev;
+        from->prev->next = head;
+        head->prev->next = from->next;
+        head->prev = from->prev;
         list_init(from);
     }
+}
+
+/* Moves all nodes of the list `from` in front of those of another, in their order. */
+static inline void list_splice_first(struct list *head, struct list *from)
+{
+    list_splice_last(head->next, from);
 }
 
 static inline void list_remove(struct list *node)

@@ -4,10 +4,10 @@
  * it, it is counted and left out. */
 #include "base/log_writer.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -93,23 +93,10 @@ static void *write_lines(void *context)
     return NULL;
 }
 
-/* Signals are for the other threads. */
-static bool start_thread(struct log_writer *writer)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&writer->thread, NULL, write_lines, writer) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 struct log_writer *
 log_writer_start(size_t (*lost)(bool json, char out[LOG_LOST_SIZE], uint64_t count), bool json)
 {
     struct log_writer *writer = calloc(1, sizeof *writer);
-    pthread_condattr_t monotonic;
 
     if (writer == NULL) {
         return NULL;
@@ -119,11 +106,8 @@ log_writer_start(size_t (*lost)(bool json, char out[LOG_LOST_SIZE], uint64_t cou
     writer->json = json;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->wanted, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&writer->done, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    if (!start_thread(writer)) {
+    thread_condition(&writer->done);
+    if (!thread_start(&writer->thread, write_lines, writer)) {
         free(writer);
         return NULL;
     }

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "cli/cli.h"
 
 #include <getopt.h>
@@ -119,7 +120,7 @@ static int work(struct bench *bench, const struct bench_way *way, char *workers,
     }
     for (; code == EXIT_DONE && started < bench->threads; started++) {
         struct bench_worker *worker = worker_at(way, workers, started);
-        if (pthread_create(&worker->thread, NULL, way->work, worker) != 0) {
+        if (!thread_start(&worker->thread, way->work, worker)) {
             atomic_store(&bench->stop, true);
             code = cli_usage("could not start %lld threads", (long long)bench->threads);
             break;

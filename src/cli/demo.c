@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/thread.h"
 
 #include <getopt.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,7 +252,7 @@ static bool start_crowds(struct demo_sale *sale, struct crowd crowds[THREADS])
             sale->buyers[i].quantity = 1 + roll(crowd, MAX_PER_USER);
             sale->buyers[i].next_ms = roll(crowd, 300);
         }
-        if (pthread_create(&crowd->thread, NULL, rush, crowd) != 0) {
+        if (!thread_start(&crowd->thread, rush, crowd)) {
             return false; /* the others end with the process */
         }
     }

@@ -10,6 +10,7 @@
  *
  * What it promises is what Redis promises: an acknowledged change is as safe as its persistence and
  * replication make it. */
+#include "base/thread.h"
 #include "engine/redis_state.h"
 #include "redis/audit/redis_audit.h"
 
@@ -19,8 +20,6 @@
 
 static void init_engine(struct redis_engine *engine, const struct engine_options *options)
 {
-    pthread_condattr_t attributes;
-
     engine->engine.type = &engine_redis;
     engine->engine.later = true;
     engine->options = *options;
@@ -32,10 +31,7 @@ static void init_engine(struct redis_engine *engine, const struct engine_options
     memory_init(&engine->memory);
     random_init(&engine->random);
     pthread_mutex_init(&engine->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&engine->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    thread_condition(&engine->changed);
 }
 
 static void free_errands(struct list *errands)
@@ -213,7 +209,7 @@ static void redis_turn(struct engine *head)
 
     list_init(&answered);
     pthread_mutex_lock(&engine->mutex);
-    move_all(&engine->answered, &answered);
+    list_splice_last(&answered, &engine->answered);
     pthread_mutex_unlock(&engine->mutex);
     while (!list_empty(&answered)) {
         struct errand *errand = errand_of(answered.next);

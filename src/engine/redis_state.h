@@ -58,18 +58,6 @@ static inline struct errand *errand_of(struct list *node)
     return LIST_ENTRY(node, struct errand, pending.node);
 }
 
-/* Moves all of a list behind what another has. */
-static inline void move_all(struct list *from, struct list *to)
-{
-    if (!list_empty(from)) {
-        from->next->prev = to->prev;
-        from->prev->next = to;
-        to->prev->next = from->next;
-        to->prev = from->prev;
-        list_init(from);
-    }
-}
-
 /* ---- redis_thread.c -------------------------------------------------------------------------- */
 
 /* Makes the loop and what runs on it, before the thread does. False when there is no memory. */

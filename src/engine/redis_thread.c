@@ -2,13 +2,12 @@
  *
  * The thread of the engine on Redis: a loop on which commands are carried out. */
 #include "base/check.h"
+#include "base/thread.h"
 #include "engine/redis_state.h"
 #include "redis/redlock/redlock.h"
 #include "redis/stock/stock.h"
 #include "redis/script/waiting.h"
 #include "redis/worker/worker.h"
-
-#include <signal.h>
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
@@ -64,7 +63,7 @@ static void on_prepare(uv_prepare_t *prepare)
         return;
     }
     pthread_mutex_lock(&engine->mutex);
-    move_all(&engine->finished, &engine->answered);
+    list_splice_last(&engine->answered, &engine->finished);
     if (settled) {
         engine->settling = false;
         engine->settled = true;
@@ -139,7 +138,7 @@ static void on_signal(uv_async_t *signal)
 
     list_init(&commands);
     pthread_mutex_lock(&engine->mutex);
-    move_all(&engine->submitted, &commands);
+    list_splice_last(&commands, &engine->submitted);
     bool settle = engine->settle, closing = engine->closing;
     engine->settle = engine->closing = false;
     pthread_mutex_unlock(&engine->mutex);
@@ -249,11 +248,5 @@ bool redis_thread_prepare(struct redis_engine *engine)
 
 bool redis_thread_start(struct redis_engine *engine)
 {
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits it */
-    int error = pthread_create(&engine->thread, NULL, run, engine);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
+    return thread_start(&engine->thread, run, engine);
 }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "journal/snapshot.h"
 
 #include <dirent.h>
@@ -71,7 +72,7 @@ static void begin_cleaning(struct snapshots *snapshots)
 {
     atomic_store(&snapshots->cleaned, false);
     snapshots->cleaning = journal_storage(snapshots->journal)->type->forked != NULL &&
-                          pthread_create(&snapshots->cleaner, NULL, clean, snapshots) == 0;
+                          thread_start(&snapshots->cleaner, clean, snapshots);
     if (!snapshots->cleaning) {
         clean(snapshots);
     }

@@ -2,11 +2,11 @@
 #include "library/handle.h"
 
 #include "base/process.h"
+#include "base/thread.h"
 #include "engine/engine.h"
 #include "library/lease.h"
 #include "library/remote.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -131,27 +131,6 @@ static void *keep(void *context)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-void handle_init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-bool handle_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits it */
-    int error = pthread_create(thread, NULL, run, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
-}
-
 /* From an engine's own thread: there are answers to hand out. */
 static void wake(void *context)
 {
@@ -184,14 +163,14 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
     }
     opened->generation = process_generation();
     pthread_mutex_init(&opened->mutex, NULL);
-    handle_init_condition(&opened->changed);
-    handle_init_condition(&opened->wake_keeper);
+    thread_condition(&opened->changed);
+    thread_condition(&opened->wake_keeper);
     if (open_url(url ? url : "", opened, &problem) != HF_OK) {
         hf_close(opened);
         return handle_fail(&problem);
     }
     if (opened->engine != NULL && opened->engine->durable) {
-        opened->has_keeper = handle_start_thread(&opened->keeper, keep, opened);
+        opened->has_keeper = thread_start(&opened->keeper, keep, opened);
         if (!opened->has_keeper) {
             hf_close(opened);
             return handle_fail(

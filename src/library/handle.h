@@ -45,12 +45,6 @@ bool handle_is_inherited(unsigned generation, struct problem *problem);
 /* Lets `use` see a reply that says what went wrong. */
 void handle_use_problem(const struct problem *problem, handle_use *use, void *context);
 
-/* A thread that signals pass by: they are for those of the program. */
-bool handle_start_thread(pthread_t *thread, void *(*run)(void *), void *context);
-
-/* A condition whose waits are measured by the monotonic clock. */
-void handle_init_condition(pthread_cond_t *condition);
-
 /* Keeps the message for hf_last_message() and returns the code. */
 enum hf_error handle_fail(const struct problem *problem);
 

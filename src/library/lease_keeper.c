@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/check.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "library/lease.h"
 
 #include <stdio.h>
@@ -312,11 +313,11 @@ struct lease_keeper *lease_keeper_start(hf_handle *handle)
     list_init(&keeper->leases);
     random_init(&keeper->random);
     pthread_mutex_init(&keeper->mutex, NULL);
-    handle_init_condition(&keeper->wake_beater);
-    handle_init_condition(&keeper->wake_watcher);
-    handle_init_condition(&keeper->reported);
-    bool beats = handle_start_thread(&keeper->beater, beat_all, keeper);
-    if (beats && handle_start_thread(&keeper->watcher, watch_all, keeper)) {
+    thread_condition(&keeper->wake_beater);
+    thread_condition(&keeper->wake_watcher);
+    thread_condition(&keeper->reported);
+    bool beats = thread_start(&keeper->beater, beat_all, keeper);
+    if (beats && thread_start(&keeper->watcher, watch_all, keeper)) {
         return keeper;
     }
     if (beats) {

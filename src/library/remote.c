@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "command/words.h"
 #include "library/remote_connection.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* Calls that wait in line may not take the last connections: the heartbeats of those who hold what
@@ -316,12 +316,7 @@ enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeou
 
 static void init_pool(struct remote *remote)
 {
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&remote->freed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    thread_condition(&remote->freed);
     pthread_mutex_init(&remote->mutex, NULL);
     list_init(&remote->idle);
 }

@@ -19,17 +19,6 @@
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Moves all of a list to another, empty one. */
-static void take_list(struct list *from, struct list *to)
-{
-    list_init(to);
-    if (!list_empty(from)) {
-        *to = *from;
-        to->next->prev = to->prev->next = to;
-        list_init(from);
-    }
-}
-
 static bool has_time(uint64_t ends)
 {
     return clock_ticks() <= ends;
@@ -44,7 +33,8 @@ static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
     struct list waiting;
     bool some = true;
 
-    take_list(queue, &waiting);
+    list_init(&waiting);
+    list_splice_last(&waiting, queue);
     while (!list_empty(&waiting) && !connections_full(loop) && (some || has_time(ends))) {
         struct session *session = LIST_ENTRY(waiting.next, struct session, resumed);
         list_remove(&session->resumed);
@@ -52,7 +42,7 @@ static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
         connection_resume(connection_of(session));
         some = false;
     }
-    list_move_first(queue, &waiting);
+    list_splice_first(queue, &waiting);
 }
 
 /* Who asks for little comes first. Sessions that yielded and handshakes, which take long, come
@@ -132,7 +122,8 @@ static void commit_and_send(struct loop *loop)
     uint64_t ends = turn_deadline(server, TURN_SENDING);
     struct list earlier;
 
-    take_list(&server->sending, &earlier);
+    list_init(&earlier);
+    list_splice_last(&earlier, &server->sending);
     do {
         server_commit(server);
         send_some(&server->sending, ends);
@@ -141,7 +132,7 @@ static void commit_and_send(struct loop *loop)
         }
     } while (!list_empty(&server->touched) && has_time(ends));
     send_some(&earlier, ends);
-    list_move_first(&server->sending, &earlier);
+    list_splice_first(&server->sending, &earlier);
 }
 
 /* Something is due, or a snapshot may be done. */

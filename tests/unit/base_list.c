@@ -74,6 +74,32 @@ static void list_keeps_its_order_whatever_is_removed(void **state)
     }
 }
 
+/* Every way to share the items out over two lists: those of the first come before the others. */
+static void spliced_lists_keep_their_order(void **state)
+{
+    (void)state;
+    for (int split = 0; split <= ITEMS; split++) {
+        for (int to_the_end = 0; to_the_end < 2; to_the_end++) {
+            struct item items[ITEMS];
+            struct list low, high;
+
+            list_init(&low);
+            list_init(&high);
+            for (int i = 0; i < ITEMS; i++) {
+                items[i].number = i;
+                list_add_last(i < split ? &low : &high, &items[i].link);
+            }
+            if (to_the_end) {
+                list_splice_last(&low, &high);
+            } else {
+                list_splice_first(&high, &low);
+            }
+            assert_int_equal(members(to_the_end ? &low : &high), (1U << ITEMS) - 1);
+            assert_true(list_empty(to_the_end ? &high : &low));
+        }
+    }
+}
+
 static unsigned chained(const struct slab *slab, uint32_t head)
 {
     unsigned seen = 0;
@@ -124,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_list_is_empty),
         cmocka_unit_test(list_keeps_its_order_whatever_is_removed),
+        cmocka_unit_test(spliced_lists_keep_their_order),
         cmocka_unit_test(chain_keeps_its_order_whatever_is_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
