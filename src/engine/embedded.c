@@ -77,7 +77,7 @@ static void refuse(struct embedded *embedded, enum hf_error code, engine_done *d
 static void answer(struct embedded *embedded, const struct reply *reply, engine_done *done,
                    void *context)
 {
-    if (embedded->engine.early || embedded->journal == NULL ||
+    if (embedded->options.answers_before_flush || embedded->journal == NULL ||
         journal_last(embedded->journal) == embedded->durable) {
         done(context, reply);
         return;
@@ -199,7 +199,7 @@ static bool prepare(struct embedded *embedded, const struct command *command)
     if (embedded->journal == NULL) {
         return true;
     }
-    if (!embedded->engine.early && !reserve_pending(embedded)) {
+    if (!embedded->options.answers_before_flush && !reserve_pending(embedded)) {
         return false;
     }
     if (command->spec->flags & COMMAND_WRITES) {
@@ -214,14 +214,21 @@ static bool prepare(struct embedded *embedded, const struct command *command)
 /* When a command happens. */
 static int64_t moment(struct embedded *embedded)
 {
-    struct engine *engine = &embedded->engine;
-    int64_t time_ms = engine->moment_ms;
+    int64_t time_ms = embedded->moment_ms;
 
     if (time_ms == 0) {
         time_ms = embedded_now(embedded);
-        engine->moment_ms = engine->together ? time_ms : 0;
+        embedded->moment_ms = embedded->together ? time_ms : 0;
     }
     return time_ms;
+}
+
+static void embedded_together(struct engine *engine, bool together)
+{
+    struct embedded *embedded = embedded_self(engine);
+
+    embedded->together = together;
+    embedded->moment_ms = 0;
 }
 
 void embedded_submit(struct engine *engine, struct command *command, engine_done *done,
@@ -344,6 +351,11 @@ static bool wants_sync(struct embedded *embedded)
 {
     return embedded->options.policy == JOURNAL_EVERYSEC &&
            clock_elapsed(&embedded->options.clock) - embedded->synced_ms >= 1000;
+}
+
+static bool embedded_is_durable(struct engine *engine)
+{
+    return embedded_self(engine)->journal != NULL;
 }
 
 static bool embedded_flush_begin(struct engine *engine)
@@ -521,8 +533,10 @@ const struct engine_type engine_embedded = {
     .close = embedded_close,
     .submit = embedded_submit,
     .ready = embedded_ready,
+    .together = embedded_together,
     .turn = embedded_turn,
     .idle_ms = embedded_idle_ms,
+    .is_durable = embedded_is_durable,
     .flush_begin = embedded_flush_begin,
     .flush_work = embedded_flush_work,
     .flush_end = embedded_flush_end,

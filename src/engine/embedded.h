@@ -20,7 +20,8 @@ struct embedded_options {
     int64_t min_free_bytes;       /* with less room than this it is not ready; 0: it always is */
     struct clock clock;
     struct log log;
-    bool pages_ahead;   /* a thread finds memory in advance */
+    bool answers_before_flush; /* see engine_options */
+    bool pages_ahead;          /* a thread finds memory in advance */
     bool fixed_entropy; /* of commands: counted instead of random, so that runs can be repeated */
     bool steady_fences; /* no jump at the start: so that states before and after can be compared */
     void (*progress)(void *context, int64_t done, int64_t total); /* of recovery; may be NULL */

@@ -108,14 +108,15 @@ static void release_waiting(struct embedded *embedded)
     enum hf_error code =
         HF_OK; /* BUSY for want of memory: then they stay until their wait is over */
 
-    embedded->engine.early = true; /* nobody sees the answers: all of it is one batch */
+    bool before_flush = embedded->options.answers_before_flush;
+    embedded->options.answers_before_flush = true; /* no client sees them: all is one batch */
     while (code == HF_OK && core_waiting_call(embedded->core, &cursor, name, id)) {
         struct hf_sem_release_args args = {.name = hf_text(name), .id = hf_text(id)};
         struct command command;
         command_from_struct(&command, &command_table[SEM_RELEASE], &args, NULL);
         embedded_submit(&embedded->engine, &command, note_code, &code);
     }
-    embedded->engine.early = false;
+    embedded->options.answers_before_flush = before_flush;
 }
 
 /* The start, and all that comes with it, is on disk whatever the policy is: what was handed out
@@ -159,7 +160,6 @@ static bool open_journal(struct embedded *embedded, struct problem *problem)
     disk_watch_init(&embedded->disk, embedded->journal, &embedded->options.log,
                     embedded->options.min_free_bytes);
     embedded->durable = journal_last(embedded->journal);
-    embedded->engine.durable = true;
     return true;
 }
 
@@ -316,6 +316,7 @@ enum hf_error embedded_open(const char *url, const struct engine_options *wanted
                             struct engine **engine, struct problem *problem)
 {
     struct embedded_options options = {.log = wanted->log,
+                                       .answers_before_flush = wanted->answers_before_flush,
                                        .pages_ahead = true,
                                        .max_memory_bytes = wanted->max_memory_bytes,
                                        .min_free_bytes = wanted->min_free_bytes,

@@ -35,11 +35,13 @@ struct embedded {
     struct engine engine;
     struct embedded_options options;
     struct memory memory;  /* of the state */
-    struct memory scratch; /* of replies and those who wait */
+    struct memory scratch; /* of replies and waiters */
     struct core *core;
     struct random random;
     uint64_t commands;
     struct reply reply;
+    bool together;     /* commands come together, see engine_together() */
+    int64_t moment_ms; /* when those happen; 0: not read yet */
     struct slab waiters;
     struct table by_ticket;
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine keeps the state, tells the time and carries out commands. It is used by one thread at a
- * time, except where a function says otherwise. */
+ * An engine holds the state, keeps the time and carries out commands. It is used by one thread at a
+ * time, except where a function says otherwise.
+ *
+ * A command is submitted with a callback for its answer, which comes before engine_submit() returns
+ * or from a later call of the engine; the caller need not know which engine does what. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -12,7 +15,7 @@
 
 struct engine;
 
-/* What whoever opens an engine may want to say of it; all zero is fine. */
+/* What the caller of engine_open() may ask for; all zero is fine. */
 struct engine_options {
     struct log log;
     void (*progress)(void *context, int64_t done, int64_t total); /* of recovery; may be NULL */
@@ -26,17 +29,25 @@ struct engine_options {
     /* With more memory than this in use for the state, new scopes and holds are refused. 0: three
      * quarters of what the machine has. */
     int64_t max_memory_bytes;
-    bool worker; /* give back what fell due also where nobody asks, if that takes a worker */
+    /* An answer comes as soon as it is known, also while what it shows could still be lost: the
+     * caller promises to send none before the next flush has succeeded. It saves a copy of each
+     * answer. False: an answer comes when what it shows is on disk. */
+    bool answers_before_flush;
+    bool worker; /* give back what fell due also where no command comes, if that takes a worker */
     /* Tests only: the time, in ms. NULL: the engine's own clock. */
     int64_t (*clock)(void *context);
     void *clock_context;
 };
 
-/* The answer to a command; valid during the call. It comes exactly once, before engine_submit()
- * returns or from a later call of the engine. It must not call the engine. */
+/* The answer to a command; valid during the call. It comes exactly once. It must not call the
+ * engine. */
 typedef void engine_done(void *context, const struct reply *reply);
 
-/* Opens the engine a URL names. INVALID_ARGUMENT for one we do not know, IOERR for a directory that
+/* What an engine counts of its own, for metrics: called for every figure. */
+typedef void engine_figure(void *context, const char *name, const char *help, bool grows,
+                           double value);
+
+/* Opens the engine a URL names. INVALID_ARGUMENT for an unknown one, IOERR for a directory that
  * cannot be used, INVALID_STATE while the machine's clock cannot be right. */
 enum hf_error engine_open(const char *url, const struct engine_options *options,
                           struct engine **engine, struct problem *problem);
@@ -44,83 +55,8 @@ enum hf_error engine_open(const char *url, const struct engine_options *options,
 /* Is it a URL that could be opened? INVALID_ARGUMENT and what is wrong with it, if not. */
 enum hf_error engine_check(const char *url, struct problem *problem);
 
-/* Puts on disk what is not there yet. Commands that still wait are never answered. */
-void engine_close(struct engine *engine);
-
-/* Carries out a checked command, which is borrowed for the call. No answer shows what could still
- * be lost: it may have to wait for the next flush. */
-void engine_submit(struct engine *engine, struct command *command, engine_done *done,
-                   void *context);
-
-/* Can it take this command now? If not, it is in the middle of something long of the same scope and
- * goes on with it in each turn: the same command is to be offered again after the next one. */
-bool engine_ready(struct engine *engine, const struct command *command);
-
-/* Commands submitted from `true` to `false` came together and happen at one moment: the time is
- * read once for all of them. */
-void engine_together(struct engine *engine, bool together);
-
-/* Lets time pass: what is due expires, and those who waited for it are answered. */
-void engine_turn(struct engine *engine);
-
-/* How long until engine_turn() has something to do: 0 is now, -1 is never. */
-int64_t engine_idle_ms(struct engine *engine);
-
-/* Waits until engine_turn() has something to do, at most so long. Returns at once unless answers
- * come from another thread. */
-void engine_wait(struct engine *engine, int64_t ms);
-
-/* Returns when all that was submitted is answered or waits for its turn as of now. For tests, which
- * move the clock by hand. */
-void engine_settle(struct engine *engine);
-
-/* Group commit in three steps. Begin says whether there is anything to put on disk; work does it,
- * and may run while other threads submit; end answers those who waited for it. One at a time. */
-bool engine_flush_begin(struct engine *engine);
-void engine_flush_work(struct engine *engine);
-void engine_flush_end(struct engine *engine);
-
-/* Answers from now on come at once, and the caller promises to let nobody see them before the next
- * flush has ended well. It saves keeping a copy of each. */
-void engine_answer_early(struct engine *engine);
-
-/* "embedded", or where it is, with no secret in it. */
-const char *engine_name(const struct engine *engine);
-
-/* Why nothing can be kept any more; NULL while all is well. */
-const char *engine_failure(struct engine *engine);
-
-/* Is what keeps the state elsewhere, and nobody there to be asked at this moment? */
-bool engine_is_away(struct engine *engine);
-
-/* Why it had better be given no work, though it does what it is asked: it may fail before long.
- * NULL while all is well. */
-const char *engine_unready(struct engine *engine);
-
-/* Keeps what happens from now on, within bounds, or no longer; and takes the oldest of it. */
-void engine_collect_events(struct engine *engine, bool collect);
-bool engine_next_event(struct engine *engine, struct event *event);
-
-/* Begins a snapshot of the state, if the engine keeps any. BUSY while one is being made. */
-enum hf_error engine_snapshot(struct engine *engine, struct problem *problem);
-
-/* What an engine counts of its own, for metrics: calls `each` for every figure. */
-typedef void engine_figure(void *context, const char *name, const char *help, bool grows,
-                           double value);
-void engine_figures(struct engine *engine, engine_figure *each, void *context);
-
-/* INVALID_STATE where the engine cannot know. */
-enum hf_error engine_info(struct engine *engine, struct hf_info *info);
-enum hf_error engine_audit(struct engine *engine, hf_audit_report *report, void *context,
-                           uint64_t *findings, struct problem *problem);
-
-/* The same of the state as it is now, in a process of its own that audit_child_end() waits for, so
- * that the engine can go on. INVALID_STATE if the engine has no such thing: then engine_audit() may
- * be called on any thread. */
-enum hf_error engine_audit_begin(struct engine *engine, struct audit_child *child,
-                                 struct problem *problem);
-
-/* What an engine must be able to do; the functions above call these. */
+/* What an engine must be able to do. The functions below call these, and say what they promise;
+ * what may be NULL is marked. */
 struct engine_type {
     enum hf_error (*open)(const char *url, const struct engine_options *options,
                           struct engine **engine, struct problem *problem);
@@ -129,39 +65,216 @@ struct engine_type {
     void (*submit)(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
     bool (*ready)(struct engine *engine, const struct command *command); /* NULL: always */
+    void (*together)(struct engine *engine, bool together); /* NULL: the state is elsewhere */
     void (*turn)(struct engine *engine);
     int64_t (*idle_ms)(struct engine *engine);
     void (*wait)(struct engine *engine, int64_t ms); /* NULL: there is nothing to wait for */
     void (*settle)(struct engine *engine);           /* NULL: a turn does it */
-    bool (*flush_begin)(struct engine *engine);
+    bool (*is_durable)(struct engine *engine);       /* NULL: it is not */
+    bool (*flush_begin)(struct engine *engine);      /* NULL: there is never anything to flush */
     void (*flush_work)(struct engine *engine);
     void (*flush_end)(struct engine *engine);
-    const char *(*failure)(struct engine *engine);
-    bool (*is_away)(struct engine *engine);        /* NULL: it never is */
-    const char *(*unready)(struct engine *engine); /* NULL: it never is */
-    void (*collect_events)(struct engine *engine, bool collect);
+    const char *(*failure)(struct engine *engine);               /* NULL: it never fails for good */
+    bool (*is_away)(struct engine *engine);                      /* NULL: it never is */
+    const char *(*unready)(struct engine *engine);               /* NULL: it always is ready */
+    void (*collect_events)(struct engine *engine, bool collect); /* NULL: it has none */
     bool (*next_event)(struct engine *engine, struct event *event);
     enum hf_error (*snapshot)(struct engine *engine, struct problem *problem);
-    void (*figures)(struct engine *engine, engine_figure *each, void *context); /* may be NULL */
+    void (*figures)(struct engine *engine, engine_figure *each, void *context); /* NULL: none */
     enum hf_error (*info)(struct engine *engine, struct hf_info *info);
     enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
                            uint64_t *findings, struct problem *problem);
     enum hf_error (*audit_begin)(struct engine *engine, struct audit_child *child,
-                                 struct problem *problem); /* may be NULL */
+                                 struct problem *problem); /* NULL: the state is elsewhere */
 };
 
 /* The head of every engine's own struct. */
 struct engine {
     const struct engine_type *type;
-    const char *name;  /* see engine_name() */
-    bool durable;      /* answers wait for flushes */
-    bool later;        /* no answer comes at once: they are fetched from elsewhere */
-    bool early;        /* … which the caller sees to */
-    bool together;     /* see engine_together() */
-    int64_t moment_ms; /* the time of those that came together; 0: not read yet */
+    const char *name; /* "embedded", or where it is, with no secret in it */
 };
 
 extern const struct engine_type engine_embedded;
 extern const struct engine_type engine_redis;
+
+static inline const char *engine_name(const struct engine *engine)
+{
+    return engine->name;
+}
+
+/* Puts on disk what is not there yet. Commands that still wait are never answered. */
+static inline void engine_close(struct engine *engine)
+{
+    if (engine != NULL) {
+        engine->type->close(engine);
+    }
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* Carries out a checked command, which is borrowed for the call. */
+static inline void engine_submit(struct engine *engine, struct command *command, engine_done *done,
+                                 void *context)
+{
+    engine->type->submit(engine, command, done, context);
+}
+
+/* Can it take this command now? If not, it is in the middle of something long of the same scope and
+ * goes on with it in each turn: the same command is to be submitted after the next one. */
+static inline bool engine_ready(struct engine *engine, const struct command *command)
+{
+    return engine->type->ready == NULL || engine->type->ready(engine, command);
+}
+
+/* Commands submitted from `true` to `false` came together and happen at one moment: the time is
+ * read once for all of them. */
+static inline void engine_together(struct engine *engine, bool together)
+{
+    if (engine->type->together != NULL) {
+        engine->type->together(engine, together);
+    }
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* Lets time pass: what is due expires, and answers that are there by now are given. */
+static inline void engine_turn(struct engine *engine)
+{
+    engine->type->turn(engine);
+}
+
+/* How long until engine_turn() has something to do: 0 is now, -1 is never. */
+static inline int64_t engine_idle_ms(struct engine *engine)
+{
+    return engine->type->idle_ms(engine);
+}
+
+/* Waits until engine_turn() has something to do, at most so long. Returns at once unless answers
+ * come from another thread. */
+static inline void engine_wait(struct engine *engine, int64_t ms)
+{
+    if (engine->type->wait != NULL) {
+        engine->type->wait(engine, ms);
+    }
+}
+
+/* Returns when all that was submitted is answered or waits for its turn as of now. For tests, which
+ * move the clock by hand. */
+static inline void engine_settle(struct engine *engine)
+{
+    if (engine->type->settle != NULL) {
+        engine->type->settle(engine);
+    } else {
+        engine->type->turn(engine);
+    }
+}
+
+/* ---- disk ------------------------------------------------------------------------------------ */
+
+/* Is what it has acknowledged on a disk of this machine? */
+static inline bool engine_is_durable(struct engine *engine)
+{
+    return engine->type->is_durable != NULL && engine->type->is_durable(engine);
+}
+
+/* Group commit in three steps. Begin says whether there is anything to put on disk; work does it,
+ * and may run while other threads submit; end gives the answers that waited for it. One at a time. */
+static inline bool engine_flush_begin(struct engine *engine)
+{
+    return engine->type->flush_begin != NULL && engine->type->flush_begin(engine);
+}
+
+static inline void engine_flush_work(struct engine *engine)
+{
+    engine->type->flush_work(engine);
+}
+
+static inline void engine_flush_end(struct engine *engine)
+{
+    engine->type->flush_end(engine);
+}
+
+/* Why nothing can be kept any more; NULL while all is well. */
+static inline const char *engine_failure(struct engine *engine)
+{
+    return engine->type->failure != NULL ? engine->type->failure(engine) : NULL;
+}
+
+/* Begins a snapshot of the state, if the engine keeps any. BUSY while one is being made. */
+static inline enum hf_error engine_snapshot(struct engine *engine, struct problem *problem)
+{
+    return engine->type->snapshot(engine, problem);
+}
+
+/* ---- how it is ------------------------------------------------------------------------------- */
+
+/* Is the state elsewhere, and nothing there to be reached at this moment? */
+static inline bool engine_is_away(struct engine *engine)
+{
+    return engine->type->is_away != NULL && engine->type->is_away(engine);
+}
+
+/* Why it had better be given no work, though it carries out commands: it may fail before long. NULL
+ * while all is well. */
+static inline const char *engine_unready(struct engine *engine)
+{
+    return engine->type->unready != NULL ? engine->type->unready(engine) : NULL;
+}
+
+static inline void engine_figures(struct engine *engine, engine_figure *each, void *context)
+{
+    if (engine->type->figures != NULL) {
+        engine->type->figures(engine, each, context);
+    }
+}
+
+/* INVALID_STATE where the engine cannot know. */
+static inline enum hf_error engine_info(struct engine *engine, struct hf_info *info)
+{
+    return engine->type->info(engine, info);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Does it report what happens without a command: holds that expire, what becomes of waiters? */
+static inline bool engine_has_events(const struct engine *engine)
+{
+    return engine->type->next_event != NULL;
+}
+
+/* Keeps what happens from now on, within bounds, or no longer. */
+static inline void engine_collect_events(struct engine *engine, bool collect)
+{
+    if (engine->type->collect_events != NULL) {
+        engine->type->collect_events(engine, collect);
+    }
+}
+
+/* Takes the oldest event; false if there is none. */
+static inline bool engine_next_event(struct engine *engine, struct event *event)
+{
+    return engine->type->next_event != NULL && engine->type->next_event(engine, event);
+}
+
+/* ---- audits ---------------------------------------------------------------------------------- */
+
+/* Recomputes every total, and reports each that does not agree. */
+static inline enum hf_error engine_audit(struct engine *engine, hf_audit_report *report,
+                                         void *context, uint64_t *findings, struct problem *problem)
+{
+    return engine->type->audit(engine, report, context, findings, problem);
+}
+
+/* The same of the state as it is now, in a process of its own that audit_child_end() waits for, so
+ * that the engine can go on. INVALID_STATE if the engine has no such thing: then engine_audit() may
+ * be called on any thread. */
+static inline enum hf_error engine_audit_begin(struct engine *engine, struct audit_child *child,
+                                               struct problem *problem)
+{
+    if (engine->type->audit_begin == NULL) {
+        return problem_set(problem, HF_INVALID_STATE, "the state is not in this process");
+    }
+    return engine->type->audit_begin(engine, child, problem);
+}
 
 #endif

@@ -21,7 +21,6 @@
 static void init_engine(struct redis_engine *engine, const struct engine_options *options)
 {
     engine->engine.type = &engine_redis;
-    engine->engine.later = true;
     engine->options = *options;
     list_init(&engine->submitted);
     list_init(&engine->answered);
@@ -264,36 +263,6 @@ static void redis_settle(struct engine *head)
 
 /* ---- what Redis has no part in --------------------------------------------------------------- */
 
-static bool nothing_to_flush(struct engine *engine)
-{
-    (void)engine;
-    return false;
-}
-
-static void nothing(struct engine *engine)
-{
-    (void)engine;
-}
-
-static const char *no_failure(struct engine *engine)
-{
-    (void)engine;
-    return NULL; /* Redis may come back */
-}
-
-static void no_events(struct engine *engine, bool collect)
-{
-    (void)engine;
-    (void)collect;
-}
-
-static bool no_event(struct engine *engine, struct event *event)
-{
-    (void)engine;
-    (void)event;
-    return false;
-}
-
 static enum hf_error no_snapshot(struct engine *engine, struct problem *problem)
 {
     (void)engine;
@@ -325,13 +294,7 @@ const struct engine_type engine_redis = {
     .idle_ms = redis_idle_ms,
     .wait = redis_wait,
     .settle = redis_settle,
-    .flush_begin = nothing_to_flush,
-    .flush_work = nothing,
-    .flush_end = nothing,
-    .failure = no_failure,
     .is_away = redis_engine_is_away,
-    .collect_events = no_events,
-    .next_event = no_event,
     .snapshot = no_snapshot,
     .figures = redis_engine_figures,
     .info = no_info,

@@ -169,7 +169,7 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
         hf_close(opened);
         return handle_fail(&problem);
     }
-    if (opened->engine != NULL && opened->engine->durable) {
+    if (opened->engine != NULL && engine_is_durable(opened->engine)) {
         opened->has_keeper = thread_start(&opened->keeper, keep, opened);
         if (!opened->has_keeper) {
             hf_close(opened);

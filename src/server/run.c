@@ -46,6 +46,7 @@ static void open_engine(struct work *work)
                                      .wake_context = opening->loop,
                                      .max_memory_bytes = server->options->max_memory_bytes,
                                      .min_free_bytes = server->options->min_free_bytes,
+                                     .answers_before_flush = true,
                                      .worker = true,
                                      .clock = server->options->clock,
                                      .clock_context = server->options->clock_context};

@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include "base/check.h"
+#include "server/session_call.h"
 
 const char *server_state_name(enum server_state state)
 {
@@ -36,6 +37,7 @@ void server_free(struct server *server)
     feed_free(&server->feed);
     auth_free(server->auth);
     server_detach(server);
+    session_calls_free_spare(server);
     CHECK(server->memory.used == 0);
 }
 
@@ -53,7 +55,6 @@ const char *server_engine_name(const struct server *server)
 void server_attach(struct server *server, struct engine *engine)
 {
     server->engine = engine;
-    engine_answer_early(engine);
     if (server->state == SERVER_LOADING) {
         server->state = SERVER_READY;
     }
@@ -125,9 +126,8 @@ static void collect_events(struct server *server)
 
 static void flush(struct server *server)
 {
-    uint64_t started_ns = clock_nanoseconds();
-
     if (engine_flush_begin(server->engine)) {
+        uint64_t started_ns = clock_nanoseconds();
         engine_flush_work(server->engine);
         engine_flush_end(server->engine);
         latency_add(&server->metrics.flushes, clock_nanoseconds() - started_ns, 1);
@@ -144,12 +144,10 @@ void server_commit(struct server *server)
             collect_events(server);
             feed_turn(&server->feed, server->engine, clock_nanoseconds());
         }
-        if (server->engine->durable) {
-            flush(server);
-            const char *why = engine_failure(server->engine);
-            if (why != NULL) {
-                fail(server, why);
-            }
+        flush(server);
+        const char *why = engine_failure(server->engine);
+        if (why != NULL) {
+            fail(server, why);
         }
     }
     while (!list_empty(&server->touched)) {

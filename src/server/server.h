@@ -50,8 +50,9 @@ struct server {
     uint64_t sessions_made;
     uint64_t started_ns, started_ticks;
     struct turn turn;
-    uint64_t last_ticks; /* when the last command was done */
-    uint64_t slow_ticks; /* a command that takes longer goes to the slow log */
+    struct session_call *spare_call; /* for the next command; NULL: one has to be made */
+    uint64_t last_ticks;             /* when the last command was done */
+    uint64_t slow_ticks;             /* a command that takes longer goes to the slow log */
 
     struct list touched; /* sessions with something to send once it is committed */
     struct list sending; /* … and with something that is */

@@ -3,9 +3,9 @@
  * One client's conversation, whatever protocol it speaks and whatever carries the bytes. Bytes go
  * in (session_feed), answers pile up in `out` until the turn's changes are on disk, and the loop
  * sends them. Answers come in the order of the requests. A command that waits (for its turn in a
- * line) stops the reading until it is answered. An engine that answers later, because it asks
- * somebody else, is asked several things at once if the protocol lets clients do so; what is
- * answered out of order is kept until what comes before it is.
+ * line) stops the reading until it is answered. Other commands that the engine does not answer at
+ * once, because the state is elsewhere, are in flight several at a time if the protocol lets clients
+ * pipeline; an answer out of order is kept until those before it are there (session_call.c).
  *
  *     idle ──bytes──> reading ──a command that waits──> waiting ──its answer──> idle
  *       └───────────────┴────────── closing ──all sent──> gone ────┘ (client left: undone)
@@ -19,6 +19,7 @@
 
 struct server;
 struct session;
+struct session_call;
 
 /* A protocol. */
 struct front {
@@ -72,9 +73,8 @@ struct session {
     unsigned answers;  /* beyond that */
     uint64_t answered; /* requests so far */
 
-    const struct command_spec *spec; /* of the command under way */
-    const struct command *command;   /* itself, while it is submitted */
-    bool submitting;                 /* inside session_submit() */
+    const struct command_spec *spec; /* of the command in flight, or whose answer is written */
+    struct session_call *submitted;  /* inside engine_submit(), until it is answered */
     bool waits;                      /* for the answer to its command, or to who it is */
     bool unfinished;                 /* the front goes on with the last request when resumed */
     bool closing;                    /* no more requests; over when `out` is sent */
@@ -85,11 +85,10 @@ struct session {
     bool given_up;    /* what waits was taken out of its line because the server stops */
     bool gone;        /* the client left while its command waits: freed with the answer */
 
-    struct list later;    /* what an engine answers later: struct later, in the order asked */
-    unsigned later_count; /* of them */
-    bool barrier;         /* the next request has to wait until all of them are answered */
+    struct list calls;   /* in flight: struct session_call, in the order of the requests */
+    unsigned call_count; /* of them */
+    bool barrier;        /* the next request has to wait until all of them are answered */
 
-    uint64_t since_ns;  /* when the command that waits was given */
     struct buffer undo; /* commands that take back what the client may never have learned of */
     size_t undo_last;   /* where the last of them begins */
     /* Counted in bytes of all answers so far: where `out` begins, and what has been delivered for

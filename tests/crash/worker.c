@@ -104,7 +104,7 @@ static void flush(struct engine *engine)
         engine_flush_work(engine);
         engine_flush_end(engine);
     }
-    const char *failure = engine->durable ? engine_failure(engine) : NULL;
+    const char *failure = engine_failure(engine);
     if (failure != NULL) {
         die("the engine failed: %s", failure);
     }

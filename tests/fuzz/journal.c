@@ -31,6 +31,7 @@ static struct engine *start(struct sim_disk *disk)
                                        .segment_bytes = 4096,
                                        .snapshot_bytes = -1,
                                        .log = {.level = LOG_ERROR},
+                                       .answers_before_flush = true,
                                        .fixed_entropy = true,
                                        .steady_fences = true};
     struct engine *engine = NULL;
@@ -94,7 +95,6 @@ static uint64_t write_journal(struct sim_disk *disk, const char *text, size_t si
     size_t asked = 0, answered = 0;
 
     CHECK(engine != NULL);
-    engine_answer_early(engine);
     while (size > 0) {
         const char *line_end = memchr(text, '\n', size);
         size_t length = line_end != NULL ? (size_t)(line_end - text) : size;

@@ -111,7 +111,7 @@ static int setup(void **state)
     struct problem problem;
     (void)state;
 
-    slow = (struct slow){.engine = {.type = &slow_type, .name = "slow", .later = true}};
+    slow = (struct slow){.engine = {.type = &slow_type, .name = "slow"}};
     memory_init(&slow.memory);
     released = 0;
     assert_int_equal(options_load(&options, 2, argv, &problem), HF_OK);

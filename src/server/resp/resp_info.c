@@ -33,7 +33,7 @@ static void persistence_section(struct server *server, struct buffer *out)
                   server->state == SERVER_LOADING, (long long)server->loaded,
                   (long long)server->load_total);
     buffer_format(out, "durable:%d\r\nfsync:%s\r\njournal_flushes:%llu\r\n",
-                  server->engine != NULL && server->engine->durable,
+                  server->engine != NULL && engine_is_durable(server->engine),
                   server->options->memory ? "none" : server->options->fsync,
                   (unsigned long long)server->metrics.flushes.count);
 }

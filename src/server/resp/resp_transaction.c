@@ -217,7 +217,7 @@ static bool all_ready(struct session *session)
     size_t done_bytes = transaction->done_bytes;
     bool ready = true;
 
-    if (engine == NULL || engine->later || engine_idle_ms(engine) != 0) {
+    if (engine == NULL || engine_idle_ms(engine) != 0) {
         return true; /* nothing is due */
     }
     while (ready && transaction->done < transaction->count) {
@@ -232,7 +232,7 @@ static bool all_ready(struct session *session)
     return ready;
 }
 
-/* Carries out what is left, up to a command whose answer comes later. */
+/* Carries out what is left, up to a command that is not answered at once. */
 static void go_on(struct session *session)
 {
     struct resp_transaction *transaction = transaction_of(session);
@@ -244,12 +244,12 @@ static void go_on(struct session *session)
         session_yield(session);
         return;
     }
-    while (transaction->done < transaction->count && session->later_count == 0 &&
+    while (transaction->done < transaction->count && session->call_count == 0 &&
            !session->yielded) {
         run_next(session);
     }
-    session_set_waits(session, session->later_count > 0);
-    session->unfinished = session->later_count > 0 || session->yielded;
+    session_set_waits(session, session->call_count > 0);
+    session->unfinished = session->call_count > 0 || session->yielded;
     if (!session->unfinished) {
         resp_transaction_end(session);
         undo_note_finished(session);
