@@ -22,6 +22,7 @@ void server_init(struct server *server, const struct server_options *options)
     server->slow_ticks = UINT64_MAX;
     memory_init(&server->memory);
     feed_init(&server->feed, &server->memory);
+    undo_table_init(&server->undos, &server->memory);
     list_init(&server->sessions);
     list_init(&server->walks);
     list_init(&server->touched);
@@ -35,6 +36,7 @@ void server_free(struct server *server)
 {
     CHECK(list_empty(&server->sessions));
     feed_free(&server->feed);
+    undo_table_free(&server->undos);
     auth_free(server->auth);
     server_detach(server);
     session_calls_free_spare(server);

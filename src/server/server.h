@@ -15,6 +15,7 @@
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/session.h"
+#include "server/session_undo.h"
 #include "server/slowlog.h"
 #include "server/turn.h"
 
@@ -41,6 +42,7 @@ struct server {
     struct metrics metrics;
     struct slowlog slowlog;
     struct feed feed;
+    struct undo_table undos;
     struct http_shared *http; /* what HTTP sessions share; theirs to make and free */
 
     struct list sessions;

@@ -182,6 +182,7 @@ void session_free(struct session *session)
     list_remove(&session->node);
     session->server->session_count--;
     buffer_free(&session->out);
+    undo_clear(session);
     buffer_free(&session->undo);
 }
 

@@ -261,7 +261,11 @@ static void answered(void *context, const struct reply *reply)
 
     count_answer(call, reply);
     if (spec->undo != NULL && !granted) {
-        undo_forget_last(session);
+        if (reply->code == HF_OK) {
+            undo_confirm_last(session);
+        } else {
+            undo_forget_last(session);
+        }
     }
     if (session->gone) {
         bury(call);

@@ -175,6 +175,40 @@ static void a_slot_held_before_is_not_given_back_by_a_repetition(void **state)
     ASSERT_SAYS(0, "SEM.CARD s\r\n", ":1\r\n");
 }
 
+/* The client never got the answer, retried over another connection and was given the same slot. */
+static void a_grant_that_was_told_again_elsewhere_is_not_given_back(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 2\r\n");
+    say(1, "SEM.ACQUIRE s a 2\r\n");
+    leave(0, false);
+    ASSERT_SAYS(2, "SEM.CARD s\r\n", ":1\r\n");
+    leave(1, false); /* it may know of it by the first answer */
+    ASSERT_SAYS(2, "SEM.CARD s\r\n", ":1\r\n");
+}
+
+static void a_grant_to_another_id_or_of_another_semaphore_changes_nothing(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 2\r\nSEM.ACQUIRE s b 2\r\nSEM.ACQUIRE t a 2\r\n");
+    say(1, "SEM.ACQUIRE s b 2\r\nSEM.ACQUIRE t b 2\r\n");
+    leave(0, false);
+    ASSERT_SAYS(2, "SEM.CARD s\r\nSEM.CARD t\r\n", ":1\r\n:1\r\n");
+}
+
+static void a_slot_granted_anew_is_the_later_connections_to_give_back(void **state)
+{
+    (void)state;
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    say(2, "SEM.RELEASE s a\r\n");
+    heard_by(2);
+    say(1, "SEM.ACQUIRE s a 1\r\n");
+    leave(0, false);
+    ASSERT_SAYS(2, "SEM.CARD s\r\n", ":1\r\n");
+    leave(1, false);
+    ASSERT_SAYS(2, "SEM.CARD s\r\n", ":0\r\n");
+}
+
 static void giving_up_answers_what_waits(void **state)
 {
     (void)state;
@@ -338,6 +372,9 @@ int main(void)
         CASE(what_was_granted_but_not_heard_of_is_given_back),
         CASE(who_heard_of_it_keeps_it),
         CASE(a_slot_held_before_is_not_given_back_by_a_repetition),
+        CASE(a_grant_that_was_told_again_elsewhere_is_not_given_back),
+        CASE(a_grant_to_another_id_or_of_another_semaphore_changes_nothing),
+        CASE(a_slot_granted_anew_is_the_later_connections_to_give_back),
         CASE(giving_up_answers_what_waits),
         CASE(a_transaction_is_queued_then_answered_as_one_array),
         CASE(who_leaves_before_exec_has_done_nothing),
