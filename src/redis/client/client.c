@@ -198,7 +198,7 @@ static void prepare(uv_prepare_t *handle)
     struct redis_client *client = handle->data;
 
     client_tell_refused(client);
-    wires_flush(&client->wires);
+    client_streams_flush(&client->streams);
 }
 
 static void close_now(struct alarm *alarm);
@@ -236,9 +236,9 @@ struct redis_client *redis_client_open(const struct redis_client_options *option
     }
     uv_update_time(client->loop);
     alarms_init(&client->alarms, client->loop);
-    wires_init(&client->wires, client->loop);
+    client_streams_init(&client->streams, client->loop);
     uv_prepare_init(client->loop, &client->prepare);
-    client->prepare.data = client->alarms.timer.data = client->wires.idle.data = client;
+    client->prepare.data = client->alarms.timer.data = client->streams.idle.data = client;
     client->handles = 3;
     uv_prepare_start(&client->prepare, prepare);
     alarm_set(&client->alarms, &client->ready_alarm, (uint64_t)client->url.connect_timeout_ms);
@@ -268,14 +268,14 @@ static void handle_closed(uv_handle_t *handle)
     finish_if_done(client);
 }
 
-/* All wires are gone: nothing needs the handles that they shared. */
-static void close_handles(struct wires *wires)
+/* All streams are gone: nothing needs the handles that they shared. */
+static void close_handles(struct client_streams *streams)
 {
-    struct redis_client *client = LIST_ENTRY(wires, struct redis_client, wires);
+    struct redis_client *client = LIST_ENTRY(streams, struct redis_client, streams);
 
     uv_close((uv_handle_t *)&client->prepare, handle_closed);
     alarms_close(&client->alarms, handle_closed);
-    uv_close((uv_handle_t *)&client->wires.idle, handle_closed);
+    uv_close((uv_handle_t *)&client->streams.idle, handle_closed);
 }
 
 static void close_now(struct alarm *alarm)
@@ -295,9 +295,9 @@ static void close_now(struct alarm *alarm)
     alarm_stop(&client->ready_alarm);
     alarm_stop(&client->sweep_alarm);
     CHECK(client->alarms.set.count == 0);
-    client->wires.none_left = close_handles;
-    if (client->wires.alive == 0) {
-        close_handles(&client->wires);
+    client->streams.none_left = close_handles;
+    if (client->streams.alive == 0) {
+        close_handles(&client->streams);
     }
 }
 

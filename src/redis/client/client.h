@@ -4,9 +4,8 @@
  * cluster. Requests go to whoever has their slot; they are pipelined, find their way after a
  * redirect, a failover or a flush of the scripts, and are answered exactly once, within their time.
  *
- * A client lives on one uv loop and is used by its thread alone, which has SIGPIPE blocked or
- * ignored: libuv writes with write(). Callbacks come from the loop, never from inside
- * redis_client_send(). Nothing blocks the loop: names are looked up on other threads. */
+ * A client lives on one uv loop and is used by its thread alone. Callbacks come from the loop, never
+ * from inside redis_client_send(). Nothing blocks the loop: names are looked up on other threads. */
 #ifndef REDIS_CLIENT_CLIENT_H
 #define REDIS_CLIENT_CLIENT_H
 

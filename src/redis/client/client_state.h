@@ -5,7 +5,7 @@
  *     client.c     beginning and end, and what the others have in common
  *     request.c    requests: where they go, when their time is over, what came of them
  *     node.c       a server and the connection to it
- *     wire.c       a connection
+ *     reply_stream.c  a stream whose input goes through hiredis' reader
  *     standalone.c, sentinel.c, cluster.c
  *                  who the masters are: a topology
  *     ask.c        a question to a server on a connection of its own
@@ -17,7 +17,7 @@
 #include "net/alarm.h"
 #include "redis/client/client.h"
 #include "redis/client/node.h"
-#include "redis/client/wire.h"
+#include "redis/client/reply_stream.h"
 
 /* Who serves what. Everything is called from the loop. */
 struct topology {
@@ -56,7 +56,7 @@ struct redis_client {
     uv_loop_t *loop;
     uv_prepare_t prepare;
     struct alarms alarms;
-    struct wires wires;
+    struct client_streams streams;
     struct random random;
 
     const struct topology *topology;

@@ -28,7 +28,7 @@ static void move(struct redis_node *node, enum node_state to)
 
     CHECK(allowed[node->state][to]);
     node->state = to;
-    CHECK((node->wire == NULL) == (to == NODE_DOWN));
+    CHECK((node->stream == NULL) == (to == NODE_DOWN));
     CHECK(to != NODE_DOWN || node->flights.first == node->flights.next);
 }
 
@@ -79,8 +79,8 @@ static uint64_t take_off(struct redis_node *node, enum flight_kind kind,
     if (number == flights->first) {
         node->heard_ms = uv_now(node->client->loop);
     }
-    *flight_at(flights, number) =
-        (struct flight){.request = request, .end = wire_written(node->wire), .kind = kind};
+    *flight_at(flights, number) = (struct flight){
+        .request = request, .end = reply_stream_written(node->stream), .kind = kind};
     return number;
 }
 
@@ -104,10 +104,10 @@ static void schedule(struct redis_node *node)
 static void go_down(struct redis_node *node, const char *why)
 {
     struct flights flights = node->flights;
-    uint64_t taken = wire_taken(node->wire);
+    uint64_t taken = reply_stream_sent(node->stream);
 
-    wire_close(node->wire);
-    node->wire = NULL;
+    reply_stream_close(node->stream);
+    node->stream = NULL;
     node->draining = false;
     node->flights = (struct flights){.first = flights.next, .next = flights.next};
     for (size_t i = 0; i < script_count; i++) {
@@ -153,7 +153,7 @@ void node_lose(struct redis_node *node, const char *why)
     }
 }
 
-static void wire_failed(void *owner, const char *why)
+static void stream_failed(void *owner, const char *why)
 {
     node_lose(owner, why);
 }
@@ -170,7 +170,7 @@ static void greet(void *owner)
 {
     static const char *const ping[] = {"PING"}, *const role[] = {"ROLE"};
     struct redis_node *node = owner;
-    struct buffer *out = wire_out(node->wire);
+    struct buffer *out = reply_stream_out(node->stream);
 
     if (!flights_have_room(&node->flights, script_count + 3)) {
         node_lose(node, "out of memory");
@@ -276,12 +276,13 @@ static void reply_came(void *owner, const redisReply *reply)
 
 static void connect_now(struct redis_node *node)
 {
-    static const struct wire_events events = {
-        .opened = greet, .reply = reply_came, .failed = wire_failed};
+    static const struct reply_stream_events events = {
+        .opened = greet, .reply = reply_came, .failed = stream_failed};
     struct redis_client *client = node->client;
 
-    node->wire = wire_open(&client->wires, node->host.name, node->host.port, &events, node);
-    if (node->wire == NULL) {
+    node->stream =
+        reply_stream_open(&client->streams, node->host.name, node->host.port, &events, node);
+    if (node->stream == NULL) {
         problem_set(&node->problem, HF_BUSY, "out of memory");
         schedule(node);
         return;
@@ -345,7 +346,7 @@ bool node_send(struct redis_node *node, struct redis_request *request)
     if (!flights_have_room(&node->flights, 2)) {
         return false;
     }
-    struct buffer *out = wire_out(node->wire);
+    struct buffer *out = reply_stream_out(node->stream);
     if (request->private.asking) {
         client_write_words(out, 1, asking);
         take_off(node, FLIGHT_ASIDE, NULL);
@@ -372,7 +373,7 @@ void node_load(struct redis_node *node, const struct redis_request *request)
     if (!flights_have_room(&node->flights, 1)) {
         return;
     }
-    write_load(wire_out(node->wire), script);
+    write_load(reply_stream_out(node->stream), script);
     uint64_t number = take_off(node, FLIGHT_ASIDE, NULL);
     if (index < script_count) {
         node->loaded_at[index] = number + 1;
@@ -433,7 +434,7 @@ struct redis_node *node_make(struct redis_client *client, const struct redis_hos
 void node_free(struct redis_node *node)
 {
     alarm_stop(&node->alarm);
-    wire_close(node->wire);
+    reply_stream_close(node->stream);
     free(node->flights.at);
     free(node->loaded_at);
     free(node);

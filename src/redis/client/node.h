@@ -16,7 +16,7 @@
 #include "net/address.h"
 #include "net/alarm.h"
 #include "redis/client/client.h"
-#include "redis/client/wire.h"
+#include "redis/client/reply_stream.h"
 
 enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_GREETING, NODE_UP, NODE_STATES };
 
@@ -30,7 +30,7 @@ enum flight_kind {
 
 struct flight {
     struct redis_request *request; /* NULL: nobody waits for the answer (any more) */
-    uint64_t end;                  /* of its bytes, among those written to the wire */
+    uint64_t end;                  /* of its bytes, among those written to the stream */
     enum flight_kind kind;
 };
 
@@ -48,7 +48,7 @@ struct redis_node {
     char name[ADDRESS_HOST_SIZE + 8];
 
     enum node_state state;
-    struct wire *wire;
+    struct reply_stream *stream;
     struct alarm alarm; /* the end of an attempt, or the beginning of the next */
     unsigned failures;  /* since it was last up for a while */
     uint64_t up_ms;     /* when it came up */

@@ -15,8 +15,8 @@
 
 struct subscription {
     struct redis_client *client;
-    struct wire *wire;      /* NULL: there is none, the alarm makes the next */
-    struct redis_host host; /* where it is */
+    struct reply_stream *stream; /* NULL: there is none, the alarm makes the next */
+    struct redis_host host;      /* where it is */
     struct alarm alarm;
     bool stands;
     unsigned failures;
@@ -37,8 +37,8 @@ static void drop(struct subscription *subscription, const char *why)
         log_line(&client->log, LOG_WARNING, "the subscription at redis %s:%u broke: %s",
                  subscription->host.name, subscription->host.port, why);
     }
-    wire_close(subscription->wire);
-    subscription->wire = NULL;
+    reply_stream_close(subscription->stream);
+    subscription->stream = NULL;
     subscription->stands = false;
     subscription->failures++;
     alarm_set(&client->alarms, &subscription->alarm,
@@ -83,7 +83,7 @@ static void reply_came(void *owner, const redisReply *reply)
 
 static void subscribe_now(struct subscription *subscription)
 {
-    static const struct wire_events events = {
+    static const struct reply_stream_events events = {
         .opened = opened, .reply = reply_came, .failed = failed};
     struct redis_client *client = subscription->client;
     const char *const words[] = {"SUBSCRIBE", subscription->channel};
@@ -92,13 +92,13 @@ static void subscribe_now(struct subscription *subscription)
         alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
         return; /* subscription_look() comes before */
     }
-    subscription->wire = wire_open(&client->wires, subscription->host.name, subscription->host.port,
-                                   &events, subscription);
-    if (subscription->wire == NULL) {
+    subscription->stream = reply_stream_open(&client->streams, subscription->host.name,
+                                             subscription->host.port, &events, subscription);
+    if (subscription->stream == NULL) {
         alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
         return;
     }
-    struct buffer *out = wire_out(subscription->wire);
+    struct buffer *out = reply_stream_out(subscription->stream);
     client_write_auth(client, out);
     client_write_words(out, 2, words);
     alarm_set(&client->alarms, &subscription->alarm, (uint64_t)client->url.connect_timeout_ms);
@@ -110,13 +110,13 @@ static void alarm_rang(struct alarm *alarm)
     struct subscription *subscription = LIST_ENTRY(alarm, struct subscription, alarm);
     struct redis_client *client = subscription->client;
 
-    if (subscription->wire == NULL) {
+    if (subscription->stream == NULL) {
         subscribe_now(subscription);
     } else if (!subscription->stands ||
                uv_now(client->loop) - subscription->heard_ms > SILENCE_MS) {
         drop(subscription, "no answer in time");
     } else {
-        client_write_words(wire_out(subscription->wire), 1, ping);
+        client_write_words(reply_stream_out(subscription->stream), 1, ping);
         alarm_set(&client->alarms, alarm, PING_MS);
     }
 }
@@ -127,7 +127,7 @@ void subscription_look(struct subscription *subscription)
         return;
     }
     struct redis_client *client = subscription->client;
-    if (subscription->wire == NULL) {
+    if (subscription->stream == NULL) {
         if (subscription->failures == 0) {
             alarm_set_sooner(&client->alarms, &subscription->alarm, 0);
         }
@@ -158,7 +158,7 @@ void subscription_free(struct subscription *subscription)
 {
     if (subscription != NULL) {
         alarm_stop(&subscription->alarm);
-        wire_close(subscription->wire);
+        reply_stream_close(subscription->stream);
         free(subscription);
     }
 }

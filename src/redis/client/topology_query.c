@@ -11,7 +11,7 @@
 
 struct ask {
     struct redis_client *client;
-    struct wire *wire;
+    struct reply_stream *stream;
     struct alarm alarm;
     unsigned to_skip; /* answers that come before */
     void (*answered)(struct redis_client *client, const redisReply *reply, const char *why);
@@ -21,7 +21,7 @@ void ask_cancel(struct ask *ask)
 {
     if (ask != NULL) {
         alarm_stop(&ask->alarm);
-        wire_close(ask->wire);
+        reply_stream_close(ask->stream);
         free(ask);
     }
 }
@@ -68,7 +68,7 @@ struct ask *ask_begin(struct redis_client *client, const struct redis_host *host
                       void (*answered)(struct redis_client *client, const redisReply *reply,
                                        const char *why))
 {
-    static const struct wire_events events = {
+    static const struct reply_stream_events events = {
         .opened = opened, .reply = reply_came, .failed = failed};
     struct ask *ask = calloc(1, sizeof *ask);
     int64_t timeout_ms = client->url.connect_timeout_ms;
@@ -79,12 +79,12 @@ struct ask *ask_begin(struct redis_client *client, const struct redis_host *host
     ask->client = client;
     ask->answered = answered;
     alarm_init(&ask->alarm, too_late);
-    ask->wire = wire_open(&client->wires, host->name, host->port, &events, ask);
-    if (ask->wire == NULL) {
+    ask->stream = reply_stream_open(&client->streams, host->name, host->port, &events, ask);
+    if (ask->stream == NULL) {
         free(ask);
         return NULL;
     }
-    struct buffer *out = wire_out(ask->wire);
+    struct buffer *out = reply_stream_out(ask->stream);
     ask->to_skip = with_password ? client_write_auth(client, out) : 0;
     client_write_words(out, count, words);
     alarm_set(&client->alarms, &ask->alarm,

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The socket of a stream and its uv_poll_t, which lives until the loop has called on_closed(). */
+#include "net/stream.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    struct stream *stream = poll->data;
+
+    if (status < 0) {
+        stream->watching = 0; /* libuv has stopped */
+    }
+    stream->ready(stream, status, events);
+}
+
+static void begin(struct stream *stream, uv_loop_t *loop, int fd, stream_ready *ready)
+{
+    *stream = (struct stream){.fd = fd, .ready = ready};
+    uv_poll_init(loop, &stream->poll, fd);
+    stream->poll.data = stream;
+}
+
+bool stream_accept(struct stream *stream, uv_loop_t *loop, int fd, struct tls *tls,
+                   stream_ready *ready)
+{
+    begin(stream, loop, fd, ready);
+    stream->tls = tls != NULL ? tls_accept(tls, fd) : NULL;
+    return tls == NULL || stream->tls != NULL;
+}
+
+int stream_connect(struct stream *stream, uv_loop_t *loop, const struct sockaddr *address,
+                   socklen_t size, stream_ready *ready)
+{
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0) {
+        return errno;
+    }
+    if (connect(fd, address, size) != 0 && errno != EINPROGRESS) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+    begin(stream, loop, fd, ready);
+    stream_watch(stream, UV_WRITABLE);
+    return 0;
+}
+
+int stream_error(const struct stream *stream)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    return getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+bool stream_start_tls(struct stream *stream, struct tls *tls, const char *host)
+{
+    CHECK(stream_is_open(stream) && stream->tls == NULL);
+    stream->tls = tls_connect(tls, stream->fd, host);
+    return stream->tls != NULL;
+}
+
+void stream_end_tls(struct stream *stream)
+{
+    tls_close(stream->tls);
+    stream->tls = NULL;
+}
+
+ssize_t stream_read(struct stream *stream, void *data, size_t size)
+{
+    bool wants_write = false;
+
+    if (stream->tls == NULL) {
+        return recv(stream->fd, data, size, 0);
+    }
+    ssize_t done = tls_read(stream->tls, data, size, &wants_write);
+    stream->blocked |= done < 0 && wants_write;
+    return done;
+}
+
+ssize_t stream_write(struct stream *stream, const void *data, size_t size)
+{
+    bool wants_write = true;
+    ssize_t done = stream->tls == NULL ? send(stream->fd, data, size, MSG_NOSIGNAL)
+                                       : tls_write(stream->tls, data, size, &wants_write);
+
+    stream->blocked = done < 0 && errno == EAGAIN;
+    stream->wants_read = stream->blocked && !wants_write;
+    stream->sent += done > 0 ? (uint64_t)done : 0;
+    return done;
+}
+
+void stream_watch(struct stream *stream, int events)
+{
+    if (events != stream->watching) {
+        stream->watching = events;
+        uv_poll_start(&stream->poll, events, on_ready);
+    }
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct stream *stream = handle->data;
+    stream->closed(stream);
+}
+
+void stream_close(struct stream *stream, void (*closed)(struct stream *stream))
+{
+    CHECK(stream_is_open(stream));
+    uv_poll_stop(&stream->poll); /* before the descriptor can be another's */
+    stream_end_tls(stream);
+    close(stream->fd);
+    stream->fd = -1;
+    stream->closed = closed;
+    uv_close((uv_handle_t *)&stream->poll, on_closed);
+}
