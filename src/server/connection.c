@@ -35,10 +35,10 @@ bool connections_full(const struct loop *loop)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Freed when both the loop and the session are done with it. */
-static void handle_closed(uv_handle_t *handle)
+/* The connection is freed when both the loop and the session are done with it. */
+static void stream_closed(struct stream *stream)
 {
-    struct connection *connection = handle->data;
+    struct connection *connection = LIST_ENTRY(stream, struct connection, stream);
 
     connection->closed = true;
     if (connection->over) {
@@ -80,7 +80,7 @@ static size_t unacknowledged(const struct connection *connection)
 {
     int bytes = 0;
 
-    if (ioctl(connection->fd, SIOCOUTQ, &bytes) != 0) {
+    if (ioctl(connection->stream.fd, SIOCOUTQ, &bytes) != 0) {
         return SIZE_MAX;
     }
     bytes -= connection->lingering; /* our goodbye counts as a byte */
@@ -94,7 +94,7 @@ static size_t unacknowledged(const struct connection *connection)
 static bool note_delivered(const struct connection *connection, struct session *session)
 {
     size_t missing = unacknowledged(connection);
-    uint64_t sent = session->out_begins + connection->sent;
+    uint64_t sent = connection->stream.sent;
 
     if (session->out.failed) { /* the last answers are not among them */
         return false;
@@ -105,7 +105,7 @@ static bool note_delivered(const struct connection *connection, struct session *
 
 void connection_end(struct connection *connection)
 {
-    if (connection->ending || connection->fd < 0) {
+    if (connection->ending || !stream_is_open(&connection->stream)) {
         return;
     }
     connection->ending = true;
@@ -117,11 +117,7 @@ void connection_end(struct connection *connection)
         list_remove(&connection->patient);
         connection->patience = NULL;
     }
-    uv_poll_stop(&connection->poll);
-    tls_close(connection->tls);
-    connection->tls = NULL;
-    close(connection->fd);
-    connection->fd = -1;
+    stream_close(&connection->stream, stream_closed);
     buffer_free(&connection->in);
     bool free_now = session_close(&connection->session, heard);
     connection->ending = false;
@@ -129,7 +125,6 @@ void connection_end(struct connection *connection)
         session_free(&connection->session);
         connection->over = true;
     }
-    uv_close((uv_handle_t *)&connection->poll, handle_closed);
 }
 
 /* Does nothing keep a server that stops from hanging up? The client's side has taken all of its
@@ -150,9 +145,9 @@ void connection_hang_up(struct connection *connection)
  * gets to read our last words. */
 static void linger(struct connection *connection)
 {
-    tls_close(connection->tls);
-    connection->tls = NULL;
-    if (connection->at_end || may_close(connection) || shutdown(connection->fd, SHUT_WR) != 0) {
+    stream_end_tls(&connection->stream);
+    if (connection->at_end || may_close(connection) ||
+        shutdown(connection->stream.fd, SHUT_WR) != 0) {
         connection_end(connection);
         return;
     }
@@ -166,7 +161,7 @@ static void linger(struct connection *connection)
 static void read_on(struct connection *connection)
 {
     char *data = connection->loop->read_buffer;
-    ssize_t size = recv(connection->fd, data, READ_SIZE, 0);
+    ssize_t size = stream_read(&connection->stream, data, READ_SIZE);
 
     if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) {
         connection_end(connection);
@@ -178,16 +173,9 @@ static void read_on(struct connection *connection)
 static ssize_t send_some(struct connection *connection)
 {
     const struct session *session = &connection->session;
-    const char *data = session->out.data + connection->sent;
-    size_t size = session->firm - connection->sent;
-    bool wants_write = true;
 
-    if (connection->tls == NULL) {
-        return send(connection->fd, data, size, MSG_NOSIGNAL);
-    }
-    ssize_t done = tls_write(connection->tls, data, size, &wants_write);
-    connection->wants_read = done < 0 && !wants_write;
-    return done;
+    return stream_write(&connection->stream, session->out.data + connection->sent,
+                        session->firm - connection->sent);
 }
 
 static void sent_all(struct connection *connection)
@@ -201,7 +189,7 @@ static void sent_all(struct connection *connection)
     } else if (connection->at_end && connection->in.size == 0 && !session_busy(session)) {
         connection_end(connection);
     } else if (!session->waits && (connection->in.size > 0 || session->yielded ||
-                                   (connection->tls != NULL && tls_pending(connection->tls)))) {
+                                   stream_has_pending(&connection->stream))) {
         session_resume(session);
     }
 }
@@ -209,47 +197,33 @@ static void sent_all(struct connection *connection)
 void connection_send(struct connection *connection)
 {
     struct session *session = &connection->session;
+    struct stream *stream = &connection->stream;
 
     if (session->out.failed) { /* no memory for its answers: it has to ask again */
         connection_end(connection);
         return;
     }
-    connection->blocked = connection->wants_read = false;
-    while (connection->sent < session->firm) { /* the rest is not on disk yet */
+    stream->blocked = stream->wants_read = false;
+    while (connection->sent < session->firm && !stream->blocked) { /* the rest is not on disk yet */
         ssize_t done = send_some(connection);
         if (done > 0) {
             connection->sent += (size_t)done;
             session->server->metrics.bytes_out += (uint64_t)done;
-        } else if (done < 0 && errno == EAGAIN) {
-            connection->blocked = true;
-            break;
-        } else if (done == 0 || errno != EINTR) {
+        } else if (done == 0 || (errno != EAGAIN && errno != EINTR)) {
             connection_end(connection);
             return;
         }
     }
-    if (!connection->blocked && !connection->lingering && !connection_has_unsent(connection)) {
+    if (!stream->blocked && !connection->lingering && !connection_has_unsent(connection)) {
         sent_all(connection);
     }
-    if (connection->fd >= 0) {
+    if (stream_is_open(&connection->stream)) {
         patience_update(connection);
         watch(connection);
     }
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
-
-static ssize_t receive_some(struct connection *connection, char *data, size_t size)
-{
-    bool wants_write = false;
-
-    if (connection->tls == NULL) {
-        return recv(connection->fd, data, size, 0);
-    }
-    ssize_t done = tls_read(connection->tls, data, size, &wants_write);
-    connection->blocked |= done < 0 && wants_write;
-    return done;
-}
 
 /* Offers what stands in `in`. */
 static void feed_own(struct connection *connection)
@@ -344,7 +318,8 @@ static void receive_end(struct connection *connection)
  * only then is it worth telling the loop, which is not free. */
 static void settle(struct connection *connection)
 {
-    if (connection->fd >= 0 && !connection->session.is_touched && !connection->session.is_sending) {
+    if (stream_is_open(&connection->stream) && !connection->session.is_touched &&
+        !connection->session.is_sending) {
         patience_update(connection);
         watch(connection);
     }
@@ -358,7 +333,7 @@ static void receive(struct connection *connection)
     do {
         size_t size;
         char *at = room(connection, &size);
-        ssize_t done = at != NULL ? receive_some(connection, at, size) : -1;
+        ssize_t done = at != NULL ? stream_read(&connection->stream, at, size) : -1;
         if (at == NULL || (done < 0 && errno != EAGAIN && errno != EINTR)) {
             connection_end(connection);
         } else if (done == 0) {
@@ -367,7 +342,7 @@ static void receive(struct connection *connection)
             connection->heavy = (size_t)done > HEAVY;
             received(connection, at, (size_t)done);
         }
-    } while (connection->fd >= 0 && connection->tls != NULL && tls_pending(connection->tls) &&
+    } while (stream_is_open(&connection->stream) && stream_has_pending(&connection->stream) &&
              !session_stopped(&connection->session) && !connection->at_end);
     settle(connection);
 }
@@ -385,7 +360,7 @@ void connection_resume(struct connection *connection)
     if (events != 0) {
         see_to(connection, events);
     }
-    if (connection->fd < 0) {
+    if (!stream_is_open(&connection->stream)) {
         return;
     }
     if (session_stopped(session) || connections_full(connection->loop)) {
@@ -401,7 +376,7 @@ void connection_resume(struct connection *connection)
         connection_end(connection);
         return;
     }
-    if (connection->tls != NULL && tls_pending(connection->tls)) {
+    if (stream_has_pending(&connection->stream)) {
         receive(connection);
         return;
     }
@@ -431,14 +406,14 @@ static void see_to(struct connection *connection, int events)
         connection_end(connection);
         return;
     }
-    if (events & UV_WRITABLE || (events & UV_READABLE && connection->wants_read)) {
+    if (events & UV_WRITABLE || (events & UV_READABLE && connection->stream.wants_read)) {
         connection_send(connection);
-        if (connection->fd >= 0 && connection->tls != NULL && !tls_ready(connection->tls)) {
+        if (stream_is_open(&connection->stream) && stream_is_handshaking(&connection->stream)) {
             receive(connection); /* the handshake goes on */
             return;
         }
     }
-    if (connection->fd >= 0 && events & UV_READABLE && wants_more(connection) &&
+    if (stream_is_open(&connection->stream) && events & UV_READABLE && wants_more(connection) &&
         !connection->lingering && !connections_full(connection->loop)) {
         receive(connection);
     }
@@ -452,8 +427,7 @@ static void put_off(struct connection *connection, int events, struct list *queu
     session_wait_turn(&connection->session, queue);
     if (connection->loop->muted < MUTED_A_TURN) {
         connection->loop->muted++;
-        connection->watching = 0;
-        uv_poll_stop(&connection->poll);
+        stream_watch(&connection->stream, 0);
     }
 }
 
@@ -462,16 +436,16 @@ static bool can_wait(struct connection *connection, int events)
 {
     int size = 0;
 
-    if (events & UV_READABLE && ioctl(connection->fd, FIONREAD, &size) == 0) {
+    if (events & UV_READABLE && ioctl(connection->stream.fd, FIONREAD, &size) == 0) {
         connection->heavy = (size_t)size > HEAVY;
     }
     return connection->heavy || (events & UV_DISCONNECT && !session_queues(&connection->session));
 }
 
 /* When the turn is spent, and behind others who wait for the next one, it has to wait too. */
-static void on_event(uv_poll_t *poll, int status, int events)
+static void on_event(struct stream *stream, int status, int events)
 {
-    struct connection *connection = poll->data;
+    struct connection *connection = LIST_ENTRY(stream, struct connection, stream);
     struct session *session = &connection->session;
     struct server *server = session->server;
     bool late = turn_is_over(server, TURN_FRESH);
@@ -479,7 +453,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
 
     if (status < 0) {
         connection_end(connection);
-    } else if (connection->tls != NULL && !tls_ready(connection->tls)) {
+    } else if (stream_is_handshaking(&connection->stream)) {
         put_off(connection, events, &connection->loop->handshaking);
     } else if (!session->is_resumed && crowded && can_wait(connection, events)) {
         put_off(connection, events, &server->yielded);
@@ -495,35 +469,32 @@ static void watch(struct connection *connection)
 {
     int events = 0;
 
-    if (connection->fd < 0) {
+    if (!stream_is_open(&connection->stream)) {
         return;
     }
-    if (connection->lingering || connection->wants_read || wants_more(connection)) {
+    if (connection->lingering || connection->stream.wants_read || wants_more(connection)) {
         events |= UV_READABLE | UV_DISCONNECT;
     }
-    if (connection->blocked && !connection->wants_read) {
+    if (connection->stream.blocked && !connection->stream.wants_read) {
         events |= UV_WRITABLE;
     }
     if (session_queues(&connection->session)) {
         events |= UV_DISCONNECT;
     }
-    if (events != connection->watching) {
-        connection->watching = events;
-        uv_poll_start(&connection->poll, events, on_event);
-    }
+    stream_watch(&connection->stream, events);
 }
 
 void connection_drain(struct connection *connection)
 {
     struct session *session = &connection->session;
 
-    if (connection->fd < 0 || connection->lingering) {
+    if (!stream_is_open(&connection->stream) || connection->lingering) {
         return;
     }
     if (!session_stopped(session) && !connection->at_end) {
         receive(connection); /* what it has asked for already */
     }
-    if (connection->fd >= 0 && !session->partial && !session_busy(session)) {
+    if (stream_is_open(&connection->stream) && !session->partial && !session_busy(session)) {
         session->closing = true;
         session_touch(session);
     }
@@ -543,19 +514,13 @@ void connection_begin(struct loop *loop, int fd, const struct front *front)
         return;
     }
     connection->loop = loop;
-    connection->fd = fd;
-    connection->poll.data = connection;
     buffer_init(&connection->in, &server->memory);
     address_of_peer(fd, connection->session.peer);
     connection->session.only_health =
         server->session_count > (size_t)server->options->max_connections;
-    uv_poll_init(&loop->uv, &connection->poll, fd);
-    if (loop->tls != NULL) {
-        connection->tls = tls_accept(loop->tls, fd);
-        if (connection->tls == NULL) {
-            connection_end(connection);
-            return;
-        }
+    if (!stream_accept(&connection->stream, &loop->uv, fd, loop->tls, on_event)) {
+        connection_end(connection);
+        return;
     }
     server->metrics.accepted++;
     log_line(&server->log, LOG_DEBUG, "%s: connected, %s", connection->session.peer, front->name);

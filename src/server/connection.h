@@ -5,10 +5,8 @@
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
 
-#include "net/tls.h"
+#include "net/stream.h"
 #include "server/session.h"
-
-#include <uv.h>
 
 struct loop;
 struct connection;
@@ -22,20 +20,15 @@ struct patience {
 struct connection {
     struct session session;
     struct loop *loop;
-    uv_poll_t poll;
-    int fd;
-    struct tls_session *tls; /* NULL: plain */
+    struct stream stream;
 
     struct buffer in; /* what was read and not used yet */
     size_t in_used;
     size_t sent; /* of session.out */
 
-    int watching;          /* the events asked of the loop */
-    int events;            /* … and those that came and are to be seen to in its turn */
+    int events;            /* that came and are to be seen to in its turn */
     bool heavy;            /* it sends much at a time */
     bool begun;            /* something came of it */
-    bool blocked;          /* the socket takes no more for now */
-    bool wants_read;       /* … and TLS has to read before it can send */
     bool at_end;           /* the client sends no more */
     bool lingering;        /* all is said; waiting for the client to hang up */
     bool ending, released; /* inside connection_end(); the session was let go in there */

@@ -24,8 +24,7 @@ static struct patience *tries(struct connection *connection)
     if (session->only_health && !session->closing) {
         return &loop->health;
     }
-    if (connection_has_unsent(connection) ||
-        (connection->tls != NULL && !tls_ready(connection->tls))) {
+    if (connection_has_unsent(connection) || stream_is_handshaking(&connection->stream)) {
         return &loop->slow;
     }
     if (!session_busy(session) && !session->wants_ticks &&

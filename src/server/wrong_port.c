@@ -31,18 +31,17 @@ bool wrong_port_noticed(struct connection *connection)
     const char *wants_tls = connection->session.front->wants_tls;
     unsigned char first;
 
-    if (connection->begun || recv(connection->fd, &first, 1, MSG_PEEK) != 1) {
+    if (connection->begun || recv(connection->stream.fd, &first, 1, MSG_PEEK) != 1) {
         return false;
     }
     connection->begun = true;
-    if (connection->tls == NULL && first == TLS_RECORD) {
+    if (connection->stream.tls == NULL && first == TLS_RECORD) {
         point_out(connection, "speaks TLS, which is not spoken here", alert, sizeof alert);
         return true;
     }
     /* TLS begins with no character that a request could begin with. */
-    if (connection->tls != NULL && first >= '\r' && first < 127 && first != TLS_RECORD) {
-        tls_close(connection->tls);
-        connection->tls = NULL;
+    if (connection->stream.tls != NULL && first >= '\r' && first < 127 && first != TLS_RECORD) {
+        stream_end_tls(&connection->stream);
         point_out(connection, "does not speak TLS, which is spoken here", wants_tls,
                   strlen(wants_tls));
         return true;

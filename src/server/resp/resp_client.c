@@ -33,8 +33,8 @@ static void find_figures(struct session *session, struct client_figures *figures
         return; /* there is no socket */
     }
     const struct connection *connection = connection_of(session);
-    address_of_socket(connection->fd, figures->local);
-    figures->fd = connection->fd;
+    address_of_socket(connection->stream.fd, figures->local);
+    figures->fd = connection->stream.fd;
     figures->in = connection->in.size - connection->in_used;
     figures->in_free = connection->in.capacity - connection->in.size;
     figures->out = session->out.size - connection->sent;
