@@ -3,7 +3,7 @@
 
 #include "net/address.h"
 #include "server/loop.h"
-#include "server/wrong_port.h"
+#include "server/tls_mismatch.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -327,7 +327,7 @@ static void settle(struct connection *connection)
 
 static void receive(struct connection *connection)
 {
-    if (wrong_port_noticed(connection)) {
+    if (tls_mismatch_noticed(connection)) {
         return;
     }
     do {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/loop.h"
 
-#include "server/notify.h"
-#include "server/work.h"
+#include "server/systemd_notify.h"
+#include "server/loop_work.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -218,7 +218,7 @@ static void note_failure(struct loop *loop)
         log_line(&loop->server.log, LOG_ERROR, "stopping in %d s because the data directory failed",
                  FAILED_MS / 1000);
         loop_end_within(loop, FAILED_MS);
-        notify_supervisor("STOPPING=1");
+        systemd_notify("STOPPING=1");
     }
 }
 
@@ -385,19 +385,19 @@ static void on_tick(uv_timer_t *timer)
 
 static void run_work(uv_work_t *request)
 {
-    struct work *work = request->data;
+    struct loop_work *work = request->data;
     work->run(work);
 }
 
 static void work_done(uv_work_t *request, int status)
 {
-    struct work *work = request->data;
+    struct loop_work *work = request->data;
     (void)status;
     work->done(work);
 }
 
-void work_begin(struct work *work, struct loop *loop, void (*run)(struct work *work),
-                void (*done)(struct work *work))
+void loop_work_begin(struct loop_work *work, struct loop *loop, void (*run)(struct loop_work *work),
+                     void (*done)(struct loop_work *work))
 {
     work->run = run;
     work->done = done;

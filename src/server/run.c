@@ -3,8 +3,8 @@
  * A server's life: it reads what its settings name, opens its ports and then its engine, reads
  * users and certificate again on SIGHUP, and on SIGTERM answers what it has and goes. */
 #include "server/loop.h"
-#include "server/notify.h"
-#include "server/work.h"
+#include "server/systemd_notify.h"
+#include "server/loop_work.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 /* ---- opening the engine ---------------------------------------------------------------------- */
 
 struct opening {
-    struct work work;
+    struct loop_work work;
     struct loop *loop;
     char url[4200];
     const char *shown; /* what may be said of it: it can hold a password */
@@ -35,7 +35,7 @@ static void note_progress(void *context, int64_t done, int64_t total)
     server->loaded = done;
 }
 
-static void open_engine(struct work *work)
+static void open_engine(struct loop_work *work)
 {
     struct opening *opening = (struct opening *)work;
     struct server *server = &opening->loop->server;
@@ -75,10 +75,10 @@ static void say_ready(struct loop *loop)
     printf("holdfast: ready resp=%s http=%s engine=%s\n", loop->listeners[0].name,
            loop->listeners[1].name, engine_name(loop->server.engine));
     fflush(stdout);
-    notify_supervisor("READY=1");
+    systemd_notify("READY=1");
 }
 
-static void engine_opened(struct work *work)
+static void engine_opened(struct loop_work *work)
 {
     struct opening *opening = (struct opening *)work;
     struct loop *loop = opening->loop;
@@ -123,7 +123,7 @@ static bool begin_opening(struct loop *loop)
              loop->listeners[0].name, loop->listeners[1].name, loop->tls != NULL ? "TLS" : "no TLS",
              strcmp(options->engine, "embedded") == 0 ? opening->url : "elsewhere",
              options->memory ? "none" : options->fsync);
-    work_begin(&opening->work, loop, open_engine, engine_opened);
+    loop_work_begin(&opening->work, loop, open_engine, engine_opened);
     return true;
 }
 
@@ -145,7 +145,7 @@ static void drain(struct loop *loop, const char *why)
     }
     log_line(&server->log, LOG_INFO, "asked to stop by %s: answering %zu clients", why,
              server->session_count);
-    notify_supervisor("STOPPING=1");
+    systemd_notify("STOPPING=1");
     server->state = SERVER_DRAINING;
     listener_close(&loop->listeners[0]);
     listener_close(&loop->listeners[1]);
@@ -208,14 +208,14 @@ static void reload(struct loop *loop)
     bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to be told */
 
     if (ready) {
-        notify_supervisor("RELOADING=1");
+        systemd_notify("RELOADING=1");
     }
     bool users = reload_auth(&loop->server), certificate = reload_tls(loop);
     if (users && certificate) {
         log_line(&loop->server.log, LOG_INFO, "users and certificate were read again");
     }
     if (ready) {
-        notify_supervisor("READY=1");
+        systemd_notify("READY=1");
     }
 }
 

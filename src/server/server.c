@@ -24,7 +24,7 @@ void server_init(struct server *server, const struct server_options *options)
     feed_init(&server->feed, &server->memory);
     undo_table_init(&server->undos, &server->memory);
     list_init(&server->sessions);
-    list_init(&server->walks);
+    list_init(&server->iterators);
     list_init(&server->touched);
     list_init(&server->sending);
     list_init(&server->resumed);

@@ -17,7 +17,7 @@
 #include "server/session.h"
 #include "server/session_undo.h"
 #include "server/slowlog.h"
-#include "server/turn.h"
+#include "server/turn_budget.h"
 
 enum server_state {
     SERVER_LOADING, /* the engine is being opened */
@@ -46,12 +46,12 @@ struct server {
     struct http_shared *http; /* what HTTP sessions share; theirs to make and free */
 
     struct list sessions;
-    struct list walks; /* of those who go through them in steps: struct session_walk */
+    struct list iterators; /* of those who go through them in steps: struct session_iterator */
     size_t session_count;
     size_t waiting; /* of them, those whose command waits */
     uint64_t sessions_made;
     uint64_t started_ns, started_ticks;
-    struct turn turn;
+    struct turn_budget turn;
     struct session_call *spare_call; /* for the next command; NULL: one has to be made */
     uint64_t last_ticks;             /* when the last command was done */
     uint64_t slow_ticks;             /* a command that takes longer goes to the slow log */

@@ -178,7 +178,7 @@ void session_free(struct session *session)
     leave_lists(session);
     session_calls_drop(session);
     session_set_waits(session, false);
-    session_walks_pass(session);
+    session_iterators_pass(session);
     list_remove(&session->node);
     session->server->session_count--;
     buffer_free(&session->out);

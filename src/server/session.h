@@ -104,17 +104,18 @@ struct session {
 };
 
 /* A place in server->sessions that stays right while sessions come and go: what lists all of them
- * does it in steps. session_walk.c */
-struct session_walk {
-    struct list node;  /* of server->walks */
+ * does it in steps. session_iterator.c */
+struct session_iterator {
+    struct list node;  /* of server->iterators */
     struct list *next; /* of server->sessions */
 };
-void session_walk_begin(struct session_walk *walk, struct server *server);
+void session_iterator_begin(struct session_iterator *iterator, struct server *server);
 /* The next one, NULL behind the last. */
-struct session *session_walk_next(struct session_walk *walk, const struct server *server);
-void session_walk_end(struct session_walk *walk);
+struct session *session_iterator_next(struct session_iterator *iterator,
+                                      const struct server *server);
+void session_iterator_end(struct session_iterator *iterator);
 /* This session is about to leave the list. */
-void session_walks_pass(const struct session *session);
+void session_iterators_pass(const struct session *session);
 
 /* Begins a conversation; false when there is no memory. */
 bool session_open(struct session *session, struct server *server, const struct front *front);

@@ -2,7 +2,7 @@
  *
  * Who a client is. */
 #include "server/server.h"
-#include "server/work.h"
+#include "server/loop_work.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -29,7 +29,7 @@ static void tell(struct session *session, bool right)
 
 /* A password on its way to the thread that hashes it, and back. */
 struct password_work {
-    struct work work;
+    struct loop_work work;
     struct session *session;
     struct auth_check check;
 };
@@ -38,7 +38,7 @@ struct password_work {
  * have to share a core with them. */
 #define HASHING_NICE 10
 
-static void hash_password(struct work *work)
+static void hash_password(struct loop_work *work)
 {
     static _Thread_local bool is_nice;
 
@@ -49,7 +49,7 @@ static void hash_password(struct work *work)
     auth_hash(&((struct password_work *)work)->check);
 }
 
-static void password_hashed(struct work *work)
+static void password_hashed(struct loop_work *work)
 {
     struct password_work *password = (struct password_work *)work;
     struct session *session = password->session;
@@ -89,7 +89,7 @@ static void authenticate_slowly(struct session *session, const struct auth_check
     password->check = *check;
     session_set_waits(session, true);
     server->hashing++;
-    work_begin(&password->work, server->loop, hash_password, password_hashed);
+    loop_work_begin(&password->work, server->loop, hash_password, password_hashed);
 }
 
 void session_authenticate(struct session *session, const struct hf_bytes *user,

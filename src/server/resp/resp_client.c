@@ -106,7 +106,7 @@ static void info(struct session *session, size_t count, const struct hf_bytes *w
 #define LIST_IDS_MAX 128
 
 struct client_list {
-    struct session_walk walk;
+    struct session_iterator iterator;
     struct buffer text;
     bool nobody; /* of a type that there is none of */
     size_t id_count;
@@ -118,7 +118,7 @@ void resp_list_end(struct session *session)
     struct resp_client *state = resp_client(session);
 
     if (state->list != NULL) {
-        session_walk_end(&state->list->walk);
+        session_iterator_end(&state->list->iterator);
         buffer_free(&state->list->text);
         memory_free(&session->server->memory, state->list, sizeof *state->list);
         state->list = NULL;
@@ -151,7 +151,7 @@ static void list_some(struct session *session)
     struct session *other = NULL;
 
     for (unsigned i = 0; i < LIST_STEP; i++) {
-        other = session_walk_next(&list->walk, session->server);
+        other = session_iterator_next(&list->iterator, session->server);
         if (other == NULL) {
             break;
         }
@@ -211,7 +211,7 @@ static void list_clients(struct session *session, size_t count, const struct hf_
         return;
     }
     buffer_init(&state->list->text, &server->memory);
-    session_walk_begin(&state->list->walk, server);
+    session_iterator_begin(&state->list->iterator, server);
     if (read_filter(session, state->list, count, words)) {
         state->go_on = list_some;
         list_some(session);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Clients that speak TLS where it is not spoken, and the other way round. */
-#ifndef SERVER_WRONG_PORT_H
-#define SERVER_WRONG_PORT_H
+#ifndef SERVER_TLS_MISMATCH_H
+#define SERVER_TLS_MISMATCH_H
 
 #include <stdbool.h>
 
@@ -10,6 +10,6 @@ struct connection;
 
 /* Looks at how the client begins, without taking it. True if it is at the wrong port: it is told,
  * and the connection closes. */
-bool wrong_port_noticed(struct connection *connection);
+bool tls_mismatch_noticed(struct connection *connection);
 
 #endif

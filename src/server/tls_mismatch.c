@@ -2,7 +2,7 @@
  *
  * Tells a client that speaks TLS to a plain port, or plainly to one of TLS, what is wrong, in words
  * that it understands, and the log as well. */
-#include "server/wrong_port.h"
+#include "server/tls_mismatch.h"
 
 #include "server/loop.h"
 
@@ -25,7 +25,7 @@ static void point_out(struct connection *connection, const char *mistake, const 
     session_touch(session);
 }
 
-bool wrong_port_noticed(struct connection *connection)
+bool tls_mismatch_noticed(struct connection *connection)
 {
     static const char alert[] = {0x15, 3, 1, 0, 2, 2, 40}; /* fatal: there will be no handshake */
     const char *wants_tls = connection->session.front->wants_tls;

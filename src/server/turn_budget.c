@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The shares of a turn, by the processor's own clock, which is read between any two requests. */
-#include "server/turn.h"
+#include "server/turn_budget.h"
 
 #include "server/server.h"
 
 /* Takes the time, and finds out how many ticks make a millisecond and a slow command. */
 void turn_begin(struct server *server)
 {
-    struct turn *turn = &server->turn;
+    struct turn_budget *turn = &server->turn;
 
     if (turn->began_ns != 0) {
         return;

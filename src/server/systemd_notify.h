@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tells systemd, or whoever set NOTIFY_SOCKET, how the service is doing: sd_notify(3). */
-#ifndef SERVER_NOTIFY_H
-#define SERVER_NOTIFY_H
+#ifndef SERVER_SYSTEMD_NOTIFY_H
+#define SERVER_SYSTEMD_NOTIFY_H
 
 /* "READY=1", "RELOADING=1", "STOPPING=1". Without a supervisor, or if it cannot be reached, nothing
  * happens: a service does not stop working because nobody listens. */
-void notify_supervisor(const char *state);
+void systemd_notify(const char *state);
 
 #endif

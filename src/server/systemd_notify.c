@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/notify.h"
+#include "server/systemd_notify.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static size_t write_message(char *out, size_t size, const char *state)
     return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
-void notify_supervisor(const char *state)
+void systemd_notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};

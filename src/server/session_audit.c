@@ -3,12 +3,12 @@
  * Audits. A child process looks through the state as it is now, and another thread waits for what
  * it finds; where the state is elsewhere that thread asks for it itself. The loop goes on. */
 #include "server/server.h"
-#include "server/work.h"
+#include "server/loop_work.h"
 
 #include <stdlib.h>
 
 struct audit_work {
-    struct work work;
+    struct loop_work work;
     struct session *session;
     struct engine *engine;
     struct memory memory;
@@ -37,7 +37,7 @@ static void add_finding(void *context, const char *finding)
     buffer_byte(findings, '\n');
 }
 
-static void run_audit(struct work *work)
+static void run_audit(struct loop_work *work)
 {
     struct audit_work *audit = (struct audit_work *)work;
 
@@ -66,7 +66,7 @@ static void tell(struct audit_work *audit)
     }
 }
 
-static void audit_done(struct work *work)
+static void audit_done(struct loop_work *work)
 {
     struct audit_work *audit = (struct audit_work *)work;
     struct session *session = audit->session;
@@ -130,5 +130,5 @@ void session_audit(struct session *session)
     session->undo_last = session->undo.size; /* there is nothing to take back */
     session->spec = NULL;
     session_set_waits(session, true);
-    work_begin(&audit->work, server->loop, run_audit, audit_done);
+    loop_work_begin(&audit->work, server->loop, run_audit, audit_done);
 }

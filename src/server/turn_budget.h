@@ -3,8 +3,8 @@
  * A turn of the loop is short, whatever clients ask for: each session has a share of it, and all
  * together have a little more than that. What does not fit is done in the next turn, after the loop
  * has seen who else has something to say. */
-#ifndef SERVER_TURN_H
-#define SERVER_TURN_H
+#ifndef SERVER_TURN_BUDGET_H
+#define SERVER_TURN_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct server;
 /* Of what is nobody's request: closing, ticks, events. */
 #define TURN_HOUSEKEEPING 300
 
-struct turn {
+struct turn_budget {
     bool bounded;         /* there is a loop that goes on in the next turn */
     uint64_t began_ns;    /* when it began to read; 0: it has not */
     uint64_t began_ticks; /* the same in ticks */

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "server/notify.h"
+#include "server/systemd_notify.h"
 
 /* A socket at a path, or with an @ in front a name of its own; NOTIFY_SOCKET says so. */
 static int listen_at(const char *path)
@@ -50,13 +50,13 @@ static void a_socket_in_the_file_system_hears_it(void **state)
     (void)state;
     snprintf(path, sizeof path, "/tmp/holdfast-notify-%d", (int)getpid());
     int fd = listen_at(path);
-    notify_supervisor("READY=1");
+    systemd_notify("READY=1");
     assert_string_equal(heard(fd), "READY=1");
-    notify_supervisor("STOPPING=1");
+    systemd_notify("STOPPING=1");
     assert_string_equal(heard(fd), "STOPPING=1");
     close(fd);
     unlink(path);
-    notify_supervisor("READY=1"); /* nobody listens: nothing happens */
+    systemd_notify("READY=1"); /* nobody listens: nothing happens */
 }
 
 static void an_abstract_socket_hears_it(void **state)
@@ -66,7 +66,7 @@ static void an_abstract_socket_hears_it(void **state)
     (void)state;
     snprintf(path, sizeof path, "@holdfast-notify-%d", (int)getpid());
     int fd = listen_at(path);
-    notify_supervisor("READY=1");
+    systemd_notify("READY=1");
     assert_string_equal(heard(fd), "READY=1");
     close(fd);
 }
@@ -79,7 +79,7 @@ static void a_reload_comes_with_its_time(void **state)
     (void)state;
     snprintf(path, sizeof path, "@holdfast-reload-%d", (int)getpid());
     int fd = listen_at(path);
-    notify_supervisor("RELOADING=1");
+    systemd_notify("RELOADING=1");
     assert_int_equal(sscanf(heard(fd), "RELOADING=1\nMONOTONIC_USEC=%lld", &since), 1);
     assert_true(since > 0);
     close(fd);
@@ -91,15 +91,15 @@ static void without_a_supervisor_nothing_happens(void **state)
 
     (void)state;
     unsetenv("NOTIFY_SOCKET");
-    notify_supervisor("READY=1");
+    systemd_notify("READY=1");
     static const char *const others[] = {"", "/", "relative", "vsock:2:1", "/nowhere/at/all"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         setenv("NOTIFY_SOCKET", others[i], 1);
-        notify_supervisor("READY=1");
+        systemd_notify("READY=1");
     }
     memset(path, '/', sizeof path - 1);
     setenv("NOTIFY_SOCKET", path, 1);
-    notify_supervisor("READY=1");
+    systemd_notify("READY=1");
 }
 
 int main(void)
