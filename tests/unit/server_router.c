@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "server/http/made_id.h"
+#include "server/http/generated_id.h"
 #include "server/http/router.h"
 
 static struct router router;
@@ -182,22 +182,22 @@ static void a_word_comes_before_an_argument(void **state)
 
 static void a_made_id_carries_its_scope(void **state)
 {
-    uint8_t entropy[MADE_ID_ENTROPY];
+    uint8_t entropy[GENERATED_ID_ENTROPY];
     char id[HF_ID_SIZE], scope[HF_ID_SIZE];
     struct hf_bytes found;
     (void)state;
 
     memset(entropy, 0xff, sizeof entropy);
-    size_t size = made_id_carrying(entropy, hf_text("gala.2031"), id);
+    size_t size = generated_id_carrying(entropy, hf_text("gala.2031"), id);
     assert_true(
         text_equal((struct hf_bytes){id, size}, hf_text("ZZZZZZZZZZZZZZZZZZZZZZZZZ7.gala.2031")));
     assert_true(text_is_id((struct hf_bytes){id, size}));
-    assert_true(made_id_scope((struct hf_bytes){id, size}, &found));
+    assert_true(generated_id_scope((struct hf_bytes){id, size}, &found));
     assert_true(text_equal(found, hf_text("gala.2031")));
     memset(scope, 'e', sizeof scope);
-    size_t most = HF_ID_MAX - MADE_ID_DIGITS - 1;
-    assert_int_equal(made_id_carrying(entropy, (struct hf_bytes){scope, most}, id), HF_ID_MAX);
-    assert_int_equal(made_id_carrying(entropy, (struct hf_bytes){scope, most + 1}, id), 0);
+    size_t most = HF_ID_MAX - GENERATED_ID_DIGITS - 1;
+    assert_int_equal(generated_id_carrying(entropy, (struct hf_bytes){scope, most}, id), HF_ID_MAX);
+    assert_int_equal(generated_id_carrying(entropy, (struct hf_bytes){scope, most + 1}, id), 0);
 }
 
 static void every_bit_makes_another_id(void **state)
@@ -206,13 +206,13 @@ static void every_bit_makes_another_id(void **state)
     (void)state;
 
     for (size_t i = 0; i <= 128; i++) {
-        uint8_t entropy[MADE_ID_ENTROPY] = {0};
+        uint8_t entropy[GENERATED_ID_ENTROPY] = {0};
         if (i < 128) {
             entropy[i / 8] = (uint8_t)(1U << i % 8);
         }
-        assert_int_equal(made_id_carrying(entropy, hf_text("e"), ids[i]), MADE_ID_DIGITS + 2);
+        assert_int_equal(generated_id_carrying(entropy, hf_text("e"), ids[i]), GENERATED_ID_DIGITS + 2);
         for (size_t j = 0; j < i; j++) {
-            assert_memory_not_equal(ids[i], ids[j], MADE_ID_DIGITS);
+            assert_memory_not_equal(ids[i], ids[j], GENERATED_ID_DIGITS);
         }
     }
 }
@@ -232,7 +232,7 @@ static void other_ids_carry_none(void **state)
     (void)state;
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        assert_false(made_id_scope(hf_text(others[i]), &scope));
+        assert_false(generated_id_scope(hf_text(others[i]), &scope));
     }
 }
 

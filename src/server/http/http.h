@@ -41,7 +41,7 @@ struct http_shared {
     char date[40]; /* "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n" */
 };
 
-struct http_keyed;
+struct http_idempotency;
 struct http_stream;
 
 struct http {
@@ -52,7 +52,7 @@ struct http {
     bool answered_last; /* nothing can be said any more */
     struct route_match match;
     struct buffer known; /* the Authorization that session->who was found by */
-    struct http_keyed *keyed;
+    struct http_idempotency *idempotency;
     struct http_stream *stream;
     size_t made_size;
     char made[HF_ID_SIZE]; /* the id of the command under way, if the row says that it is told */
@@ -115,22 +115,22 @@ int http_write_reply(struct session *session, const struct reply *reply, struct 
 /* What an audit found. */
 void http_audited(struct session *session, uint64_t count, struct hf_bytes findings);
 
-/* ---- http_keyed.c: requests with an Idempotency-Key ------------------------------------------ */
+/* ---- http_idempotency.c: requests with an Idempotency-Key ------------------------------------------ */
 
 /* Before the path is looked at, which changes it. False if the request has been answered. */
-bool http_keyed_open(struct session *session);
-void http_keyed_close(struct session *session);
+bool http_idempotency_open(struct session *session);
+void http_idempotency_close(struct session *session);
 /* The steps of its own. */
-void http_keyed_begin(struct session *session);
-void http_keyed_begun(struct session *session, const struct reply *reply);
-void http_keyed_ran(struct session *session, const struct reply *reply,
-                    const struct problem *problem);
-void http_keyed_end(struct session *session);
-void http_keyed_ended(struct session *session);
+void http_idempotency_begin(struct session *session);
+void http_idempotency_begun(struct session *session, const struct reply *reply);
+void http_idempotency_ran(struct session *session, const struct reply *reply,
+                          const struct problem *problem);
+void http_idempotency_end(struct session *session);
+void http_idempotency_ended(struct session *session);
 /* The client left while its command waits, which will not be carried out: the key is free. */
-void http_keyed_give_up(struct session *session);
+void http_idempotency_give_up(struct session *session);
 /* Random bytes for an id, the same whenever the request is carried out again. */
-void http_keyed_entropy(const struct session *session, uint8_t *entropy, size_t size);
+void http_idempotency_entropy(const struct session *session, uint8_t *entropy, size_t size);
 
 /* ---- http_endpoints.c: the server's own ------------------------------------------------------ */
 

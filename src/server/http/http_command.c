@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "server/http/json.h"
-#include "server/http/made_id.h"
+#include "server/http/generated_id.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
@@ -86,14 +86,14 @@ static enum hf_error read_fields(const struct http_request *request, struct json
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-static void get_entropy(struct session *session, uint8_t entropy[MADE_ID_ENTROPY])
+static void get_entropy(struct session *session, uint8_t entropy[GENERATED_ID_ENTROPY])
 {
     struct http *http = http_of(session);
 
-    if (http->keyed != NULL) {
-        http_keyed_entropy(session, entropy, MADE_ID_ENTROPY);
+    if (http->idempotency != NULL) {
+        http_idempotency_entropy(session, entropy, GENERATED_ID_ENTROPY);
     } else {
-        random_bytes(&http->shared->random, entropy, MADE_ID_ENTROPY);
+        random_bytes(&http->shared->random, entropy, GENERATED_ID_ENTROPY);
     }
 }
 
@@ -104,15 +104,15 @@ static enum hf_error make_id(struct session *session, struct fields *fields,
     struct http *http = http_of(session);
     const struct command_spec *spec = http->match.route->spec;
     const struct arg_spec *arg = &spec->args[spec->made - 1];
-    uint8_t entropy[MADE_ID_ENTROPY];
+    uint8_t entropy[GENERATED_ID_ENTROPY];
 
     if (has(fields, arg->field)) {
         return HF_OK;
     }
     get_entropy(session, entropy);
     http->made_size = spec->carries
-                          ? made_id_carrying(entropy, http->match.args[0].text, http->made)
-                          : made_id_plain(entropy, http->made);
+                          ? generated_id_carrying(entropy, http->match.args[0].text, http->made)
+                          : generated_id_plain(entropy, http->made);
     if (http->made_size == 0) {
         return problem_set(problem, HF_INVALID_ID,
                            "%s is too long for an id that carries it: give a %s",
@@ -129,7 +129,7 @@ static enum hf_error find_scope(const struct route_match *match, struct fields *
     const struct command_spec *spec = match->route->spec;
     struct hf_bytes scope;
 
-    if (!made_id_scope(match->args[0].text, &scope)) {
+    if (!generated_id_scope(match->args[0].text, &scope)) {
         return problem_set(problem, spec->alias_code, "%s: an id that the server did not make",
                            error_text(spec->alias_code));
     }

@@ -24,7 +24,7 @@ void http_finish(struct session *session)
 {
     struct http *http = http_of(session);
 
-    http_keyed_close(session);
+    http_idempotency_close(session);
     http_parser_next(&http->parser);
     http->made_size = 0;
     http->step = STEP_READING;
@@ -95,7 +95,7 @@ static void begin_request(struct session *session)
     struct http_request *request = &http->parser.request;
 
     request->keep_alive = request->keep_alive && !session->only_health;
-    if (!http_keyed_open(session)) {
+    if (!http_idempotency_open(session)) {
         return;
     }
     switch (router_find(&http->shared->router, request->method_name, request->path,
@@ -136,8 +136,8 @@ static void go_on(struct session *session)
     case STEP_KNOWN:
         if (http->match.route->endpoint != ENDPOINT_COMMAND) {
             http_endpoint(session);
-        } else if (http->keyed != NULL) {
-            http_keyed_begin(session);
+        } else if (http->idempotency != NULL) {
+            http_idempotency_begin(session);
         } else {
             http_run(session);
         }
@@ -146,7 +146,7 @@ static void go_on(struct session *session)
         http_run(session);
         break;
     case STEP_RAN:
-        http_keyed_end(session);
+        http_idempotency_end(session);
         break;
     default:
         CHECK(!"a step of somebody else's");
@@ -210,10 +210,10 @@ static void http_close(struct session *session)
     http_stream_close(session);
     /* What waits in a line leaves it. What was asked of an engine elsewhere may well be done: its
      * key stays taken until that is over for sure. */
-    if (session_queues(session) && http->step == STEP_RUNNING && http->keyed != NULL) {
-        http_keyed_give_up(session);
+    if (session_queues(session) && http->step == STEP_RUNNING && http->idempotency != NULL) {
+        http_idempotency_give_up(session);
     }
-    http_keyed_close(session);
+    http_idempotency_close(session);
     http_parser_free(&http->parser);
     if (http->known.size > 0) {
         explicit_bzero(http->known.data, http->known.size);
@@ -273,16 +273,16 @@ static void http_answer(struct session *session, const struct reply *reply)
 
     switch (http->step) {
     case STEP_BEGINNING:
-        http_keyed_begun(session, reply);
+        http_idempotency_begun(session, reply);
         return;
     case STEP_ENDING:
-        http_keyed_ended(session);
+        http_idempotency_ended(session);
         return;
     default:
         break;
     }
-    if (http->keyed != NULL) {
-        http_keyed_ran(session, reply, NULL);
+    if (http->idempotency != NULL) {
+        http_idempotency_ran(session, reply, NULL);
     } else if (http->match.route->endpoint == ENDPOINT_PLACE) {
         http_stream_begin(session, reply);
     } else {
@@ -302,10 +302,11 @@ static void http_refuse(struct session *session, const struct problem *problem)
     if (http->step == STEP_STREAMING) {
         http_stream_end(session);
     } else if (http->step == STEP_ENDING) {
-        http_keyed_ended(
+        http_idempotency_ended(
             session); /* it was carried out; that this could not be kept is another matter */
-    } else if (http->keyed != NULL && (http->step == STEP_BEGUN || http->step == STEP_RUNNING)) {
-        http_keyed_ran(session, NULL, problem);
+    } else if (http->idempotency != NULL &&
+               (http->step == STEP_BEGUN || http->step == STEP_RUNNING)) {
+        http_idempotency_ran(session, NULL, problem);
     } else {
         http_answer_problem(session, problem);
     }

@@ -219,7 +219,7 @@ static bool check_framing(struct http_parser *parser)
             return refuse(parser, 501, "Transfer-Encoding can only be chunked");
         }
         parser->state = READ_CHUNKS;
-        http_scan_chunks(&parser->scan, parser->max_body);
+        http_lexer_chunks(&parser->lexer, parser->max_body);
         return true;
     }
     if (length.data == NULL) {
@@ -293,16 +293,16 @@ static enum http_event head_done(struct http_parser *parser)
 static enum http_event read_head(struct http_parser *parser, const char *data, size_t size,
                                  size_t *used)
 {
-    int status = http_scan(&parser->scan, data, size, used);
+    int status = http_lexer_feed(&parser->lexer, data, size, used);
 
     if (status != 0) {
-        return broken(parser, status, parser->scan.why);
+        return broken(parser, status, parser->lexer.why);
     }
     buffer_bytes(&parser->head, data, *used);
     if (parser->head.failed) {
         return broken(parser, 503, "out of memory");
     }
-    return http_scan_done(&parser->scan) ? head_done(parser) : HTTP_NEEDS_MORE;
+    return http_lexer_done(&parser->lexer) ? head_done(parser) : HTTP_NEEDS_MORE;
 }
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -319,19 +319,19 @@ static enum http_event read_body(struct http_parser *parser, const char *data, s
 static enum http_event read_chunks(struct http_parser *parser, const char *data, size_t size,
                                    size_t *used)
 {
-    int status = http_scan(&parser->scan, data, size, used);
+    int status = http_lexer_feed(&parser->lexer, data, size, used);
 
     if (status != 0) {
-        return broken(parser, status, parser->scan.why);
+        return broken(parser, status, parser->lexer.why);
     }
     llhttp_errno_t error = llhttp_execute(&parser->llhttp, data, *used);
-    if (error != HPE_OK || parser->complete != http_scan_done(&parser->scan)) {
+    if (error != HPE_OK || parser->complete != http_lexer_done(&parser->lexer)) {
         return broken(parser, 400, "malformed chunks");
     }
     if (!parser->complete) {
         return parser->body.failed ? broken(parser, 503, "out of memory") : HTTP_NEEDS_MORE;
     }
-    CHECK(parser->body.failed || parser->body.size == parser->scan.body);
+    CHECK(parser->body.failed || parser->body.size == parser->lexer.body);
     return done(parser);
 }
 
@@ -342,7 +342,7 @@ void http_parser_init(struct http_parser *parser, struct memory *memory)
     *parser = (struct http_parser){.state = READ_HEAD};
     buffer_init(&parser->head, memory);
     buffer_init(&parser->body, memory);
-    http_scan_head(&parser->scan);
+    http_lexer_head(&parser->lexer);
 }
 
 void http_parser_free(struct http_parser *parser)
@@ -362,7 +362,7 @@ void http_parser_next(struct http_parser *parser)
 {
     buffer_free(&parser->head);
     buffer_free(&parser->body);
-    http_scan_head(&parser->scan);
+    http_lexer_head(&parser->lexer);
     parser->state = READ_HEAD;
     parser->continues = parser->repeated = parser->complete = false;
     parser->request = (struct http_request){.path = NULL};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes in, requests of HTTP/1.1 out. http_scan.c looks at the bytes first and lets nothing past
+ * Bytes in, requests of HTTP/1.1 out. http_lexer.c looks at the bytes first and lets nothing past
  * that could be read in two ways; llhttp then says what they mean. No socket, no session. */
 #ifndef SERVER_HTTP_HTTP_PARSER_H
 #define SERVER_HTTP_HTTP_PARSER_H
 
 #include "base/buffer.h"
-#include "server/http/http_scan.h"
+#include "server/http/http_lexer.h"
 
 #include <llhttp.h>
 
@@ -41,7 +41,7 @@ struct http_request {
 };
 
 struct http_parser {
-    struct http_scan scan;
+    struct http_lexer lexer;
     llhttp_t llhttp;
     struct buffer head, body;
     uint64_t max_body;  /* the caller's to set, before each request */

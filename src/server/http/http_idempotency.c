@@ -17,7 +17,7 @@
 
 #define DIGEST 32
 
-struct http_keyed {
+struct http_idempotency {
     size_t key_size;
     char key[HF_ID_SIZE];         /* http:USER:KEY */
     char fingerprint[2 * DIGEST]; /* of the request, in hexadecimal */
@@ -42,7 +42,8 @@ static void hash(const struct hf_bytes *parts, size_t count, uint8_t digest[DIGE
     EVP_MD_CTX_free(context);
 }
 
-static void take_fingerprint(const struct http_request *request, struct http_keyed *keyed)
+static void take_fingerprint(const struct http_request *request,
+                             struct http_idempotency *idempotency)
 {
     const struct hf_bytes parts[] = {hf_text(request->method_name),
                                      {request->path, request->path_size},
@@ -52,32 +53,32 @@ static void take_fingerprint(const struct http_request *request, struct http_key
 
     hash(parts, sizeof parts / sizeof parts[0], digest);
     for (size_t i = 0; i < DIGEST; i++) {
-        keyed->fingerprint[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-        keyed->fingerprint[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+        idempotency->fingerprint[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        idempotency->fingerprint[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
     }
 }
 
-static struct hf_bytes fingerprint(const struct http_keyed *keyed)
+static struct hf_bytes fingerprint(const struct http_idempotency *idempotency)
 {
-    return (struct hf_bytes){keyed->fingerprint, sizeof keyed->fingerprint};
+    return (struct hf_bytes){idempotency->fingerprint, sizeof idempotency->fingerprint};
 }
 
-static struct hf_bytes key(const struct http_keyed *keyed)
+static struct hf_bytes key(const struct http_idempotency *idempotency)
 {
-    return (struct hf_bytes){keyed->key, keyed->key_size};
+    return (struct hf_bytes){idempotency->key, idempotency->key_size};
 }
 
-void http_keyed_entropy(const struct session *session, uint8_t *entropy, size_t size)
+void http_idempotency_entropy(const struct session *session, uint8_t *entropy, size_t size)
 {
-    const struct http_keyed *keyed = http_of(session)->keyed;
-    const struct hf_bytes parts[] = {key(keyed), fingerprint(keyed)};
+    const struct http_idempotency *idempotency = http_of(session)->idempotency;
+    const struct hf_bytes parts[] = {key(idempotency), fingerprint(idempotency)};
     uint8_t digest[DIGEST];
 
     hash(parts, 2, digest);
     memcpy(entropy, digest, size);
 }
 
-bool http_keyed_open(struct session *session)
+bool http_idempotency_open(struct session *session)
 {
     struct http *http = http_of(session);
     const struct http_request *request = http_request_of(session);
@@ -85,32 +86,32 @@ bool http_keyed_open(struct session *session)
     if (request->method != HTTP_POST || request->headers[HEADER_IDEMPOTENCY_KEY].data == NULL) {
         return true;
     }
-    http->keyed = memory_zeroed(&session->server->memory, sizeof *http->keyed);
-    if (http->keyed == NULL) {
+    http->idempotency = memory_zeroed(&session->server->memory, sizeof *http->idempotency);
+    if (http->idempotency == NULL) {
         http_respond_error(session, 503, 0, "out of memory");
         http_finish(session);
         return false;
     }
-    buffer_init(&http->keyed->result, &session->server->memory);
-    take_fingerprint(request, http->keyed);
+    buffer_init(&http->idempotency->result, &session->server->memory);
+    take_fingerprint(request, http->idempotency);
     return true;
 }
 
-void http_keyed_close(struct session *session)
+void http_idempotency_close(struct session *session)
 {
     struct http *http = http_of(session);
 
-    if (http->keyed != NULL) {
-        buffer_free(&http->keyed->result);
-        memory_free(&session->server->memory, http->keyed, sizeof *http->keyed);
-        http->keyed = NULL;
+    if (http->idempotency != NULL) {
+        buffer_free(&http->idempotency->result);
+        memory_free(&session->server->memory, http->idempotency, sizeof *http->idempotency);
+        http->idempotency = NULL;
     }
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
 /* One user's keys are no business of another's. */
-static bool name_key(struct session *session, struct http_keyed *keyed)
+static bool name_key(struct session *session, struct http_idempotency *idempotency)
 {
     struct hf_bytes given = http_request_of(session)->headers[HEADER_IDEMPOTENCY_KEY];
     struct buffer name;
@@ -123,8 +124,8 @@ static bool name_key(struct session *session, struct http_keyed *keyed)
     bool good =
         !name.failed && given.size > 0 && text_is_id((struct hf_bytes){name.data, name.size});
     if (good) {
-        memcpy(keyed->key, name.data, name.size);
-        keyed->key_size = name.size;
+        memcpy(idempotency->key, name.data, name.size);
+        idempotency->key_size = name.size;
     }
     buffer_free(&name);
     return good;
@@ -145,14 +146,14 @@ static int64_t longest_wait(const struct command *command)
     return 0;
 }
 
-void http_keyed_begin(struct session *session)
+void http_idempotency_begin(struct session *session)
 {
     struct http *http = http_of(session);
     struct hf_idem_begin_args args = {.ttl_ms = IDEM_PROCESSING_DEFAULT_MS};
     struct command command;
     struct json_fields json;
 
-    if (!name_key(session, http->keyed)) {
+    if (!name_key(session, http->idempotency)) {
         session_refuse(session, HF_INVALID_ID,
                        "Idempotency-Key is not an id, or too long with the name of the user: at "
                        "most %d bytes together",
@@ -165,8 +166,8 @@ void http_keyed_begin(struct session *session)
     args.ttl_ms += longest_wait(&command);
     args.ttl_ms = args.ttl_ms < HF_TTL_MAX_MS ? args.ttl_ms : HF_TTL_MAX_MS;
     json_release(&json);
-    args.key = key(http->keyed);
-    args.fingerprint = fingerprint(http->keyed);
+    args.key = key(http->idempotency);
+    args.fingerprint = fingerprint(http->idempotency);
     command_from_struct(&command, &command_table[IDEM_BEGIN], &args, NULL);
     http_submit(session, &command, STEP_BEGINNING);
 }
@@ -188,7 +189,7 @@ static void send(struct session *session, struct hf_bytes result, bool replayed)
     http_finish(session);
 }
 
-void http_keyed_begun(struct session *session, const struct reply *reply)
+void http_idempotency_begun(struct session *session, const struct reply *reply)
 {
     struct http *http = http_of(session);
 
@@ -206,11 +207,11 @@ void http_keyed_begun(struct session *session, const struct reply *reply)
     }
 }
 
-void http_keyed_ran(struct session *session, const struct reply *reply,
-                    const struct problem *problem)
+void http_idempotency_ran(struct session *session, const struct reply *reply,
+                          const struct problem *problem)
 {
     struct http *http = http_of(session);
-    struct buffer *result = &http->keyed->result;
+    struct buffer *result = &http->idempotency->result;
 
     buffer_clear(result);
     buffer_text(result, "000 ");
@@ -245,19 +246,19 @@ static const char too_long[] =
     "409 {\"error\":{\"code\":\"INVALID_STATE\",\"message\":\"this was carried out before, and its "
     "answer was too long to be kept\"}}";
 
-void http_keyed_end(struct session *session)
+void http_idempotency_end(struct session *session)
 {
     struct http *http = http_of(session);
-    struct http_keyed *keyed = http->keyed;
-    struct hf_bytes result = {keyed->result.data, keyed->result.size};
+    struct http_idempotency *idempotency = http->idempotency;
+    struct hf_bytes result = {idempotency->result.data, idempotency->result.size};
     struct command command;
 
-    if (keyed->result.failed || result.size < 4 || is_void(result)) {
-        struct hf_idem_abort_args args = {.key = key(keyed)};
+    if (idempotency->result.failed || result.size < 4 || is_void(result)) {
+        struct hf_idem_abort_args args = {.key = key(idempotency)};
         command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
     } else {
         struct hf_idem_complete_args args = {
-            .key = key(keyed),
+            .key = key(idempotency),
             .response = result.size <= RESPONSE_MAX ? result : hf_text(too_long)};
         command_from_struct(&command, &command_table[IDEM_COMPLETE], &args, NULL);
     }
@@ -270,18 +271,18 @@ static void ignore(void *context, const struct reply *reply)
     (void)reply;
 }
 
-void http_keyed_give_up(struct session *session)
+void http_idempotency_give_up(struct session *session)
 {
-    struct hf_idem_abort_args args = {.key = key(http_of(session)->keyed)};
+    struct hf_idem_abort_args args = {.key = key(http_of(session)->idempotency)};
     struct command command;
 
     command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
     engine_submit(session->server->engine, &command, ignore, NULL);
 }
 
-void http_keyed_ended(struct session *session)
+void http_idempotency_ended(struct session *session)
 {
-    const struct buffer *result = &http_of(session)->keyed->result;
+    const struct buffer *result = &http_of(session)->idempotency->result;
 
     /* Should the client not hear of it, it asks again with its key: nothing is to be taken back. */
     session_heard(session);

@@ -5,8 +5,8 @@
  * see two different requests in the same bytes. So only what RFC 9112 has a rule for gets past
  * here: lines end in CR LF and nothing else, there is one space where one is due, a field line
  * begins with its name, the colon follows the name, and there are no control characters. */
-#ifndef SERVER_HTTP_HTTP_SCAN_H
-#define SERVER_HTTP_HTTP_SCAN_H
+#ifndef SERVER_HTTP_HTTP_LEXER_H
+#define SERVER_HTTP_HTTP_LEXER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define HTTP_HEAD_MAX 16384     /* request line and fields, or fields behind the last chunk */
 #define HTTP_CHUNK_LINE_MAX 256 /* a chunk's size and what may stand behind it */
 
-struct http_scan {
+struct http_lexer {
     uint8_t state;
     uint32_t at;         /* bytes of the method, the target, the version or the chunk's line */
     uint32_t fields;     /* bytes of the head so far */
@@ -27,14 +27,14 @@ struct http_scan {
 };
 
 /* From the first byte of a request; a single empty line may stand before it. */
-void http_scan_head(struct http_scan *scan);
+void http_lexer_head(struct http_lexer *lexer);
 /* From the first byte of a chunked body, of at most `most` bytes. */
-void http_scan_chunks(struct http_scan *scan, uint64_t most);
+void http_lexer_chunks(struct http_lexer *lexer, uint64_t most);
 
 /* Looks at bytes up to the end of the head or body; *used says how many that were, the bad one
  * included. Returns 0, or the status that tells the client what is wrong. */
-int http_scan(struct http_scan *scan, const char *data, size_t size, size_t *used);
+int http_lexer_feed(struct http_lexer *lexer, const char *data, size_t size, size_t *used);
 
-bool http_scan_done(const struct http_scan *scan);
+bool http_lexer_done(const struct http_lexer *lexer);
 
 #endif

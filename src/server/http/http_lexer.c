@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The states follow a request from its first byte to its last:
+ *
+ *     START > METHOD > TARGET > VERSION > VERSION_LF
+ *     ┌> LINE > NAME > VALUE > VALUE_LF ┐
+ *     └─────────────────────────────────┘  LINE > END_LF > DONE
+ *     SIZE > (EXTENSION) > SIZE_LF > DATA > DATA_CR > DATA_LF > SIZE …, after size 0: LINE … */
+#include "server/http/http_lexer.h"
+
+#include "base/text.h"
+
+enum {
+    START,
+    START_LF,
+    METHOD,
+    TARGET,
+    VERSION,
+    VERSION_LF,
+    LINE,
+    NAME,
+    VALUE,
+    VALUE_LF,
+    END_LF,
+    SIZE,
+    EXTENSION,
+    SIZE_LF,
+    DATA,
+    DATA_CR,
+    DATA_LF,
+    DONE
+};
+
+void http_lexer_head(struct http_lexer *lexer)
+{
+    *lexer = (struct http_lexer){.state = START};
+}
+
+void http_lexer_chunks(struct http_lexer *lexer, uint64_t most)
+{
+    *lexer = (struct http_lexer){.state = SIZE, .most = most};
+}
+
+bool http_lexer_done(const struct http_lexer *lexer)
+{
+    return lexer->state == DONE;
+}
+
+/* Letters, digits and !#$%&'*+-.^_`|~ */
+static bool is_token(uint8_t c)
+{
+    static const uint64_t bits[] = {UINT64_C(0x3ff6cfa00000000), UINT64_C(0x57ffffffc7fffffe)};
+    return c < 128 && bits[c >> 6] >> (c & 63) & 1;
+}
+
+static bool is_visible(uint8_t c)
+{
+    return c > ' ' && c < 0x7f;
+}
+
+static bool is_value(uint8_t c)
+{
+    return (c >= ' ' && c != 0x7f) || c == '\t';
+}
+
+static int bad(struct http_lexer *lexer, int status, const char *why)
+{
+    lexer->why = why;
+    return status;
+}
+
+static void go(struct http_lexer *lexer, int state)
+{
+    lexer->state = (uint8_t)state;
+    lexer->at = 0;
+}
+
+/* The byte that ends a line, behind its CR. */
+static int line_feed(struct http_lexer *lexer, uint8_t c, int state)
+{
+    if (c != '\n') {
+        return bad(lexer, 400, "a CR without its LF");
+    }
+    go(lexer, state);
+    return 0;
+}
+
+/* ---- the request line ------------------------------------------------------------------------ */
+
+static int method_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == ' ' && lexer->at > 0) {
+        go(lexer, TARGET);
+        return 0;
+    }
+    if (!is_token(c)) {
+        return bad(lexer, 400, "the method is not a token");
+    }
+    return ++lexer->at > HTTP_METHOD_MAX ? bad(lexer, 501, "there is no such method") : 0;
+}
+
+static int target_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == ' ' && lexer->at > 0) {
+        go(lexer, VERSION);
+        return 0;
+    }
+    if (!is_visible(c)) {
+        return bad(lexer, 400, "the request line is not METHOD TARGET VERSION");
+    }
+    return ++lexer->at > HTTP_TARGET_MAX ? bad(lexer, 414, "the target is too long") : 0;
+}
+
+/* "HTTP/1.1"; a version that is well written but another gets its own status. */
+static int version_byte(struct http_lexer *lexer, uint8_t c)
+{
+    static const char pattern[] = "HTTP/0.0";
+    uint32_t at = lexer->at++;
+
+    if (at == sizeof pattern - 1) {
+        if (c != '\r') {
+            return bad(lexer, 400, "the version is not followed by CR LF");
+        }
+        go(lexer, VERSION_LF);
+        return 0;
+    }
+    bool digit = c >= '0' && c <= '9';
+    if (pattern[at] == '0' ? !digit : c != (uint8_t)pattern[at]) {
+        return bad(lexer, 400, "the request line does not end in a version");
+    }
+    if ((at == 5 && c != '1') || (at == 7 && c > '1')) {
+        return bad(lexer, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
+    }
+    return 0;
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static int line_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == '\r') {
+        go(lexer, END_LF);
+        return 0;
+    }
+    if (!is_token(c)) {
+        return bad(lexer, 400,
+                   c == ' ' || c == '\t' ? "a header field goes on in the next line"
+                                         : "a header field has no name");
+    }
+    go(lexer, NAME);
+    return 0;
+}
+
+static int name_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == ':') {
+        go(lexer, VALUE);
+        return 0;
+    }
+    return is_token(c) ? 0 : bad(lexer, 400, "a bad character in the name of a header field");
+}
+
+static int value_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == '\r') {
+        go(lexer, VALUE_LF);
+        return 0;
+    }
+    return is_value(c) ? 0 : bad(lexer, 400, "a control character in a header field");
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static int size_end(struct http_lexer *lexer)
+{
+    if (lexer->left > lexer->most - lexer->body) {
+        return bad(lexer, 413, "the body is too large");
+    }
+    lexer->body += lexer->left;
+    go(lexer, SIZE_LF);
+    return 0;
+}
+
+static int size_byte(struct http_lexer *lexer, uint8_t c)
+{
+    int digit = text_hex_digit((char)c);
+
+    if (digit >= 0 && lexer->at < 16) {
+        lexer->left = lexer->left << 4 | (unsigned)digit;
+        lexer->at++;
+        return 0;
+    }
+    if (lexer->at == 0 || (c != '\r' && c != ';')) {
+        return bad(lexer, 400, "a bad chunk size");
+    }
+    if (c == ';') {
+        lexer->state = EXTENSION;
+        return 0;
+    }
+    return size_end(lexer);
+}
+
+static int extension_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == '\r') {
+        return size_end(lexer);
+    }
+    if (!is_value(c) || ++lexer->at > HTTP_CHUNK_LINE_MAX) {
+        return bad(lexer, 400, "a bad chunk extension");
+    }
+    return 0;
+}
+
+static int chunk_byte(struct http_lexer *lexer, uint8_t c)
+{
+    switch (lexer->state) {
+    case SIZE:
+        return size_byte(lexer, c);
+    case EXTENSION:
+        return extension_byte(lexer, c);
+    case SIZE_LF:
+        return line_feed(lexer, c, lexer->left > 0 ? DATA : LINE);
+    case DATA_CR:
+        if (c != '\r') {
+            return bad(lexer, 400, "a chunk is longer than its size");
+        }
+        go(lexer, DATA_LF);
+        return 0;
+    default:
+        return line_feed(lexer, c, SIZE);
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int start_byte(struct http_lexer *lexer, uint8_t c)
+{
+    if (c == '\r') {
+        go(lexer, START_LF);
+        return 0;
+    }
+    go(lexer, METHOD);
+    return method_byte(lexer, c);
+}
+
+static int head_byte(struct http_lexer *lexer, uint8_t c)
+{
+    switch (lexer->state) {
+    case START:
+        return start_byte(lexer, c);
+    case START_LF:
+        return line_feed(lexer, c, METHOD);
+    case METHOD:
+        return method_byte(lexer, c);
+    case TARGET:
+        return target_byte(lexer, c);
+    case VERSION:
+        return version_byte(lexer, c);
+    case VERSION_LF:
+    case VALUE_LF:
+        return line_feed(lexer, c, LINE);
+    case LINE:
+        return line_byte(lexer, c);
+    case NAME:
+        return name_byte(lexer, c);
+    case VALUE:
+        return value_byte(lexer, c);
+    default:
+        return line_feed(lexer, c, DONE);
+    }
+}
+
+/* Most bytes are in the middle of a value or of a chunk: those go by quickly. */
+static size_t skip(struct http_lexer *lexer, const char *data, size_t size)
+{
+    size_t most = HTTP_HEAD_MAX - lexer->fields, i = 0;
+
+    if (lexer->state == DATA) {
+        size_t taken = lexer->left < size ? (size_t)lexer->left : size;
+        lexer->left -= taken;
+        lexer->state = lexer->left == 0 ? DATA_CR : DATA;
+        return taken;
+    }
+    if (lexer->state == VALUE) {
+        while (i < size && i < most && is_value((uint8_t)data[i])) {
+            i++;
+        }
+        lexer->fields += (uint32_t)i;
+    }
+    return i;
+}
+
+int http_lexer_feed(struct http_lexer *lexer, const char *data, size_t size, size_t *used)
+{
+    int status = 0;
+    size_t i = 0;
+
+    while (status == 0 && lexer->state != DONE) {
+        i += skip(lexer, data + i, size - i);
+        if (i == size) {
+            break;
+        }
+        uint8_t c = (uint8_t)data[i++];
+        if (lexer->state >= SIZE) {
+            status = chunk_byte(lexer, c);
+        } else if (++lexer->fields > HTTP_HEAD_MAX) {
+            status = bad(lexer, 431, "the header fields are too large");
+        } else {
+            status = head_byte(lexer, c);
+        }
+    }
+    *used = i;
+    return status;
+}
