@@ -28,14 +28,15 @@
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static struct pending *new_pending(struct embedded *embedded)
+static struct embedded_pending *new_pending(struct embedded *embedded)
 {
     if (!list_empty(&embedded->spare)) {
-        struct pending *pending = LIST_ENTRY(embedded->spare.next, struct pending, node);
+        struct embedded_pending *pending =
+            LIST_ENTRY(embedded->spare.next, struct embedded_pending, node);
         list_remove(&pending->node);
         return pending;
     }
-    struct pending *pending = calloc(1, sizeof *pending);
+    struct embedded_pending *pending = calloc(1, sizeof *pending);
     if (pending != NULL && !reply_init(&pending->reply, &embedded->scratch)) {
         reply_free(&pending->reply);
         free(pending);
@@ -50,7 +51,7 @@ static bool reserve_pending(struct embedded *embedded)
     if (!list_empty(&embedded->spare)) {
         return true;
     }
-    struct pending *pending = new_pending(embedded);
+    struct embedded_pending *pending = new_pending(embedded);
     if (pending != NULL) {
         list_add_last(&embedded->spare, &pending->node);
     }
@@ -82,7 +83,7 @@ static void answer(struct embedded *embedded, const struct reply *reply, engine_
         done(context, reply);
         return;
     }
-    struct pending *pending = new_pending(embedded);
+    struct embedded_pending *pending = new_pending(embedded);
     if (pending == NULL || !reply_copy(&pending->reply, reply)) {
         if (pending != NULL) {
             list_add_last(&embedded->spare, &pending->node);
@@ -100,7 +101,7 @@ static void answer(struct embedded *embedded, const struct reply *reply, engine_
 static void refuse_waiters(struct embedded *embedded)
 {
     for (uint32_t i = 0; (i = slab_next(&embedded->waiters, i)) != NONE; i++) {
-        struct waiter waiter = *(struct waiter *)slab_at(&embedded->waiters, i);
+        struct embedded_waiter waiter = *(struct embedded_waiter *)slab_at(&embedded->waiters, i);
         table_remove(&embedded->by_ticket, ticket_hash(waiter.ticket), i);
         slab_give(&embedded->waiters, i);
         refuse(embedded, HF_IOERR, waiter.done, waiter.context);
@@ -112,7 +113,8 @@ static void refuse_waiters(struct embedded *embedded)
 static void answer_pending(struct embedded *embedded)
 {
     while (!list_empty(&embedded->pending)) {
-        struct pending *pending = LIST_ENTRY(embedded->pending.next, struct pending, node);
+        struct embedded_pending *pending =
+            LIST_ENTRY(embedded->pending.next, struct embedded_pending, node);
         if (pending->sequence > embedded->durable && !embedded->failed) {
             return;
         }
@@ -131,15 +133,15 @@ static void answer_pending(struct embedded *embedded)
 
 /* ---- commands that wait ---------------------------------------------------------------------- */
 
-struct wanted {
+struct embedded_wanted {
     const struct slab *waiters;
     uint64_t ticket;
 };
 
 static bool has_ticket(const void *context, uint32_t index)
 {
-    const struct wanted *wanted = context;
-    return ((struct waiter *)slab_at(wanted->waiters, index))->ticket == wanted->ticket;
+    const struct embedded_wanted *wanted = context;
+    return ((struct embedded_waiter *)slab_at(wanted->waiters, index))->ticket == wanted->ticket;
 }
 
 /* Answers those whose wait is over. */
@@ -149,13 +151,14 @@ static void deliver(struct embedded *embedded)
     const struct wakeup *wakeups = core_wakeups(embedded->core, &count);
 
     for (size_t i = 0; i < count; i++) {
-        struct wanted wanted = {&embedded->waiters, wakeups[i].ticket};
+        struct embedded_wanted wanted = {&embedded->waiters, wakeups[i].ticket};
         uint32_t index =
             table_find(&embedded->by_ticket, ticket_hash(wanted.ticket), has_ticket, &wanted);
         if (index == NONE) {
             continue; /* of a caller before the restart */
         }
-        struct waiter waiter = *(struct waiter *)slab_at(&embedded->waiters, index);
+        struct embedded_waiter waiter =
+            *(struct embedded_waiter *)slab_at(&embedded->waiters, index);
         table_remove(&embedded->by_ticket, ticket_hash(waiter.ticket), index);
         slab_give(&embedded->waiters, index);
         wakeup_reply(&wakeups[i], &embedded->reply);
@@ -168,8 +171,8 @@ static void add_waiter(struct embedded *embedded, engine_done *done, void *conte
 {
     uint32_t index = slab_take(&embedded->waiters);
 
-    *(struct waiter *)slab_at(&embedded->waiters, index) =
-        (struct waiter){embedded->reply.ticket, done, context};
+    *(struct embedded_waiter *)slab_at(&embedded->waiters, index) =
+        (struct embedded_waiter){embedded->reply.ticket, done, context};
     table_add(&embedded->by_ticket, ticket_hash(embedded->reply.ticket), index);
 }
 

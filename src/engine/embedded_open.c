@@ -182,7 +182,7 @@ static size_t memory_limit(const struct embedded_options *options)
 static void free_pending(struct list *head)
 {
     for (struct list *node = head->next, *next; node != head; node = next) {
-        struct pending *pending = LIST_ENTRY(node, struct pending, node);
+        struct embedded_pending *pending = LIST_ENTRY(node, struct embedded_pending, node);
         next = node->next;
         reply_free(&pending->reply);
         free(pending);
@@ -246,7 +246,7 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
     list_init(&embedded->spare);
     random_init(&embedded->random);
     random_bytes(&embedded->random, seed, sizeof seed);
-    slab_init(&embedded->waiters, &embedded->scratch, sizeof(struct waiter));
+    slab_init(&embedded->waiters, &embedded->scratch, sizeof(struct embedded_waiter));
     table_init(&embedded->by_ticket, &embedded->scratch);
     bool ready = reply_init(&embedded->reply, &embedded->scratch);
     embedded->core = ready ? core_create(&embedded->memory, seed) : NULL;

@@ -16,14 +16,14 @@
 #include "engine/snapshots.h"
 
 /* A command that was not answered at once, because the core makes it wait. */
-struct waiter {
+struct embedded_waiter {
     uint64_t ticket;
     engine_done *done;
     void *context;
 };
 
 /* An answer that waits for the disk. */
-struct pending {
+struct embedded_pending {
     struct list node;
     uint64_t sequence; /* of the record that must be on disk */
     struct reply reply;

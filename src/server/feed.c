@@ -29,8 +29,8 @@ void feed_init(struct feed *feed, struct memory *memory)
     feed->next = feed->first = feed->since = (uint64_t)wall_ms() * 1000;
     buffer_init(&feed->scratch, memory);
     list_init(&feed->listeners);
-    table_init(&feed->places, memory);
-    slab_init(&feed->place_slab, memory, sizeof(struct feed_place *));
+    table_init(&feed->visitors, memory);
+    slab_init(&feed->visitor_slab, memory, sizeof(struct feed_visitor *));
     random_init(&random);
     random_bytes(&random, feed->key, sizeof feed->key);
 }
@@ -57,13 +57,13 @@ void feed_free(struct feed *feed)
 {
     drop_kept(feed);
     buffer_free(&feed->scratch);
-    table_free(&feed->places);
-    slab_free(&feed->place_slab);
+    table_free(&feed->visitors);
+    slab_free(&feed->visitor_slab);
 }
 
 static void update_wanted(struct feed *feed)
 {
-    feed->wanted = feed->kept != NULL || feed->place_slab.count > 0;
+    feed->wanted = feed->kept != NULL || feed->visitor_slab.count > 0;
 }
 
 void feed_turn(struct feed *feed, struct engine *engine, uint64_t now_ns)
@@ -258,15 +258,15 @@ void feed_event(struct feed *feed, const struct event *event)
     end_entry(feed, hf_text(event->scope));
 }
 
-/* ---- places in waiting rooms ----------------------------------------------------------------- */
+/* ---- visitors of waiting rooms --------------------------------------------------------------- */
 
-static struct feed_place *place_at(const struct feed *feed, uint32_t index)
+static struct feed_visitor *visitor_at(const struct feed *feed, uint32_t index)
 {
-    return *(struct feed_place **)slab_at(&feed->place_slab, index);
+    return *(struct feed_visitor **)slab_at(&feed->visitor_slab, index);
 }
 
 /* Neither an event nor a user has a NUL in it. */
-static uint32_t hash_place(const struct feed *feed, struct hf_bytes event, struct hf_bytes user)
+static uint32_t hash_visitor(const struct feed *feed, struct hf_bytes event, struct hf_bytes user)
 {
     char text[2 * HF_ID_SIZE];
 
@@ -281,37 +281,37 @@ struct looking {
     struct hf_bytes event, user;
 };
 
-static bool is_place(const void *context, uint32_t index)
+static bool is_visitor(const void *context, uint32_t index)
 {
     const struct looking *looking = context;
-    const struct feed_place *place = place_at(looking->feed, index);
+    const struct feed_visitor *visitor = visitor_at(looking->feed, index);
 
-    return strlen(place->event) == looking->event.size &&
-           strlen(place->user) == looking->user.size &&
-           memcmp(place->event, looking->event.data, looking->event.size) == 0 &&
-           memcmp(place->user, looking->user.data, looking->user.size) == 0;
+    return strlen(visitor->event) == looking->event.size &&
+           strlen(visitor->user) == looking->user.size &&
+           memcmp(visitor->event, looking->event.data, looking->event.size) == 0 &&
+           memcmp(visitor->user, looking->user.data, looking->user.size) == 0;
 }
 
-bool feed_watch(struct feed *feed, struct feed_place *place)
+bool feed_watch(struct feed *feed, struct feed_visitor *visitor)
 {
-    place->hash = hash_place(feed, hf_text(place->event), hf_text(place->user));
-    place->index = slab_take(&feed->place_slab);
-    if (place->index == NONE) {
+    visitor->hash = hash_visitor(feed, hf_text(visitor->event), hf_text(visitor->user));
+    visitor->index = slab_take(&feed->visitor_slab);
+    if (visitor->index == NONE) {
         return false;
     }
-    if (!table_add(&feed->places, place->hash, place->index)) {
-        slab_give(&feed->place_slab, place->index);
+    if (!table_add(&feed->visitors, visitor->hash, visitor->index)) {
+        slab_give(&feed->visitor_slab, visitor->index);
         return false;
     }
-    *(struct feed_place **)slab_at(&feed->place_slab, place->index) = place;
+    *(struct feed_visitor **)slab_at(&feed->visitor_slab, visitor->index) = visitor;
     update_wanted(feed);
     return true;
 }
 
-void feed_unwatch(struct feed *feed, struct feed_place *place)
+void feed_unwatch(struct feed *feed, struct feed_visitor *visitor)
 {
-    table_remove(&feed->places, place->hash, place->index);
-    slab_give(&feed->place_slab, place->index);
+    table_remove(&feed->visitors, visitor->hash, visitor->index);
+    slab_give(&feed->visitor_slab, visitor->index);
     update_wanted(feed);
 }
 
@@ -319,12 +319,12 @@ static void admit(struct feed *feed, struct hf_bytes event, struct hf_bytes user
                   struct hf_bytes pass)
 {
     struct looking looking = {feed, event, user};
-    uint32_t hash = hash_place(feed, event, user), index;
+    uint32_t hash = hash_visitor(feed, event, user), index;
 
-    while ((index = table_find(&feed->places, hash, is_place, &looking)) != NONE) {
-        struct feed_place *place = place_at(feed, index);
-        feed_unwatch(feed, place);
-        place->admitted(place, pass);
+    while ((index = table_find(&feed->visitors, hash, is_visitor, &looking)) != NONE) {
+        struct feed_visitor *visitor = visitor_at(feed, index);
+        feed_unwatch(feed, visitor);
+        visitor->admitted(visitor, pass);
     }
 }
 
@@ -333,7 +333,7 @@ void feed_command(struct feed *feed, const struct command *command, const struct
     if (feed->kept != NULL) {
         add_command(feed, command, reply);
     }
-    if (command_id(command->spec) == ROOM_ADMIT && feed->place_slab.count > 0) {
+    if (command_id(command->spec) == ROOM_ADMIT && feed->visitor_slab.count > 0) {
         for (size_t i = 0; i + 1 < reply->count; i += 2) {
             admit(feed, command->args.room_admit.event, reply_bytes(reply, i),
                   reply_bytes(reply, i + 1));

@@ -7,7 +7,7 @@
  * somebody listens, and for a minute after, so that a listener whose connection broke misses
  * nothing when it comes back. One that cannot keep up loses entries, and is told how many.
  *
- * A place is somebody in a waiting room who wants to know when it is their turn. */
+ * A visitor is a user in a waiting room who wants to know when it is their turn. */
 #ifndef SERVER_FEED_H
 #define SERVER_FEED_H
 
@@ -47,8 +47,8 @@ struct feed {
     size_t listener_count;
     uint64_t left_ns; /* when the last listener left */
 
-    struct table places; /* by event and user, of indexes in place_slab */
-    struct slab place_slab;
+    struct table visitors; /* by event and user, of indexes in visitor_slab */
+    struct slab visitor_slab;
     uint8_t key[SIPHASH_KEY];
 };
 
@@ -89,19 +89,19 @@ void feed_leave(struct feed *feed, struct feed_listener *listener, uint64_t now_
 /* Goes on where it stopped, if the client has taken enough of what it was sent. */
 void feed_catch_up(struct feed *feed, struct feed_listener *listener);
 
-/* ---- places in waiting rooms ----------------------------------------------------------------- */
+/* ---- visitors of waiting rooms --------------------------------------------------------------- */
 
-struct feed_place {
+struct feed_visitor {
     struct session *session;
-    /* Let in: the place is out of the feed already. */
-    void (*admitted)(struct feed_place *place, struct hf_bytes pass);
+    /* Admitted: the visitor is out of the feed already. */
+    void (*admitted)(struct feed_visitor *visitor, struct hf_bytes pass);
     uint32_t hash, index;
     char event[HF_ID_SIZE], user[HF_ID_SIZE];
 };
 
 /* False when there is no memory. */
-bool feed_watch(struct feed *feed, struct feed_place *place);
-/* Of a place that was not let in. */
-void feed_unwatch(struct feed *feed, struct feed_place *place);
+bool feed_watch(struct feed *feed, struct feed_visitor *visitor);
+/* Of a visitor that was not admitted. */
+void feed_unwatch(struct feed *feed, struct feed_visitor *visitor);
 
 #endif

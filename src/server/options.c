@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The three places that settings come from, and what has to fit together. */
+ * The three sources that settings come from, and what has to fit together. */
 #include "server/options.h"
 
 #include "base/file.h"
@@ -103,7 +103,7 @@ static enum hf_error parse_line(struct server_options *options, const char *wher
                            "%s: \"%.*s\" is not of the form: name = value", where, SHOWN(line));
     }
     const struct setting *setting = setting_find(key);
-    if (setting == NULL || !(setting->places & IN_FILE)) {
+    if (setting == NULL || !(setting->sources & IN_FILE)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s: %s \"%.*s\"%s; `holdfast serve --help` "
                            "lists the settings",
@@ -232,7 +232,7 @@ static enum hf_error read_environment(struct server_options *options, struct pro
     for (size_t i = 0; code == HF_OK && i < setting_count; i++) {
         char name[SETTING_LABEL_SIZE];
         setting_variable(&setting_table[i], name);
-        const char *value = setting_table[i].places & ENVIRONMENT ? getenv(name) : NULL;
+        const char *value = setting_table[i].sources & ENVIRONMENT ? getenv(name) : NULL;
         if (value != NULL && *value != '\0') {
             code = setting_set(options, &setting_table[i], name, hf_text(value), problem);
         }
@@ -260,7 +260,7 @@ static void name_stranger(struct hf_bytes name, struct buffer *out)
         spelt[i] = c == '_' ? '-' : c;
     }
     for (size_t i = 0; i < setting_count; i++) {
-        if (setting_table[i].places & ENVIRONMENT) {
+        if (setting_table[i].sources & ENVIRONMENT) {
             text_guess_try(&guess, setting_table[i].name);
         }
     }

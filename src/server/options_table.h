@@ -23,7 +23,7 @@ enum setting_kind {
     KIND_CONFIG,   /* not kept: the file that has the others */
 };
 
-enum setting_place { FLAG = 1, ENVIRONMENT = 2, IN_FILE = 4, ANYWHERE = 7 };
+enum setting_source { FLAG = 1, ENVIRONMENT = 2, IN_FILE = 4, ANYWHERE = 7 };
 
 struct setting {
     const char *name;
@@ -33,7 +33,7 @@ struct setting {
     int64_t min, max;
     size_t offset;
     const char *help;
-    unsigned places; /* where it may be set: enum setting_place */
+    unsigned sources; /* where it may be set: enum setting_source */
 };
 
 extern const struct setting setting_table[];

@@ -175,7 +175,7 @@ static void a_word_comes_before_an_argument(void **state)
     assert_int_equal(find("GET", "/v1/events/e/queue/admit"), ROUTE_FOUND);
     assert_int_equal(command_id(match.route->spec), ROOM_POSITION);
     assert_int_equal(find("HEAD", "/v1/events/e/queue/ann/stream"), ROUTE_FOUND);
-    assert_int_equal(match.route->endpoint, ENDPOINT_PLACE);
+    assert_int_equal(match.route->endpoint, ENDPOINT_POSITION);
 }
 
 /* ---- ids that carry their scope -------------------------------------------------------------- */

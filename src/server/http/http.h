@@ -143,7 +143,7 @@ bool http_endpoint_is_open(enum endpoint endpoint);
 /* ---- http_stream.c: server-sent events ------------------------------------------------------- */
 
 void http_stream_feed(struct session *session);
-void http_stream_place(struct session *session);
+void http_stream_position(struct session *session);
 /* The first answer to where somebody stands. */
 void http_stream_begin(struct session *session, const struct reply *reply);
 void http_stream_tick(struct session *session);

@@ -177,7 +177,7 @@ static const struct {
     [ENDPOINT_AUDIT] = {ROLE_ADMIN, answer_audit},
     [ENDPOINT_SNAPSHOT] = {ROLE_ADMIN, answer_snapshot},
     [ENDPOINT_FEED] = {ROLE_ADMIN, http_stream_feed},
-    [ENDPOINT_PLACE] = {ROLE_READ, http_stream_place},
+    [ENDPOINT_POSITION] = {ROLE_READ, http_stream_position},
 };
 
 bool http_endpoint_is_health(enum endpoint endpoint)

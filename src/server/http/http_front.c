@@ -283,7 +283,7 @@ static void http_answer(struct session *session, const struct reply *reply)
     }
     if (http->idempotency != NULL) {
         http_idempotency_ran(session, reply, NULL);
-    } else if (http->match.route->endpoint == ENDPOINT_PLACE) {
+    } else if (http->match.route->endpoint == ENDPOINT_POSITION) {
         http_stream_begin(session, reply);
     } else {
         int status = http_write_reply(session, reply, &session->out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Server-sent events: the feed of all that happens, and a user's place in a waiting room. A stream
+ * Server-sent events: the feed of all that happens, and a user's position in a waiting room. A stream
  * goes on until its connection ends, or its reason does. */
 #include "server/http/http.h"
 
@@ -9,17 +9,17 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define HEARTBEAT_NS (15 * SECOND_NS)
 #define STUCK_NS (60 * SECOND_NS) /* a client that takes nothing for so long is not there */
-#define PLACE_BACKLOG_MAX ((size_t)64 << 10)
+#define POSITION_BACKLOG_MAX ((size_t)64 << 10)
 
 struct http_stream {
     struct session *session; /* NULL: it is over, and only the answer to a question is waited for */
     struct server *server;
     enum role needed;
-    bool is_place, watched, asking;
+    bool is_visitor, watched, asking;
     uint64_t said_ns, asked_ns, taken_ns;
     int64_t position, total; /* as last told */
     struct feed_listener listener;
-    struct feed_place place;
+    struct feed_visitor visitor;
 };
 
 static struct http_stream *make(struct session *session, enum role needed)
@@ -36,7 +36,7 @@ static struct http_stream *make(struct session *session, enum role needed)
     stream->needed = needed;
     stream->said_ns = stream->asked_ns = stream->taken_ns = clock_nanoseconds();
     stream->listener.session = session;
-    stream->place.session = session;
+    stream->visitor.session = session;
     return stream;
 }
 
@@ -71,7 +71,7 @@ void http_stream_end(struct session *session)
     struct http_stream *stream = http_of(session)->stream;
 
     if (stream->watched) {
-        feed_unwatch(&session->server->feed, &stream->place);
+        feed_unwatch(&session->server->feed, &stream->visitor);
         stream->watched = false;
     }
     session->closing = true;
@@ -98,8 +98,8 @@ void http_stream_close(struct session *session)
         return;
     }
     if (stream->watched) {
-        feed_unwatch(&session->server->feed, &stream->place);
-    } else if (!stream->is_place) {
+        feed_unwatch(&session->server->feed, &stream->visitor);
+    } else if (!stream->is_visitor) {
         feed_leave(&session->server->feed, &stream->listener, clock_nanoseconds());
     }
     stream->session = NULL;
@@ -156,12 +156,12 @@ void http_stream_feed(struct session *session)
     buffer_text(&session->out, "retry: 1000\n\n");
     if (!feed_listen(&session->server->feed, &stream->listener,
                      after < 0 ? UINT64_MAX : (uint64_t)after)) {
-        stream->is_place = true; /* it is no listener, so that it need not leave */
+        stream->is_visitor = true; /* it is no listener, so that it need not leave */
         http_stream_end(session);
     }
 }
 
-/* ---- a place in line ------------------------------------------------------------------------- */
+/* ---- a position in line ---------------------------------------------------------------------- */
 
 static enum hf_error ask(struct command *command, struct hf_bytes event, struct hf_bytes user,
                          struct problem *problem)
@@ -171,7 +171,7 @@ static enum hf_error ask(struct command *command, struct hf_bytes event, struct 
     return command_from_struct(command, &command_table[ROOM_POSITION], &args, problem);
 }
 
-void http_stream_place(struct session *session)
+void http_stream_position(struct session *session)
 {
     const struct route_match *match = &http_of(session)->match;
     struct command command;
@@ -198,17 +198,17 @@ static void tell_position(struct http_stream *stream, const struct reply *reply)
     said(stream);
 }
 
-static void tell_admitted(struct feed_place *place, struct hf_bytes pass)
+static void tell_admitted(struct feed_visitor *visitor, struct hf_bytes pass)
 {
-    struct http_stream *stream = http_of(place->session)->stream;
-    struct buffer *out = &place->session->out;
+    struct http_stream *stream = http_of(visitor->session)->stream;
+    struct buffer *out = &visitor->session->out;
 
     stream->watched = false;
     buffer_text(out, "event: admitted\ndata: {\"pass\":");
     json_text(out, pass);
     buffer_text(out, "}\n\n");
     said(stream);
-    http_stream_end(place->session);
+    http_stream_end(visitor->session);
 }
 
 void http_stream_begin(struct session *session, const struct reply *reply)
@@ -228,14 +228,14 @@ void http_stream_begin(struct session *session, const struct reply *reply)
     if (stream == NULL) {
         return;
     }
-    stream->is_place = true;
-    stream->place.admitted = tell_admitted;
-    memcpy(stream->place.event, match->args[0].text.data, match->args[0].text.size);
-    memcpy(stream->place.user, match->args[1].text.data, match->args[1].text.size);
+    stream->is_visitor = true;
+    stream->visitor.admitted = tell_admitted;
+    memcpy(stream->visitor.event, match->args[0].text.data, match->args[0].text.size);
+    memcpy(stream->visitor.user, match->args[1].text.data, match->args[1].text.size);
     if (!start(session, stream)) {
         return;
     }
-    stream->watched = feed_watch(&session->server->feed, &stream->place);
+    stream->watched = feed_watch(&session->server->feed, &stream->visitor);
     tell_position(stream, reply);
     if (!stream->watched) {
         http_stream_end(session);
@@ -266,20 +266,21 @@ static void position_told(void *context, const struct reply *reply)
 /* The more there are, the less often each is looked after: ten thousand, every second or so. */
 static uint64_t pause_ns(const struct server *server)
 {
-    return SECOND_NS / 5 + (uint64_t)server->feed.place_slab.count * 100000;
+    return SECOND_NS / 5 + (uint64_t)server->feed.visitor_slab.count * 100000;
 }
 
-static void look_after_place(struct http_stream *stream, uint64_t now_ns)
+static void look_after_visitor(struct http_stream *stream, uint64_t now_ns)
 {
     struct server *server = stream->server;
     struct command command;
 
     if (!stream->watched || stream->asking || now_ns - stream->asked_ns < pause_ns(server) ||
-        server->engine == NULL || stream->session->out.size > PLACE_BACKLOG_MAX) {
+        server->engine == NULL || stream->session->out.size > POSITION_BACKLOG_MAX) {
         return;
     }
     stream->asked_ns = now_ns;
-    if (ask(&command, hf_text(stream->place.event), hf_text(stream->place.user), NULL) == HF_OK) {
+    if (ask(&command, hf_text(stream->visitor.event), hf_text(stream->visitor.user), NULL) ==
+        HF_OK) {
         stream->asking = true;
         engine_submit(server->engine, &command, position_told, stream);
     }
@@ -294,7 +295,7 @@ void http_stream_tick(struct session *session)
     if (stream == NULL || session->closing) {
         return;
     }
-    size_t most = stream->is_place ? PLACE_BACKLOG_MAX : FEED_BACKLOG_MAX;
+    size_t most = stream->is_visitor ? POSITION_BACKLOG_MAX : FEED_BACKLOG_MAX;
     stream->taken_ns = session->out.size <= most ? now_ns : stream->taken_ns;
     if (server->state >= SERVER_DRAINING || now_ns - stream->taken_ns > STUCK_NS ||
         (server->auth != NULL && session->who.role < stream->needed)) {
@@ -305,8 +306,8 @@ void http_stream_tick(struct session *session)
         buffer_text(&session->out, ": still here\n\n");
         said(stream);
     }
-    if (stream->is_place) {
-        look_after_place(stream, now_ns);
+    if (stream->is_visitor) {
+        look_after_visitor(stream, now_ns);
     } else {
         feed_catch_up(&server->feed, &stream->listener);
     }

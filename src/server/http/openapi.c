@@ -203,7 +203,7 @@ static void write_success(struct buffer *out, const struct route *route)
                                route->endpoint == ENDPOINT_READYZ ||
                                route->endpoint == ENDPOINT_METRICS
                            ? "text/plain"
-                       : route->endpoint == ENDPOINT_FEED || route->endpoint == ENDPOINT_PLACE
+                       : route->endpoint == ENDPOINT_FEED || route->endpoint == ENDPOINT_POSITION
                            ? "text/event-stream"
                            : "application/json";
 

@@ -19,7 +19,7 @@ static const struct {
     {ENDPOINT_AUDIT, "POST", "/v1/audit", "Recompute every total and list what does not add up"},
     {ENDPOINT_SNAPSHOT, "POST", "/v1/snapshot", "Begin a snapshot of the state"},
     {ENDPOINT_FEED, "GET", "/v1/feed", "All that happens, as server-sent events"},
-    {ENDPOINT_PLACE, "GET", "/v1/events/{event}/queue/{user}/stream",
+    {ENDPOINT_POSITION, "GET", "/v1/events/{event}/queue/{user}/stream",
      "A user's place in line, as server-sent events"},
 };
 

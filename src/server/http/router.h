@@ -23,7 +23,7 @@ enum endpoint {
     ENDPOINT_AUDIT,
     ENDPOINT_SNAPSHOT,
     ENDPOINT_FEED,
-    ENDPOINT_PLACE, /* somebody's place in a waiting room, as a stream */
+    ENDPOINT_POSITION, /* a user's position in a waiting room, as a stream */
 };
 
 enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_DELETE = 8 };
