@@ -178,7 +178,8 @@ static inline bool engine_is_durable(struct engine *engine)
 }
 
 /* Group commit in three steps. Begin says whether there is anything to put on disk; work does it,
- * and may run while other threads submit; end gives the answers that waited for it. One at a time. */
+ * and may run while other threads submit; end gives the answers that waited for it. One at a
+ * time. */
 static inline bool engine_flush_begin(struct engine *engine)
 {
     return engine->type->flush_begin != NULL && engine->type->flush_begin(engine);

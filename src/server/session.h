@@ -4,8 +4,9 @@
  * in (session_feed), answers pile up in `out` until the turn's changes are on disk, and the loop
  * sends them. Answers come in the order of the requests. A command that waits (for its turn in a
  * line) stops the reading until it is answered. Other commands that the engine does not answer at
- * once, because the state is elsewhere, are in flight several at a time if the protocol lets clients
- * pipeline; an answer out of order is kept until those before it are there (session_call.c).
+ * once, because the state is elsewhere, are in flight several at a time if the protocol lets
+ * clients pipeline; an answer out of order is kept until those before it are there
+ * (session_call.c).
  *
  *     idle ──bytes──> reading ──a command that waits──> waiting ──its answer──> idle
  *       └───────────────┴────────── closing ──all sent──> gone ────┘ (client left: undone)

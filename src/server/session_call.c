@@ -222,7 +222,8 @@ static void count_answer(const struct session_call *call, const struct reply *re
 }
 
 /* A waiter that left its line because the server stops has not waited for as long as it asked to:
- * it is answered with the reason, so that it retries with another server or this one's successor. */
+ * it is answered with the reason, so that it retries with another server or this one's
+ * successor. */
 static void write_answer(struct session *session, const struct reply *reply)
 {
     struct problem problem;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of what would have to be taken back is a buffer: for each grant a head, and behind it the
- * command that takes it back, as the journal would write it. */
+ * The list of what would have to be taken back is a buffer: for each grant a head, and behind it
+ * the command that takes it back, as the journal would write it. */
 #include "server/session_undo.h"
 
 #include "base/random.h"

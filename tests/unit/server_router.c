@@ -210,7 +210,8 @@ static void every_bit_makes_another_id(void **state)
         if (i < 128) {
             entropy[i / 8] = (uint8_t)(1U << i % 8);
         }
-        assert_int_equal(generated_id_carrying(entropy, hf_text("e"), ids[i]), GENERATED_ID_DIGITS + 2);
+        assert_int_equal(generated_id_carrying(entropy, hf_text("e"), ids[i]),
+                         GENERATED_ID_DIGITS + 2);
         for (size_t j = 0; j < i; j++) {
             assert_memory_not_equal(ids[i], ids[j], GENERATED_ID_DIGITS);
         }

@@ -115,7 +115,7 @@ int http_write_reply(struct session *session, const struct reply *reply, struct 
 /* What an audit found. */
 void http_audited(struct session *session, uint64_t count, struct hf_bytes findings);
 
-/* ---- http_idempotency.c: requests with an Idempotency-Key ------------------------------------------ */
+/* ---- http_idempotency.c: requests with an Idempotency-Key ------------------------------------ */
 
 /* Before the path is looked at, which changes it. False if the request has been answered. */
 bool http_idempotency_open(struct session *session);

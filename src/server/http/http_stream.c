@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Server-sent events: the feed of all that happens, and a user's position in a waiting room. A stream
- * goes on until its connection ends, or its reason does. */
+ * Server-sent events: the feed of all that happens, and a user's position in a waiting room. A
+ * stream goes on until its connection ends, or its reason does. */
 #include "server/http/http.h"
 
 #include "base/text.h"
