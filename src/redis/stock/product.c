@@ -43,7 +43,7 @@ static void drop(struct product *product)
     list_remove(&product->bucket);
     list_remove(&product->recent);
     product->stocks->count--;
-    scan_free(product->scan);
+    stock_survey_free(product->survey);
     free(product->seen);
     free(product);
 }

@@ -57,7 +57,7 @@ struct product {
     int64_t watermark, loaded;
     struct seen *seen; /* of each place */
 
-    struct scan *scan; /* scan.h; NULL: there was none yet */
+    struct stock_survey *survey; /* survey.h; NULL: there was none yet */
 };
 
 struct stocks {

@@ -7,7 +7,7 @@
  * taken while the product is `sharded`. Once it is `merged`, new orders are taken at the main
  * place. What falls short where it is wanted is moved there from other places (transfer.h), and
  * nobody is told SOLD_OUT before all places, read twice with nothing gained or moved in between,
- * have shown that there was a moment with too little in all of them together (scan.h).
+ * have shown that there was a moment with too little in all of them together (survey.h).
  *
  * How many shards there are is settled by the first LOAD with SHARDS > 1; a later one changes what
  * GET reports. `remaining` in the answers of TAKE, SETTLE and GIVE is the sum of what this engine

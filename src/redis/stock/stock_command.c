@@ -29,7 +29,7 @@ struct pending_command *trade_end(struct trade *trade)
 
     alarm_stop(&trade->alarm);
     if (trade->waiting) {
-        scan_leave(&trade->want);
+        stock_survey_leave(&trade->want);
     }
     list_remove(&trade->node);
     product_release(trade->product);
@@ -84,7 +84,7 @@ static const struct problem no_memory = {HF_BUSY, "out of memory"};
 
 /* ---- trying again ---------------------------------------------------------------------------- */
 
-/* Either it has waited long enough to try again, or too long for a scan. */
+/* Either it has waited long enough to try again, or too long for a survey. */
 static void ring(struct alarm *alarm)
 {
     struct trade *trade = LIST_ENTRY(alarm, struct trade, alarm);
@@ -114,7 +114,7 @@ void trade_try_again(struct trade *trade)
     alarm_set(&stocks->env->alarms, &trade->alarm, 1 + dice % longest);
 }
 
-/* Waits for a scan, as long as its time lasts. */
+/* Waits for a survey, as long as its time lasts. */
 void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t quantity)
 {
     int64_t patience_ms = left_ms(trade);
@@ -124,17 +124,17 @@ void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t 
         return;
     }
     trade->want =
-        (struct want){.kind = kind, .target = target, .quantity = quantity, .done = trade_scanned};
+        (struct want){.kind = kind, .target = target, .quantity = quantity, .done = trade_surveyed};
     trade->waiting = true;
     alarm_set(&trade->product->stocks->env->alarms, &trade->alarm, (uint64_t)patience_ms);
-    if (!scan_join(trade->product, &trade->want)) {
+    if (!stock_survey_join(trade->product, &trade->want)) {
         trade->waiting = false;
         trade_fail(trade, &no_memory);
     }
 }
 
-/* A place knows more than this engine does: a scan learns it. */
-static void learn_by_scan(struct trade *trade)
+/* A place knows more than this engine does: a survey learns it. */
+static void learn_by_survey(struct trade *trade)
 {
     trade_ask(trade, WANT_STOCK, PLACE_MAIN, 0);
 }
@@ -157,7 +157,7 @@ bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply 
         return false;
     }
     if (reply_says(reply, "STALE")) {
-        learn_by_scan(trade);
+        learn_by_survey(trade);
         return false;
     }
     return true;

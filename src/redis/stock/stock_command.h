@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command for a product in shards is a trade: a few calls, one after the other, and a scan where
- * something falls short.
+ * A command for a product in shards is a trade: a few calls, one after the other, and a survey
+ * where something falls short.
  *
  *     TAKE           look at the place where the order may have been made before; take at the other
  *     SETTLE, GIVE   at the place where new orders are made; then at the other
@@ -21,7 +21,7 @@ struct trade {
     struct alarm alarm;
     uint64_t due_ms;
     unsigned tries;
-    bool waiting;  /* in a scan */
+    bool waiting;  /* in a survey */
     size_t place;  /* where the call under way goes */
     int64_t epoch; /* what was known when it was sent */
     bool looked;   /* TAKE: the other place was looked at in that epoch */
@@ -64,7 +64,7 @@ void trade_send(struct trade *trade, script_call_done *done);
 bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem);
 
-/* Asks a scan, and comes back to trade_begin() or ends. */
+/* Asks a survey, and comes back to trade_begin() or ends. */
 void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t quantity);
 /* Asks the main place for all there is to know of the product, and begins. */
 void trade_learn(struct trade *trade);
@@ -74,7 +74,7 @@ void trade_take(struct trade *trade);
 void trade_close(struct trade *trade);
 /* trade_total.c */
 void trade_book(struct trade *trade);
-void trade_scanned(struct want *want, enum want_result result, const struct totals *totals,
-                   const struct problem *problem);
+void trade_surveyed(struct want *want, enum want_result result, const struct totals *totals,
+                    const struct problem *problem);
 
 #endif

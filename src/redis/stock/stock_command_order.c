@@ -51,7 +51,7 @@ static void note_deadline(const struct trade *trade)
 static void watch_level(struct product *product)
 {
     if (!product->merged && !product->steal && product_estimate(product) <= product->watermark) {
-        scan_suggest(product);
+        stock_survey_suggest(product);
     }
 }
 
@@ -157,7 +157,7 @@ static bool is_closed(struct trade *trade, const redisReply *reply)
     struct product *product = trade->product;
     product->seen[trade->place].available = available;
     if (available > 0 && product->merged && trade->place != PLACE_MAIN) {
-        scan_suggest(product); /* it is sold at the main place */
+        stock_survey_suggest(product); /* it is sold at the main place */
     }
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A product in shards as a whole: LOAD, ADJUST, GET; and what a scan has to say. */
+ * A product in shards as a whole: LOAD, ADJUST, GET; and what a survey has to say. */
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
 
@@ -47,7 +47,7 @@ void trade_book(struct trade *trade)
     trade_send(trade, booked);
 }
 
-/* ---- what a scan found ----------------------------------------------------------------------- */
+/* ---- what a survey found --------------------------------------------------------------------- */
 
 static void refuse_total(struct trade *trade, const struct totals *totals)
 {
@@ -74,8 +74,8 @@ static void answer_totals(struct trade *trade, const struct totals *totals)
     pending_finish(pending);
 }
 
-void trade_scanned(struct want *want, enum want_result result, const struct totals *totals,
-                   const struct problem *problem)
+void trade_surveyed(struct want *want, enum want_result result, const struct totals *totals,
+                    const struct problem *problem)
 {
     struct trade *trade = trade_of(want);
 
@@ -85,11 +85,11 @@ void trade_scanned(struct want *want, enum want_result result, const struct tota
         return;
     }
     switch (result) {
-    case SCAN_TRY_AGAIN:
+    case STOCK_SURVEY_TRY_AGAIN:
         trade->spread = trade->spread || want->kind == WANT_SPREAD;
         trade_try_again(trade);
         break;
-    case SCAN_SHORT:
+    case STOCK_SURVEY_SHORT:
         if (command_id(trade->pending->command.spec) == STOCK_TAKE) {
             trade_refuse(trade, HF_SOLD_OUT, "# left, # requested", totals->available,
                          want->quantity, 0);
@@ -97,10 +97,10 @@ void trade_scanned(struct want *want, enum want_result result, const struct tota
             refuse_total(trade, totals);
         }
         break;
-    case SCAN_FIGURES:
+    case STOCK_SURVEY_FIGURES:
         answer_totals(trade, totals);
         break;
-    case SCAN_FAILED:
+    case STOCK_SURVEY_FAILED:
         trade_fail(trade, problem);
         break;
     }

@@ -8,10 +8,10 @@
 /* What nobody waits for is not done more often than this. */
 #define SUGGESTED_EVERY_MS 20
 
-static void start(struct scan *scan);
+static void start(struct stock_survey *survey);
 
-void scan_answer(struct want *want, enum want_result result, const struct totals *totals,
-                 const struct problem *problem)
+void stock_survey_answer(struct want *want, enum want_result result, const struct totals *totals,
+                         const struct problem *problem)
 {
     list_remove(&want->node);
     list_init(&want->node);
@@ -20,45 +20,47 @@ void scan_answer(struct want *want, enum want_result result, const struct totals
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void answer_all(struct scan *scan, enum want_result result, const struct problem *problem)
+static void answer_all(struct stock_survey *survey, enum want_result result,
+                       const struct problem *problem)
 {
-    while (!list_empty(&scan->wants)) {
-        scan_answer(want_at(scan->wants.next), result, NULL, problem);
+    while (!list_empty(&survey->wants)) {
+        stock_survey_answer(want_at(survey->wants.next), result, NULL, problem);
     }
 }
 
-void scan_finish(struct scan *scan, enum want_result result, const struct problem *problem)
+void stock_survey_finish(struct stock_survey *survey, enum want_result result,
+                         const struct problem *problem)
 {
-    struct product *product = scan->product;
+    struct product *product = survey->product;
 
-    answer_all(scan, result, problem);
-    scan->ended_ms = uv_now(product->stocks->env->loop);
-    if (product->stocks->stopped || list_empty(&scan->next)) {
-        scan->running = false;
+    answer_all(survey, result, problem);
+    survey->ended_ms = uv_now(product->stocks->env->loop);
+    if (product->stocks->stopped || list_empty(&survey->next)) {
+        survey->running = false;
         product_release(product);
     } else {
-        start(scan);
+        start(survey);
     }
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool keep_open(struct scan *scan, const redisReply *reply, size_t place)
+static bool keep_open(struct stock_survey *survey, const redisReply *reply, size_t place)
 {
     size_t more = figures_open_count(reply);
 
-    if (scan->open_count + more > scan->open_capacity) {
-        size_t capacity = scan->open_count + more;
-        struct open_transfer *open = realloc(scan->open, capacity * sizeof *open);
+    if (survey->open_count + more > survey->open_capacity) {
+        size_t capacity = survey->open_count + more;
+        struct open_transfer *open = realloc(survey->open, capacity * sizeof *open);
         if (open == NULL) {
             return false;
         }
-        scan->open = open;
-        scan->open_capacity = capacity;
+        survey->open = open;
+        survey->open_capacity = capacity;
     }
     for (size_t i = 0; i < more; i++) {
-        if (figures_open(&scan->open[scan->open_count], reply, i, place, scan->count)) {
-            scan->open_count++;
+        if (figures_open(&survey->open[survey->open_count], reply, i, place, survey->count)) {
+            survey->open_count++;
         }
     }
     return true;
@@ -73,151 +75,152 @@ static void probed(struct script_call *call, enum redis_fate fate, const redisRe
                    const struct problem *problem)
 {
     struct probe *probe = call->context;
-    struct scan *scan = probe->scan;
+    struct stock_survey *survey = probe->survey;
 
     if (fate != REDIS_ANSWERED) {
-        scan->problem = problem->code == HF_TIMEOUT ? silent : *problem;
+        survey->problem = problem->code == HF_TIMEOUT ? silent : *problem;
     } else if (!figures_read(&probe->now, reply)) {
-        scan->problem = strange;
-    } else if (!keep_open(scan, reply, probe->place)) {
-        scan->problem = no_memory;
+        survey->problem = strange;
+    } else if (!keep_open(survey, reply, probe->place)) {
+        survey->problem = no_memory;
     } else {
         probe->read = true;
     }
-    if (--scan->under_way == 0) {
-        scan_weigh(scan);
+    if (--survey->under_way == 0) {
+        stock_survey_weigh(survey);
     }
 }
 
-void scan_collect(struct scan *scan)
+void stock_survey_collect(struct stock_survey *survey)
 {
-    scan->readings++;
-    scan->problem.code = HF_OK;
-    scan->open_count = 0;
-    scan->total_before = scan->total;
-    scan->under_way = scan->count;
-    for (size_t i = 0; i < scan->count; i++) {
-        struct probe *probe = &scan->probes[i];
+    survey->readings++;
+    survey->problem.code = HF_OK;
+    survey->open_count = 0;
+    survey->total_before = survey->total;
+    survey->under_way = survey->count;
+    for (size_t i = 0; i < survey->count; i++) {
+        struct probe *probe = &survey->probes[i];
         probe->before = probe->now;
         probe->read = false;
-        place_read(&probe->call, scan->product, i);
+        place_read(&probe->call, survey->product, i);
         script_call_send(&probe->call, true, 0, probed, probe);
     }
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-static void free_probes(struct scan *scan)
+static void free_probes(struct stock_survey *survey)
 {
-    for (size_t i = 0; i < scan->count; i++) {
-        script_call_free(&scan->probes[i].call);
+    for (size_t i = 0; i < survey->count; i++) {
+        script_call_free(&survey->probes[i].call);
     }
-    free(scan->probes);
-    scan->probes = NULL;
-    scan->count = 0;
+    free(survey->probes);
+    survey->probes = NULL;
+    survey->count = 0;
 }
 
 /* A probe for each place the product has now. */
-static bool prepare_probes(struct scan *scan)
+static bool prepare_probes(struct stock_survey *survey)
 {
-    struct product *product = scan->product;
+    struct product *product = survey->product;
 
-    if (scan->count == product->places) {
+    if (survey->count == product->places) {
         return true;
     }
-    free_probes(scan);
-    scan->probes = calloc(product->places, sizeof *scan->probes);
-    if (scan->probes == NULL) {
+    free_probes(survey);
+    survey->probes = calloc(product->places, sizeof *survey->probes);
+    if (survey->probes == NULL) {
         return false;
     }
-    scan->count = product->places;
-    for (size_t i = 0; i < scan->count; i++) {
-        script_call_init(&scan->probes[i].call, product->stocks->env);
-        scan->probes[i].scan = scan;
-        scan->probes[i].place = i;
+    survey->count = product->places;
+    for (size_t i = 0; i < survey->count; i++) {
+        script_call_init(&survey->probes[i].call, product->stocks->env);
+        survey->probes[i].survey = survey;
+        survey->probes[i].place = i;
     }
     return true;
 }
 
-static void start(struct scan *scan)
+static void start(struct stock_survey *survey)
 {
-    struct list *first = scan->next.next, *last = scan->next.prev;
+    struct list *first = survey->next.next, *last = survey->next.prev;
 
-    CHECK(list_empty(&scan->wants));
-    if (!list_empty(&scan->next)) {
-        first->prev = &scan->wants;
-        scan->wants.next = first;
-        last->next = &scan->wants;
-        scan->wants.prev = last;
-        list_init(&scan->next);
+    CHECK(list_empty(&survey->wants));
+    if (!list_empty(&survey->next)) {
+        first->prev = &survey->wants;
+        survey->wants.next = first;
+        last->next = &survey->wants;
+        survey->wants.prev = last;
+        list_init(&survey->next);
     }
-    scan->readings = 0;
-    if (prepare_probes(scan)) {
-        scan_collect(scan);
+    survey->readings = 0;
+    if (prepare_probes(survey)) {
+        stock_survey_collect(survey);
     } else {
-        scan_finish(scan, SCAN_FAILED, &no_memory);
+        stock_survey_finish(survey, STOCK_SURVEY_FAILED, &no_memory);
     }
 }
 
-static struct scan *scan_of(struct product *product)
+static struct stock_survey *survey_of(struct product *product)
 {
-    struct scan *scan = product->scan != NULL ? product->scan : calloc(1, sizeof *scan);
+    struct stock_survey *survey =
+        product->survey != NULL ? product->survey : calloc(1, sizeof *survey);
 
-    if (scan != NULL && product->scan == NULL) {
-        product->scan = scan;
-        scan->product = product;
-        list_init(&scan->wants);
-        list_init(&scan->next);
-        script_call_init(&scan->turn_call, product->stocks->env);
+    if (survey != NULL && product->survey == NULL) {
+        product->survey = survey;
+        survey->product = product;
+        list_init(&survey->wants);
+        list_init(&survey->next);
+        script_call_init(&survey->turn_call, product->stocks->env);
     }
-    return scan;
+    return survey;
 }
 
-static void run(struct scan *scan)
+static void run(struct stock_survey *survey)
 {
-    if (!scan->running) {
-        scan->running = true;
-        product_hold(scan->product);
-        start(scan);
+    if (!survey->running) {
+        survey->running = true;
+        product_hold(survey->product);
+        start(survey);
     }
 }
 
-bool scan_join(struct product *product, struct want *want)
+bool stock_survey_join(struct product *product, struct want *want)
 {
-    struct scan *scan = scan_of(product);
+    struct stock_survey *survey = survey_of(product);
 
-    if (scan == NULL) {
+    if (survey == NULL) {
         return false;
     }
-    list_add_last(&scan->next, &want->node);
-    run(scan);
+    list_add_last(&survey->next, &want->node);
+    run(survey);
     return true;
 }
 
-void scan_leave(struct want *want)
+void stock_survey_leave(struct want *want)
 {
     list_remove(&want->node);
     list_init(&want->node);
 }
 
-void scan_suggest(struct product *product)
+void stock_survey_suggest(struct product *product)
 {
-    struct scan *scan = scan_of(product);
+    struct stock_survey *survey = survey_of(product);
     uint64_t now_ms = uv_now(product->stocks->env->loop);
 
-    if (scan != NULL && !scan->running && !product->stocks->stopped &&
-        now_ms >= scan->ended_ms + SUGGESTED_EVERY_MS) {
-        run(scan);
+    if (survey != NULL && !survey->running && !product->stocks->stopped &&
+        now_ms >= survey->ended_ms + SUGGESTED_EVERY_MS) {
+        run(survey);
     }
 }
 
-void scan_free(struct scan *scan)
+void stock_survey_free(struct stock_survey *survey)
 {
-    if (scan != NULL) {
-        CHECK(!scan->running);
-        free_probes(scan);
-        free(scan->open);
-        script_call_free(&scan->turn_call);
-        free(scan);
+    if (survey != NULL) {
+        CHECK(!survey->running);
+        free_probes(survey);
+        free(survey->open);
+        script_call_free(&survey->turn_call);
+        free(survey);
     }
 }

@@ -8,8 +8,8 @@
  * moment between them there was no more in all than the first has shown, what was in transit
  * included. Transfers that somebody left half done are carried on with.
  *
- * Of each product one scan is under way at a time in an engine. Whoever falls short meanwhile joins
- * the next one, so that many who find nothing read no more than one of them would. */
+ * Of each product one survey is under way at a time in an engine. Whoever falls short meanwhile
+ * joins the next one, so that many who find nothing read no more than one of them would. */
 #ifndef REDIS_STOCK_SURVEY_H
 #define REDIS_STOCK_SURVEY_H
 
@@ -22,10 +22,10 @@ enum want_kind {
 };
 
 enum want_result {
-    SCAN_TRY_AGAIN, /* it may be there now */
-    SCAN_SHORT,     /* there was not as much in all places together */
-    SCAN_FIGURES,   /* here they are */
-    SCAN_FAILED,    /* see the problem; nothing was changed */
+    STOCK_SURVEY_TRY_AGAIN, /* it may be there now */
+    STOCK_SURVEY_SHORT,     /* there was not as much in all places together */
+    STOCK_SURVEY_FIGURES,   /* here they are */
+    STOCK_SURVEY_FAILED,    /* see the problem; nothing was changed */
 };
 
 /* Totals over all places. */
@@ -49,12 +49,12 @@ struct want {
 };
 
 /* Asks for it; `done` comes later. False when there is no memory: then it does not. */
-bool scan_join(struct product *product, struct want *want);
+bool stock_survey_join(struct product *product, struct want *want);
 /* Gives up: `done` is not called any more. */
-void scan_leave(struct want *want);
+void stock_survey_leave(struct want *want);
 /* Nobody waits for it, but something is to be moved or merged. */
-void scan_suggest(struct product *product);
+void stock_survey_suggest(struct product *product);
 
-void scan_free(struct scan *scan);
+void stock_survey_free(struct stock_survey *survey);
 
 #endif

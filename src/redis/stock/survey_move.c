@@ -5,15 +5,15 @@
 
 #include <stdlib.h>
 
-static void move(struct scan *scan);
+static void move(struct stock_survey *survey);
 
 /* ---- turning --------------------------------------------------------------------------------- */
 
 static void turned(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
-    struct scan *scan = call->context;
-    struct product *product = scan->product;
+    struct stock_survey *survey = call->context;
+    struct product *product = survey->product;
     int64_t lead, epoch;
     (void)problem; /* then somebody else turns it, another time */
 
@@ -25,90 +25,91 @@ static void turned(struct script_call *call, enum redis_fate fate, const redisRe
                  (int)product->command.args.stock_get.product.size, product->id,
                  product->merged ? "merged" : "sharded");
     }
-    scan_carry_on(scan);
+    stock_survey_carry_on(survey);
 }
 
-void scan_turn(struct scan *scan, bool merged, int64_t above)
+void stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above)
 {
-    struct script_call *call = &scan->turn_call;
+    struct script_call *call = &survey->turn_call;
 
-    place_call(call, scan->product, "turn_shards", PLACE_MAIN, NULL, 3);
-    script_call_number(call, scan->product->epoch);
+    place_call(call, survey->product, "turn_shards", PLACE_MAIN, NULL, 3);
+    script_call_number(call, survey->product->epoch);
     script_call_text(call, hf_text(merged ? "merged" : "sharded"));
     script_call_number(call, above);
-    script_call_send(call, true, 0, turned, scan);
+    script_call_send(call, true, 0, turned, survey);
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-static void free_transfers(struct scan *scan)
+static void free_transfers(struct stock_survey *survey)
 {
-    for (size_t i = 0; i < scan->transfer_count; i++) {
-        transfer_free(&scan->transfers[i]);
+    for (size_t i = 0; i < survey->transfer_count; i++) {
+        transfer_free(&survey->transfers[i]);
     }
-    free(scan->transfers);
-    scan->transfers = NULL;
-    scan->transfer_count = 0;
+    free(survey->transfers);
+    survey->transfers = NULL;
+    survey->transfer_count = 0;
 }
 
 /* Room for that many; false: there is nothing to do, or no memory for it. */
-static bool prepare_transfers(struct scan *scan, size_t count)
+static bool prepare_transfers(struct stock_survey *survey, size_t count)
 {
-    scan->transfers = count > 0 ? calloc(count, sizeof *scan->transfers) : NULL;
-    scan->transfer_count = scan->under_way = scan->transfers != NULL ? count : 0;
-    return scan->transfers != NULL;
+    survey->transfers = count > 0 ? calloc(count, sizeof *survey->transfers) : NULL;
+    survey->transfer_count = survey->under_way = survey->transfers != NULL ? count : 0;
+    return survey->transfers != NULL;
 }
 
 static void carried_on(struct transfer *transfer)
 {
-    struct scan *scan = transfer->context;
+    struct stock_survey *survey = transfer->context;
 
-    if (--scan->under_way == 0) {
-        free_transfers(scan);
-        move(scan);
+    if (--survey->under_way == 0) {
+        free_transfers(survey);
+        move(survey);
     }
 }
 
-void scan_carry_on(struct scan *scan)
+void stock_survey_carry_on(struct stock_survey *survey)
 {
-    if (scan->product->stocks->stopped || !prepare_transfers(scan, scan->open_count)) {
-        move(scan);
+    if (survey->product->stocks->stopped || !prepare_transfers(survey, survey->open_count)) {
+        move(survey);
         return;
     }
-    for (size_t i = 0; i < scan->open_count; i++) {
-        struct transfer *transfer = &scan->transfers[i];
-        transfer_init(transfer, scan->product, scan->open[i].source, scan->open[i].target);
-        transfer_carry_on(transfer, &scan->open[i], carried_on, scan);
+    for (size_t i = 0; i < survey->open_count; i++) {
+        struct transfer *transfer = &survey->transfers[i];
+        transfer_init(transfer, survey->product, survey->open[i].source, survey->open[i].target);
+        transfer_carry_on(transfer, &survey->open[i], carried_on, survey);
     }
 }
 
 static void moved(struct transfer *transfer)
 {
-    struct scan *scan = transfer->context;
+    struct stock_survey *survey = transfer->context;
 
-    if (--scan->under_way == 0) {
-        free_transfers(scan);
-        scan_finish(scan, SCAN_TRY_AGAIN, NULL);
+    if (--survey->under_way == 0) {
+        free_transfers(survey);
+        stock_survey_finish(survey, STOCK_SURVEY_TRY_AGAIN, NULL);
     }
 }
 
-static void move(struct scan *scan)
+static void move(struct stock_survey *survey)
 {
-    struct product *product = scan->product;
+    struct product *product = survey->product;
     struct plan plan;
 
-    plan_init(&plan, product, scan->count);
+    plan_init(&plan, product, survey->count);
     if (!product->stocks->stopped) {
-        plan_moves(&plan, &scan->wants);
+        plan_moves(&plan, &survey->wants);
     }
-    if (prepare_transfers(scan, plan.count)) {
+    if (prepare_transfers(survey, plan.count)) {
         for (size_t i = 0; i < plan.count; i++) {
             const struct planned *planned = &plan.moves[i];
-            transfer_init(&scan->transfers[i], product, planned->source, planned->target);
-            transfer_send(&scan->transfers[i], planned->quantity, planned->quantity, moved, scan);
+            transfer_init(&survey->transfers[i], product, planned->source, planned->target);
+            transfer_send(&survey->transfers[i], planned->quantity, planned->quantity, moved,
+                          survey);
         }
     } else {
-        scan_finish(scan, SCAN_TRY_AGAIN, NULL);
+        stock_survey_finish(survey, STOCK_SURVEY_TRY_AGAIN, NULL);
     }
     plan_free(&plan);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a scan is made of; for the files that make it up:
+ * What a survey is made of; for the files that make it up:
  *
- *     scan.c         start ── read ──> weigh, and the end
- *     scan_weigh.c   what the readings tell: read again until it is certain, or go on
- *     scan_move.c    turn (to merged, or back) ──> carry on ──> move ──> finish
+ *     survey.c         start ── read ──> weigh, and the end
+ *     survey_weigh.c   what the readings tell: read again until it is certain, or go on
+ *     survey_move.c    turn (to merged, or back) ──> carry on ──> move ──> finish
  */
 #ifndef REDIS_STOCK_SURVEY_PARTS_H
 #define REDIS_STOCK_SURVEY_PARTS_H
@@ -15,17 +15,17 @@
 /* One place, read this time and the time before. */
 struct probe {
     struct script_call call;
-    struct scan *scan;
+    struct stock_survey *survey;
     size_t place;
     bool read;
     struct figures now, before;
 };
 
-struct scan {
+struct stock_survey {
     struct product *product;
     bool running;
     uint64_t ended_ms;
-    struct list wants, next; /* of this scan, and of the one to come */
+    struct list wants, next; /* of this survey, and of the one to come */
 
     struct probe *probes;
     size_t count;
@@ -47,17 +47,18 @@ static inline struct want *want_at(struct list *node)
 }
 
 /* Answers one of its wants, which leaves it; and all that are left, which is the end. */
-void scan_answer(struct want *want, enum want_result result, const struct totals *totals,
-                 const struct problem *problem);
-void scan_finish(struct scan *scan, enum want_result result, const struct problem *problem);
+void stock_survey_answer(struct want *want, enum want_result result, const struct totals *totals,
+                         const struct problem *problem);
+void stock_survey_finish(struct stock_survey *survey, enum want_result result,
+                         const struct problem *problem);
 
 /* Reads all places; then weighs what they say. */
-void scan_collect(struct scan *scan);
-void scan_weigh(struct scan *scan);
+void stock_survey_collect(struct stock_survey *survey);
+void stock_survey_weigh(struct stock_survey *survey);
 
 /* Changes the mode, to one with an epoch above this; then goes on to the next. */
-void scan_turn(struct scan *scan, bool merged, int64_t above);
+void stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above);
 /* Carries on with the transfers that were met; then moves what is wanted elsewhere, and ends. */
-void scan_carry_on(struct scan *scan);
+void stock_survey_carry_on(struct stock_survey *survey);
 
 #endif

@@ -9,24 +9,24 @@
 #define MODULUS (UINT64_C(1) << 53)
 
 /* What is available and in transit; only what was seen, if not all places were read. */
-static int64_t total_of(const struct scan *scan)
+static int64_t total_of(const struct stock_survey *survey)
 {
     int64_t sum = 0;
     uint64_t transit = 0;
 
-    for (size_t i = 0; i < scan->count; i++) {
-        const struct probe *probe = &scan->probes[i];
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct probe *probe = &survey->probes[i];
         sum += probe->read ? probe->now.available : 0;
         transit += (uint64_t)probe->now.sent - (uint64_t)probe->now.received;
     }
-    return scan->problem.code == HF_OK ? sum + (int64_t)(transit % MODULUS) : sum;
+    return survey->problem.code == HF_OK ? sum + (int64_t)(transit % MODULUS) : sum;
 }
 
 /* Has nothing left or arrived at any place since the reading before? And has nothing grown? */
-static bool nothing_moved(const struct scan *scan)
+static bool nothing_moved(const struct stock_survey *survey)
 {
-    for (size_t i = 0; i < scan->count; i++) {
-        const struct probe *probe = &scan->probes[i];
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct probe *probe = &survey->probes[i];
         if (probe->now.sent != probe->before.sent ||
             probe->now.received != probe->before.received) {
             return false;
@@ -35,10 +35,10 @@ static bool nothing_moved(const struct scan *scan)
     return true;
 }
 
-static bool nothing_grew(const struct scan *scan)
+static bool nothing_grew(const struct stock_survey *survey)
 {
-    for (size_t i = 0; i < scan->count; i++) {
-        if (scan->probes[i].now.gains != scan->probes[i].before.gains) {
+    for (size_t i = 0; i < survey->count; i++) {
+        if (survey->probes[i].now.gains != survey->probes[i].before.gains) {
             return false;
         }
     }
@@ -46,82 +46,83 @@ static bool nothing_grew(const struct scan *scan)
 }
 
 /* As read just now. If transfers came in between, what is available follows from the rest. */
-static struct totals totals_of(const struct scan *scan, bool exact)
+static struct totals totals_of(const struct stock_survey *survey, bool exact)
 {
-    const struct figures *main = &scan->probes[PLACE_MAIN].now;
+    const struct figures *main = &survey->probes[PLACE_MAIN].now;
     struct totals totals = {
         .loaded = main->main.loaded, .shards = main->main.shards, .merged = main->merged};
 
-    for (size_t i = 0; i < scan->count; i++) {
-        totals.taken += scan->probes[i].now.taken;
-        totals.sold += scan->probes[i].now.sold;
+    for (size_t i = 0; i < survey->count; i++) {
+        totals.taken += survey->probes[i].now.taken;
+        totals.sold += survey->probes[i].now.sold;
     }
-    totals.available = exact ? scan->total : totals.loaded - totals.taken - totals.sold;
+    totals.available = exact ? survey->total : totals.loaded - totals.taken - totals.sold;
     return totals;
 }
 
 /* ---- weighing -------------------------------------------------------------------------------- */
 
 /* Those who would be told that there is too little, or what there is, once it is certain. */
-static bool needs_certainty(const struct scan *scan, const struct want *want)
+static bool needs_certainty(const struct stock_survey *survey, const struct want *want)
 {
-    return want->kind == WANT_FIGURES || (want->kind == WANT_STOCK && want->quantity > scan->total);
+    return want->kind == WANT_FIGURES ||
+           (want->kind == WANT_STOCK && want->quantity > survey->total);
 }
 
 /* Answers those whom two readings in a row have made certain. */
-static void answer_certain(struct scan *scan)
+static void answer_certain(struct stock_survey *survey)
 {
-    bool unmoved = nothing_moved(scan), certain = unmoved && nothing_grew(scan);
-    struct totals totals = totals_of(scan, true);
+    bool unmoved = nothing_moved(survey), certain = unmoved && nothing_grew(survey);
+    struct totals totals = totals_of(survey, true);
 
-    for (struct list *at = scan->wants.next, *next; at != &scan->wants; at = next) {
+    for (struct list *at = survey->wants.next, *next; at != &survey->wants; at = next) {
         struct want *want = want_at(at);
         next = at->next;
         if (want->kind == WANT_FIGURES && unmoved) {
-            scan_answer(want, SCAN_FIGURES, &totals, NULL);
-        } else if (want->kind == WANT_STOCK && certain && want->quantity > scan->total_before) {
-            totals.available = scan->total_before;
-            scan_answer(want, SCAN_SHORT, &totals, NULL);
-            totals.available = scan->total;
+            stock_survey_answer(want, STOCK_SURVEY_FIGURES, &totals, NULL);
+        } else if (want->kind == WANT_STOCK && certain && want->quantity > survey->total_before) {
+            totals.available = survey->total_before;
+            stock_survey_answer(want, STOCK_SURVEY_SHORT, &totals, NULL);
+            totals.available = survey->total;
         }
     }
 }
 
 /* Those who need certainty get none. */
-static void answer_uncertain(struct scan *scan)
+static void answer_uncertain(struct stock_survey *survey)
 {
-    struct totals totals = totals_of(scan, false);
-    bool complete = scan->problem.code == HF_OK;
+    struct totals totals = totals_of(survey, false);
+    bool complete = survey->problem.code == HF_OK;
 
-    for (struct list *at = scan->wants.next, *next; at != &scan->wants; at = next) {
+    for (struct list *at = survey->wants.next, *next; at != &survey->wants; at = next) {
         struct want *want = want_at(at);
         next = at->next;
-        if (!needs_certainty(scan, want)) {
+        if (!needs_certainty(survey, want)) {
             continue;
         }
         if (!complete) {
-            scan_answer(want, SCAN_FAILED, NULL, &scan->problem);
+            stock_survey_answer(want, STOCK_SURVEY_FAILED, NULL, &survey->problem);
         } else if (want->kind == WANT_FIGURES) {
-            scan_answer(want, SCAN_FIGURES, &totals, NULL);
+            stock_survey_answer(want, STOCK_SURVEY_FIGURES, &totals, NULL);
         } else {
-            scan_answer(want, SCAN_TRY_AGAIN, NULL, NULL);
+            stock_survey_answer(want, STOCK_SURVEY_TRY_AGAIN, NULL, NULL);
         }
     }
 }
 
-static bool somebody_needs_certainty(struct scan *scan)
+static bool somebody_needs_certainty(struct stock_survey *survey)
 {
-    for (struct list *at = scan->wants.next; at != &scan->wants; at = at->next) {
-        if (needs_certainty(scan, want_at(at))) {
+    for (struct list *at = survey->wants.next; at != &survey->wants; at = at->next) {
+        if (needs_certainty(survey, want_at(at))) {
             return true;
         }
     }
     return false;
 }
 
-static bool somebody_spreads(struct scan *scan)
+static bool somebody_spreads(struct stock_survey *survey)
 {
-    for (struct list *at = scan->wants.next; at != &scan->wants; at = at->next) {
+    for (struct list *at = survey->wants.next; at != &survey->wants; at = at->next) {
         if (want_at(at)->kind == WANT_SPREAD) {
             return true;
         }
@@ -129,73 +130,73 @@ static bool somebody_spreads(struct scan *scan)
     return false;
 }
 
-/* Is the product still what this scan has read? Otherwise everything is to be learned anew. */
-static bool is_same_product(struct scan *scan)
+/* Is the product still what this survey has read? Otherwise everything is to be learned anew. */
+static bool is_same_product(struct stock_survey *survey)
 {
-    const struct figures *main = &scan->probes[PLACE_MAIN].now;
+    const struct figures *main = &survey->probes[PLACE_MAIN].now;
 
-    if (main->known && (size_t)main->main.places + 1 == scan->count) {
+    if (main->known && (size_t)main->main.places + 1 == survey->count) {
         return true;
     }
-    scan->product->epoch = 0;
-    scan_finish(scan, SCAN_TRY_AGAIN, NULL);
+    survey->product->epoch = 0;
+    stock_survey_finish(survey, STOCK_SURVEY_TRY_AGAIN, NULL);
     return false;
 }
 
 /* The highest epoch that a place has heard of. */
-static int64_t highest_epoch(const struct scan *scan)
+static int64_t highest_epoch(const struct stock_survey *survey)
 {
     int64_t highest = 0;
 
-    for (size_t i = 0; i < scan->count; i++) {
-        const struct probe *probe = &scan->probes[i];
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct probe *probe = &survey->probes[i];
         highest = probe->read && probe->now.epoch > highest ? probe->now.epoch : highest;
     }
     return highest;
 }
 
 /* Which mode the product should have. It comes back from `merged` only when it is loaded again. */
-static bool should_be_merged(struct scan *scan)
+static bool should_be_merged(struct stock_survey *survey)
 {
-    const struct product *product = scan->product;
-    bool low = !product->steal && scan->total <= product->watermark;
+    const struct product *product = survey->product;
+    bool low = !product->steal && survey->total <= product->watermark;
 
-    return product->merged ? low || !somebody_spreads(scan) : low;
+    return product->merged ? low || !somebody_spreads(survey) : low;
 }
 
-void scan_weigh(struct scan *scan)
+void stock_survey_weigh(struct stock_survey *survey)
 {
-    struct product *product = scan->product;
-    bool complete = scan->problem.code == HF_OK;
+    struct product *product = survey->product;
+    bool complete = survey->problem.code == HF_OK;
 
-    if (product->stocks->stopped || !scan->probes[PLACE_MAIN].read) {
-        scan_finish(scan, SCAN_FAILED, &scan->problem);
+    if (product->stocks->stopped || !survey->probes[PLACE_MAIN].read) {
+        stock_survey_finish(survey, STOCK_SURVEY_FAILED, &survey->problem);
         return;
     }
-    if (!is_same_product(scan)) {
+    if (!is_same_product(survey)) {
         return;
     }
-    product_learn(product, &scan->probes[PLACE_MAIN].now);
-    for (size_t i = 0; i < scan->count; i++) {
-        if (scan->probes[i].read) {
-            product_saw(product, i, &scan->probes[i].now);
+    product_learn(product, &survey->probes[PLACE_MAIN].now);
+    for (size_t i = 0; i < survey->count; i++) {
+        if (survey->probes[i].read) {
+            product_saw(product, i, &survey->probes[i].now);
         }
     }
-    scan->total = total_of(scan);
-    if (complete && scan->readings > 1) {
-        answer_certain(scan);
+    survey->total = total_of(survey);
+    if (complete && survey->readings > 1) {
+        answer_certain(survey);
     }
-    if (complete && scan->readings < READINGS_MAX && somebody_needs_certainty(scan)) {
-        scan_collect(scan);
+    if (complete && survey->readings < READINGS_MAX && somebody_needs_certainty(survey)) {
+        stock_survey_collect(survey);
         return;
     }
-    answer_uncertain(scan);
-    int64_t highest = highest_epoch(scan);
+    answer_uncertain(survey);
+    int64_t highest = highest_epoch(survey);
     if (highest > product->epoch) { /* the main place has forgotten a change of its own */
-        scan_turn(scan, product->merged, highest);
-    } else if (complete && should_be_merged(scan) != product->merged) {
-        scan_turn(scan, !product->merged, 0);
+        stock_survey_turn(survey, product->merged, highest);
+    } else if (complete && should_be_merged(survey) != product->merged) {
+        stock_survey_turn(survey, !product->merged, 0);
     } else {
-        scan_carry_on(scan);
+        stock_survey_carry_on(survey);
     }
 }
