@@ -115,7 +115,7 @@ void trade_try_again(struct trade *trade)
 }
 
 /* Waits for a survey, as long as its time lasts. */
-void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t quantity)
+void trade_ask(struct trade *trade, enum stock_want_kind kind, size_t target, int64_t quantity)
 {
     int64_t patience_ms = left_ms(trade);
 
@@ -123,8 +123,8 @@ void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t 
         trade_fail(trade, &too_many);
         return;
     }
-    trade->want =
-        (struct want){.kind = kind, .target = target, .quantity = quantity, .done = trade_surveyed};
+    trade->want = (struct stock_want){
+        .kind = kind, .target = target, .quantity = quantity, .done = trade_surveyed};
     trade->waiting = true;
     alarm_set(&trade->product->stocks->env->alarms, &trade->alarm, (uint64_t)patience_ms);
     if (!stock_survey_join(trade->product, &trade->want)) {
@@ -136,7 +136,7 @@ void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t 
 /* A place knows more than this engine does: a survey learns it. */
 static void learn_by_survey(struct trade *trade)
 {
-    trade_ask(trade, WANT_STOCK, PLACE_MAIN, 0);
+    trade_ask(trade, STOCK_WANT_QUANTITY, PLACE_MAIN, 0);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -218,14 +218,14 @@ void trade_begin(struct trade *trade)
     } else if (books) {
         trade_book(trade);
     } else if (trade->booked && !trade->spread) {
-        trade_ask(trade, WANT_SPREAD, PLACE_MAIN, 0);
+        trade_ask(trade, STOCK_WANT_SPREAD, PLACE_MAIN, 0);
     } else if (id == STOCK_TAKE) {
         trade_take(trade);
     } else if (id == STOCK_SETTLE || id == STOCK_GIVE) {
         trade->given_until = trade->hidden_until = 0;
         trade_close(trade);
     } else {
-        trade_ask(trade, WANT_FIGURES, PLACE_MAIN, 0);
+        trade_ask(trade, STOCK_WANT_FIGURES, PLACE_MAIN, 0);
     }
 }
 

@@ -17,7 +17,7 @@ struct trade {
     struct list node;
     struct pending_command *pending;
     struct product *product;
-    struct want want;
+    struct stock_want want;
     struct alarm alarm;
     uint64_t due_ms;
     unsigned tries;
@@ -65,7 +65,7 @@ bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply 
                     const struct problem *problem);
 
 /* Asks a survey, and comes back to trade_begin() or ends. */
-void trade_ask(struct trade *trade, enum want_kind kind, size_t target, int64_t quantity);
+void trade_ask(struct trade *trade, enum stock_want_kind kind, size_t target, int64_t quantity);
 /* Asks the main place for all there is to know of the product, and begins. */
 void trade_learn(struct trade *trade);
 
@@ -74,7 +74,7 @@ void trade_take(struct trade *trade);
 void trade_close(struct trade *trade);
 /* trade_total.c */
 void trade_book(struct trade *trade);
-void trade_surveyed(struct want *want, enum want_result result, const struct totals *totals,
-                    const struct problem *problem);
+void trade_surveyed(struct stock_want *want, enum stock_survey_result result,
+                    const struct stock_totals *totals, const struct problem *problem);
 
 #endif

@@ -66,7 +66,7 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
         return;
     }
     if (reply_says(reply, "SHORT")) {
-        trade_ask(trade, WANT_STOCK, trade->place,
+        trade_ask(trade, STOCK_WANT_QUANTITY, trade->place,
                   trade->pending->command.args.stock_take.quantity);
     } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
                script_reply_number(reply, 1, &available)) {

@@ -4,7 +4,7 @@
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
 
-static struct trade *trade_of(struct want *want)
+static struct trade *trade_of(struct stock_want *want)
 {
     return LIST_ENTRY(want, struct trade, want);
 }
@@ -25,7 +25,7 @@ static void booked(struct script_call *call, enum redis_fate fate, const redisRe
         if (product->epoch == 0) {
             trade_learn(trade);
         } else {
-            trade_ask(trade, WANT_STOCK, PLACE_MAIN, number);
+            trade_ask(trade, STOCK_WANT_QUANTITY, PLACE_MAIN, number);
         }
     } else if (script_reply_number(reply, 0, &lead) && lead == 1) {
         trade->booked = true;
@@ -49,7 +49,7 @@ void trade_book(struct trade *trade)
 
 /* ---- what a survey found --------------------------------------------------------------------- */
 
-static void refuse_total(struct trade *trade, const struct totals *totals)
+static void refuse_total(struct trade *trade, const struct stock_totals *totals)
 {
     int64_t wanted = totals->available - trade->want.quantity + totals->taken + totals->sold;
 
@@ -57,7 +57,7 @@ static void refuse_total(struct trade *trade, const struct totals *totals)
                  wanted, totals->taken, totals->sold);
 }
 
-static void answer_totals(struct trade *trade, const struct totals *totals)
+static void answer_totals(struct trade *trade, const struct stock_totals *totals)
 {
     if (trade->booked) {
         trade_answer_number(trade, totals->available);
@@ -74,8 +74,8 @@ static void answer_totals(struct trade *trade, const struct totals *totals)
     pending_finish(pending);
 }
 
-void trade_surveyed(struct want *want, enum want_result result, const struct totals *totals,
-                    const struct problem *problem)
+void trade_surveyed(struct stock_want *want, enum stock_survey_result result,
+                    const struct stock_totals *totals, const struct problem *problem)
 {
     struct trade *trade = trade_of(want);
 
@@ -85,8 +85,8 @@ void trade_surveyed(struct want *want, enum want_result result, const struct tot
         return;
     }
     switch (result) {
-    case STOCK_SURVEY_TRY_AGAIN:
-        trade->spread = trade->spread || want->kind == WANT_SPREAD;
+    case STOCK_SURVEY_RETRY:
+        trade->spread = trade->spread || want->kind == STOCK_WANT_SPREAD;
         trade_try_again(trade);
         break;
     case STOCK_SURVEY_SHORT:

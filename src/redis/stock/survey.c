@@ -10,8 +10,8 @@
 
 static void start(struct stock_survey *survey);
 
-void stock_survey_answer(struct want *want, enum want_result result, const struct totals *totals,
-                         const struct problem *problem)
+void stock_survey_answer(struct stock_want *want, enum stock_survey_result result,
+                         const struct stock_totals *totals, const struct problem *problem)
 {
     list_remove(&want->node);
     list_init(&want->node);
@@ -20,15 +20,15 @@ void stock_survey_answer(struct want *want, enum want_result result, const struc
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void answer_all(struct stock_survey *survey, enum want_result result,
+static void answer_all(struct stock_survey *survey, enum stock_survey_result result,
                        const struct problem *problem)
 {
     while (!list_empty(&survey->wants)) {
-        stock_survey_answer(want_at(survey->wants.next), result, NULL, problem);
+        stock_survey_answer(stock_want_at(survey->wants.next), result, NULL, problem);
     }
 }
 
-void stock_survey_finish(struct stock_survey *survey, enum want_result result,
+void stock_survey_finish(struct stock_survey *survey, enum stock_survey_result result,
                          const struct problem *problem)
 {
     struct product *product = survey->product;
@@ -74,7 +74,7 @@ static const struct problem silent = {
 static void probed(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
-    struct probe *probe = call->context;
+    struct stock_probe *probe = call->context;
     struct stock_survey *survey = probe->survey;
 
     if (fate != REDIS_ANSWERED) {
@@ -99,7 +99,7 @@ void stock_survey_collect(struct stock_survey *survey)
     survey->total_before = survey->total;
     survey->under_way = survey->count;
     for (size_t i = 0; i < survey->count; i++) {
-        struct probe *probe = &survey->probes[i];
+        struct stock_probe *probe = &survey->probes[i];
         probe->before = probe->now;
         probe->read = false;
         place_read(&probe->call, survey->product, i);
@@ -185,7 +185,7 @@ static void run(struct stock_survey *survey)
     }
 }
 
-bool stock_survey_join(struct product *product, struct want *want)
+bool stock_survey_join(struct product *product, struct stock_want *want)
 {
     struct stock_survey *survey = survey_of(product);
 
@@ -197,7 +197,7 @@ bool stock_survey_join(struct product *product, struct want *want)
     return true;
 }
 
-void stock_survey_leave(struct want *want)
+void stock_survey_leave(struct stock_want *want)
 {
     list_remove(&want->node);
     list_init(&want->node);

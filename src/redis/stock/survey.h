@@ -15,43 +15,43 @@
 
 #include "redis/stock/product.h"
 
-enum want_kind {
-    WANT_STOCK,   /* so much at a place */
-    WANT_FIGURES, /* to know the totals */
-    WANT_SPREAD,  /* what is at the main place is to go to where it is sold */
+enum stock_want_kind {
+    STOCK_WANT_QUANTITY, /* so much at a place */
+    STOCK_WANT_FIGURES,  /* to know the totals */
+    STOCK_WANT_SPREAD,   /* what is at the main place is to go to where it is sold */
 };
 
-enum want_result {
-    STOCK_SURVEY_TRY_AGAIN, /* it may be there now */
-    STOCK_SURVEY_SHORT,     /* there was not as much in all places together */
-    STOCK_SURVEY_FIGURES,   /* here they are */
-    STOCK_SURVEY_FAILED,    /* see the problem; nothing was changed */
+enum stock_survey_result {
+    STOCK_SURVEY_RETRY,   /* it may be there now */
+    STOCK_SURVEY_SHORT,   /* there was not as much in all places together */
+    STOCK_SURVEY_FIGURES, /* here they are */
+    STOCK_SURVEY_FAILED,  /* see the problem; nothing was changed */
 };
 
 /* Totals over all places. */
-struct totals {
+struct stock_totals {
     int64_t available; /* and in transit */
     int64_t taken, sold, loaded, shards;
     bool merged;
 };
 
-struct want;
-typedef void want_done(struct want *want, enum want_result result, const struct totals *totals,
-                       const struct problem *problem);
+struct stock_want;
+typedef void stock_want_done(struct stock_want *want, enum stock_survey_result result,
+                             const struct stock_totals *totals, const struct problem *problem);
 
 /* Part of the caller's own struct. */
-struct want {
+struct stock_want {
     struct list node;
-    enum want_kind kind;
+    enum stock_want_kind kind;
     size_t target;
     int64_t quantity;
-    want_done *done;
+    stock_want_done *done;
 };
 
 /* Asks for it; `done` comes later. False when there is no memory: then it does not. */
-bool stock_survey_join(struct product *product, struct want *want);
+bool stock_survey_join(struct product *product, struct stock_want *want);
 /* Gives up: `done` is not called any more. */
-void stock_survey_leave(struct want *want);
+void stock_survey_leave(struct stock_want *want);
 /* Nobody waits for it, but something is to be moved or merged. */
 void stock_survey_suggest(struct product *product);
 

@@ -88,7 +88,7 @@ static void moved(struct transfer *transfer)
 
     if (--survey->under_way == 0) {
         free_transfers(survey);
-        stock_survey_finish(survey, STOCK_SURVEY_TRY_AGAIN, NULL);
+        stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
     }
 }
 
@@ -109,7 +109,7 @@ static void move(struct stock_survey *survey)
                           survey);
         }
     } else {
-        stock_survey_finish(survey, STOCK_SURVEY_TRY_AGAIN, NULL);
+        stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
     }
     plan_free(&plan);
 }

@@ -13,7 +13,7 @@
 #include "redis/stock/transfer.h"
 
 /* One place, read this time and the time before. */
-struct probe {
+struct stock_probe {
     struct script_call call;
     struct stock_survey *survey;
     size_t place;
@@ -27,7 +27,7 @@ struct stock_survey {
     uint64_t ended_ms;
     struct list wants, next; /* of this survey, and of the one to come */
 
-    struct probe *probes;
+    struct stock_probe *probes;
     size_t count;
     size_t under_way; /* calls or transfers that are awaited */
     unsigned readings;
@@ -41,15 +41,15 @@ struct stock_survey {
     struct script_call turn_call;
 };
 
-static inline struct want *want_at(struct list *node)
+static inline struct stock_want *stock_want_at(struct list *node)
 {
-    return LIST_ENTRY(node, struct want, node);
+    return LIST_ENTRY(node, struct stock_want, node);
 }
 
 /* Answers one of its wants, which leaves it; and all that are left, which is the end. */
-void stock_survey_answer(struct want *want, enum want_result result, const struct totals *totals,
-                         const struct problem *problem);
-void stock_survey_finish(struct stock_survey *survey, enum want_result result,
+void stock_survey_answer(struct stock_want *want, enum stock_survey_result result,
+                         const struct stock_totals *totals, const struct problem *problem);
+void stock_survey_finish(struct stock_survey *survey, enum stock_survey_result result,
                          const struct problem *problem);
 
 /* Reads all places; then weighs what they say. */

@@ -15,7 +15,7 @@ static int64_t total_of(const struct stock_survey *survey)
     uint64_t transit = 0;
 
     for (size_t i = 0; i < survey->count; i++) {
-        const struct probe *probe = &survey->probes[i];
+        const struct stock_probe *probe = &survey->probes[i];
         sum += probe->read ? probe->now.available : 0;
         transit += (uint64_t)probe->now.sent - (uint64_t)probe->now.received;
     }
@@ -26,7 +26,7 @@ static int64_t total_of(const struct stock_survey *survey)
 static bool nothing_moved(const struct stock_survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++) {
-        const struct probe *probe = &survey->probes[i];
+        const struct stock_probe *probe = &survey->probes[i];
         if (probe->now.sent != probe->before.sent ||
             probe->now.received != probe->before.received) {
             return false;
@@ -46,10 +46,10 @@ static bool nothing_grew(const struct stock_survey *survey)
 }
 
 /* As read just now. If transfers came in between, what is available follows from the rest. */
-static struct totals totals_of(const struct stock_survey *survey, bool exact)
+static struct stock_totals totals_of(const struct stock_survey *survey, bool exact)
 {
     const struct figures *main = &survey->probes[PLACE_MAIN].now;
-    struct totals totals = {
+    struct stock_totals totals = {
         .loaded = main->main.loaded, .shards = main->main.shards, .merged = main->merged};
 
     for (size_t i = 0; i < survey->count; i++) {
@@ -63,24 +63,25 @@ static struct totals totals_of(const struct stock_survey *survey, bool exact)
 /* ---- weighing -------------------------------------------------------------------------------- */
 
 /* Those who would be told that there is too little, or what there is, once it is certain. */
-static bool needs_certainty(const struct stock_survey *survey, const struct want *want)
+static bool needs_certainty(const struct stock_survey *survey, const struct stock_want *want)
 {
-    return want->kind == WANT_FIGURES ||
-           (want->kind == WANT_STOCK && want->quantity > survey->total);
+    return want->kind == STOCK_WANT_FIGURES ||
+           (want->kind == STOCK_WANT_QUANTITY && want->quantity > survey->total);
 }
 
 /* Answers those whom two readings in a row have made certain. */
 static void answer_certain(struct stock_survey *survey)
 {
     bool unmoved = nothing_moved(survey), certain = unmoved && nothing_grew(survey);
-    struct totals totals = totals_of(survey, true);
+    struct stock_totals totals = totals_of(survey, true);
 
     for (struct list *at = survey->wants.next, *next; at != &survey->wants; at = next) {
-        struct want *want = want_at(at);
+        struct stock_want *want = stock_want_at(at);
         next = at->next;
-        if (want->kind == WANT_FIGURES && unmoved) {
+        if (want->kind == STOCK_WANT_FIGURES && unmoved) {
             stock_survey_answer(want, STOCK_SURVEY_FIGURES, &totals, NULL);
-        } else if (want->kind == WANT_STOCK && certain && want->quantity > survey->total_before) {
+        } else if (want->kind == STOCK_WANT_QUANTITY && certain &&
+                   want->quantity > survey->total_before) {
             totals.available = survey->total_before;
             stock_survey_answer(want, STOCK_SURVEY_SHORT, &totals, NULL);
             totals.available = survey->total;
@@ -91,21 +92,21 @@ static void answer_certain(struct stock_survey *survey)
 /* Those who need certainty get none. */
 static void answer_uncertain(struct stock_survey *survey)
 {
-    struct totals totals = totals_of(survey, false);
+    struct stock_totals totals = totals_of(survey, false);
     bool complete = survey->problem.code == HF_OK;
 
     for (struct list *at = survey->wants.next, *next; at != &survey->wants; at = next) {
-        struct want *want = want_at(at);
+        struct stock_want *want = stock_want_at(at);
         next = at->next;
         if (!needs_certainty(survey, want)) {
             continue;
         }
         if (!complete) {
             stock_survey_answer(want, STOCK_SURVEY_FAILED, NULL, &survey->problem);
-        } else if (want->kind == WANT_FIGURES) {
+        } else if (want->kind == STOCK_WANT_FIGURES) {
             stock_survey_answer(want, STOCK_SURVEY_FIGURES, &totals, NULL);
         } else {
-            stock_survey_answer(want, STOCK_SURVEY_TRY_AGAIN, NULL, NULL);
+            stock_survey_answer(want, STOCK_SURVEY_RETRY, NULL, NULL);
         }
     }
 }
@@ -113,7 +114,7 @@ static void answer_uncertain(struct stock_survey *survey)
 static bool somebody_needs_certainty(struct stock_survey *survey)
 {
     for (struct list *at = survey->wants.next; at != &survey->wants; at = at->next) {
-        if (needs_certainty(survey, want_at(at))) {
+        if (needs_certainty(survey, stock_want_at(at))) {
             return true;
         }
     }
@@ -123,7 +124,7 @@ static bool somebody_needs_certainty(struct stock_survey *survey)
 static bool somebody_spreads(struct stock_survey *survey)
 {
     for (struct list *at = survey->wants.next; at != &survey->wants; at = at->next) {
-        if (want_at(at)->kind == WANT_SPREAD) {
+        if (stock_want_at(at)->kind == STOCK_WANT_SPREAD) {
             return true;
         }
     }
@@ -139,7 +140,7 @@ static bool is_same_product(struct stock_survey *survey)
         return true;
     }
     survey->product->epoch = 0;
-    stock_survey_finish(survey, STOCK_SURVEY_TRY_AGAIN, NULL);
+    stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
     return false;
 }
 
@@ -149,7 +150,7 @@ static int64_t highest_epoch(const struct stock_survey *survey)
     int64_t highest = 0;
 
     for (size_t i = 0; i < survey->count; i++) {
-        const struct probe *probe = &survey->probes[i];
+        const struct stock_probe *probe = &survey->probes[i];
         highest = probe->read && probe->now.epoch > highest ? probe->now.epoch : highest;
     }
     return highest;

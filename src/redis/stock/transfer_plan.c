@@ -128,10 +128,10 @@ void plan_moves(struct plan *plan, const struct list *wants)
         return;
     }
     for (const struct list *at = wants->next; at != wants && !plan->failed; at = at->next) {
-        const struct want *want = LIST_ENTRY(at, struct want, node);
-        if (want->kind == WANT_SPREAD) {
+        const struct stock_want *want = LIST_ENTRY(at, struct stock_want, node);
+        if (want->kind == STOCK_WANT_SPREAD) {
             spread(plan);
-        } else if (want->kind == WANT_STOCK) {
+        } else if (want->kind == STOCK_WANT_QUANTITY) {
             bring(plan, want->target, want->quantity);
         }
     }
