@@ -66,7 +66,7 @@ struct stocks {
     struct list buckets[PRODUCT_BUCKETS];
     struct list recent; /* the one used last is the last */
     size_t count;
-    struct list trades; /* stock.c */
+    struct list commands; /* stock.c */
 };
 
 /* The product, if it may be in shards. */

@@ -30,7 +30,7 @@ static void single_done(struct script_call *call, enum redis_fate fate, const re
         return;
     }
     if (fate == REDIS_ANSWERED && says_sharded(reply)) {
-        trade_start(stocks, pending, product_add(stocks, product_id(&pending->command)));
+        stock_command_start(stocks, pending, product_add(stocks, product_id(&pending->command)));
         return;
     }
     if (fate == REDIS_ANSWERED) {
@@ -62,9 +62,9 @@ void stock_execute(struct script_env *env, struct pending_command *pending)
     bool splits = command_id(command->spec) == STOCK_LOAD && command->args.stock_load.shards > 1;
 
     if (product != NULL) {
-        trade_start(stocks, pending, product);
+        stock_command_start(stocks, pending, product);
     } else if (splits) {
-        trade_start(stocks, pending, product_add(stocks, product_id(command)));
+        stock_command_start(stocks, pending, product_add(stocks, product_id(command)));
     } else {
         stock_single(env, pending);
     }
@@ -81,7 +81,7 @@ struct stocks *stocks_open(struct script_env *env)
     }
     stocks->env = env;
     list_init(&stocks->recent);
-    list_init(&stocks->trades);
+    list_init(&stocks->commands);
     for (size_t i = 0; i < PRODUCT_BUCKETS; i++) {
         list_init(&stocks->buckets[i]);
     }
@@ -91,7 +91,7 @@ struct stocks *stocks_open(struct script_env *env)
 void stocks_stop(struct stocks *stocks)
 {
     stocks->stopped = true;
-    trades_stop(stocks);
+    stock_commands_stop(stocks);
 }
 
 void stocks_free(struct stocks *stocks)
@@ -99,7 +99,7 @@ void stocks_free(struct stocks *stocks)
     if (stocks == NULL) {
         return;
     }
-    trades_free(stocks);
+    stock_commands_free(stocks);
     products_free(stocks);
     free(stocks);
 }

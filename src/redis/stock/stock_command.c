@@ -5,41 +5,41 @@
 
 #include <stdlib.h>
 
-/* How often a trade begins anew before it is told that too many want the same. */
+/* How often a command begins anew before it is told that too many want the same. */
 #define TRIES_MAX 40
 /* From the third time on it waits before, up to so long. */
 #define PAUSE_MAX_MS 32
 
-static uint64_t now_ms(const struct trade *trade)
+static uint64_t now_ms(const struct stock_command *command)
 {
-    return uv_now(trade->product->stocks->env->loop);
+    return uv_now(command->product->stocks->env->loop);
 }
 
-static int64_t left_ms(const struct trade *trade)
+static int64_t left_ms(const struct stock_command *command)
 {
-    uint64_t now = now_ms(trade);
-    return trade->due_ms > now ? (int64_t)(trade->due_ms - now) : 0;
+    uint64_t now = now_ms(command);
+    return command->due_ms > now ? (int64_t)(command->due_ms - now) : 0;
 }
 
-/* ---- the end of a trade ---------------------------------------------------------------------- */
+/* ---- the end of a command -------------------------------------------------------------------- */
 
-struct pending_command *trade_end(struct trade *trade)
+struct pending_command *stock_command_end(struct stock_command *command)
 {
-    struct pending_command *pending = trade->pending;
+    struct pending_command *pending = command->pending;
 
-    alarm_stop(&trade->alarm);
-    if (trade->waiting) {
-        stock_survey_leave(&trade->want);
+    alarm_stop(&command->alarm);
+    if (command->waiting) {
+        stock_survey_leave(&command->want);
     }
-    list_remove(&trade->node);
-    product_release(trade->product);
-    free(trade);
+    list_remove(&command->node);
+    product_release(command->product);
+    free(command);
     return pending;
 }
 
-void trade_answer_number(struct trade *trade, int64_t number)
+void stock_command_answer_number(struct stock_command *command, int64_t number)
 {
-    struct pending_command *pending = trade_end(trade);
+    struct pending_command *pending = stock_command_end(command);
 
     reply_clear(&pending->reply);
     reply_number(&pending->reply, number);
@@ -47,25 +47,25 @@ void trade_answer_number(struct trade *trade, int64_t number)
 }
 
 /* `remaining`: as far as this engine knows. */
-void trade_succeed(struct trade *trade)
+void stock_command_succeed(struct stock_command *command)
 {
-    trade_answer_number(trade, product_estimate(trade->product));
+    stock_command_answer_number(command, product_estimate(command->product));
 }
 
-void trade_fail(struct trade *trade, const struct problem *problem)
+void stock_command_fail(struct stock_command *command, const struct problem *problem)
 {
-    if (trade->booked) { /* it happened, whatever came behind it */
-        trade_succeed(trade);
+    if (command->booked) { /* it happened, whatever came behind it */
+        stock_command_succeed(command);
         return;
     }
     struct problem copy = *problem;
-    pending_refuse(trade_end(trade), &copy);
+    pending_refuse(stock_command_end(command), &copy);
 }
 
-void trade_refuse(struct trade *trade, enum hf_error code, const char *why, int64_t a, int64_t b,
-                  int64_t c)
+void stock_command_refuse(struct stock_command *command, enum hf_error code, const char *why,
+                          int64_t a, int64_t b, int64_t c)
 {
-    struct pending_command *pending = trade_end(trade);
+    struct pending_command *pending = stock_command_end(command);
 
     reply_clear(&pending->reply);
     reply_refuse_with(&pending->reply, code, why, a, b, c);
@@ -73,9 +73,9 @@ void trade_refuse(struct trade *trade, enum hf_error code, const char *why, int6
 }
 
 /* A place answered for good. */
-void trade_answer(struct trade *trade, const redisReply *reply)
+void stock_command_answer(struct stock_command *command, const redisReply *reply)
 {
-    pending_answer(trade_end(trade), REDIS_ANSWERED, reply, NULL);
+    pending_answer(stock_command_end(command), REDIS_ANSWERED, reply, NULL);
 }
 
 static const struct problem too_many = {
@@ -87,87 +87,88 @@ static const struct problem no_memory = {HF_BUSY, "out of memory"};
 /* Either it has waited long enough to try again, or too long for a survey. */
 static void ring(struct alarm *alarm)
 {
-    struct trade *trade = LIST_ENTRY(alarm, struct trade, alarm);
+    struct stock_command *command = LIST_ENTRY(alarm, struct stock_command, alarm);
 
-    if (trade->waiting) {
-        trade_fail(trade, &too_many);
+    if (command->waiting) {
+        stock_command_fail(command, &too_many);
     } else {
-        trade_begin(trade);
+        stock_command_begin(command);
     }
 }
 
-void trade_try_again(struct trade *trade)
+void stock_command_retry(struct stock_command *command)
 {
     uint16_t dice;
 
-    if (++trade->tries > TRIES_MAX || left_ms(trade) == 0) {
-        trade_fail(trade, &too_many);
+    if (++command->tries > TRIES_MAX || left_ms(command) == 0) {
+        stock_command_fail(command, &too_many);
         return;
     }
-    if (trade->tries <= 2) {
-        trade_begin(trade);
+    if (command->tries <= 2) {
+        stock_command_begin(command);
         return;
     }
-    struct stocks *stocks = trade->product->stocks;
-    unsigned longest = trade->tries < 7 ? 1U << (trade->tries - 2) : PAUSE_MAX_MS;
+    struct stocks *stocks = command->product->stocks;
+    unsigned longest = command->tries < 7 ? 1U << (command->tries - 2) : PAUSE_MAX_MS;
     random_bytes(&stocks->env->random, &dice, sizeof dice);
-    alarm_set(&stocks->env->alarms, &trade->alarm, 1 + dice % longest);
+    alarm_set(&stocks->env->alarms, &command->alarm, 1 + dice % longest);
 }
 
 /* Waits for a survey, as long as its time lasts. */
-void trade_ask(struct trade *trade, enum stock_want_kind kind, size_t target, int64_t quantity)
+void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
+                          int64_t quantity)
 {
-    int64_t patience_ms = left_ms(trade);
+    int64_t patience_ms = left_ms(command);
 
     if (patience_ms == 0) {
-        trade_fail(trade, &too_many);
+        stock_command_fail(command, &too_many);
         return;
     }
-    trade->want = (struct stock_want){
-        .kind = kind, .target = target, .quantity = quantity, .done = trade_surveyed};
-    trade->waiting = true;
-    alarm_set(&trade->product->stocks->env->alarms, &trade->alarm, (uint64_t)patience_ms);
-    if (!stock_survey_join(trade->product, &trade->want)) {
-        trade->waiting = false;
-        trade_fail(trade, &no_memory);
+    command->want = (struct stock_want){
+        .kind = kind, .target = target, .quantity = quantity, .done = stock_command_surveyed};
+    command->waiting = true;
+    alarm_set(&command->product->stocks->env->alarms, &command->alarm, (uint64_t)patience_ms);
+    if (!stock_survey_join(command->product, &command->want)) {
+        command->waiting = false;
+        stock_command_fail(command, &no_memory);
     }
 }
 
 /* A place knows more than this engine does: a survey learns it. */
-static void learn_by_survey(struct trade *trade)
+static void learn_by_survey(struct stock_command *command)
 {
-    trade_ask(trade, STOCK_WANT_QUANTITY, PLACE_MAIN, 0);
+    stock_command_survey(command, STOCK_WANT_QUANTITY, PLACE_MAIN, 0);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Has the call an answer that can be gone on with? Otherwise the trade is over. */
-bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply *reply,
-                    const struct problem *problem)
+/* Has the call an answer that can be gone on with? Otherwise the command is over. */
+bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
+                            const redisReply *reply, const struct problem *problem)
 {
-    if (trade->product->stocks->stopped) {
+    if (command->product->stocks->stopped) {
         return false;
     }
     if (fate != REDIS_ANSWERED) {
-        trade_fail(trade, problem);
+        stock_command_fail(command, problem);
         return false;
     }
     if (reply->type == REDIS_REPLY_ERROR) {
-        trade_answer(trade, reply);
+        stock_command_answer(command, reply);
         return false;
     }
     if (reply_says(reply, "STALE")) {
-        learn_by_survey(trade);
+        learn_by_survey(command);
         return false;
     }
     return true;
 }
 
-void trade_send(struct trade *trade, script_call_done *done)
+void stock_command_send(struct stock_command *command, script_call_done *done)
 {
-    int64_t limit_ms = left_ms(trade);
+    int64_t limit_ms = left_ms(command);
 
-    script_call_send(&trade->pending->call, false, limit_ms > 0 ? limit_ms : 1, done, trade);
+    script_call_send(&command->pending->call, false, limit_ms > 0 ? limit_ms : 1, done, command);
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -175,92 +176,93 @@ void trade_send(struct trade *trade, script_call_done *done)
 static void learned(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem)
 {
-    struct trade *trade = call->context;
-    struct product *product = trade->product;
+    struct stock_command *command = call->context;
+    struct product *product = command->product;
     struct figures main;
 
-    if (!trade_answered(trade, fate, reply, problem)) {
+    if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
     if (!figures_read(&main, reply)) {
-        trade_answer(trade, reply);
+        stock_command_answer(command, reply);
         return;
     }
     if (!main.known || main.main.places == 0) { /* no shards after all */
         product->places = 0;
         struct script_env *env = product->stocks->env;
-        stock_single(env, trade_end(trade));
+        stock_single(env, stock_command_end(command));
         return;
     }
     if (!product_learn(product, &main)) {
-        trade_fail(trade, &no_memory);
+        stock_command_fail(command, &no_memory);
         return;
     }
     product_saw(product, PLACE_MAIN, &main);
-    trade_begin(trade);
+    stock_command_begin(command);
 }
 
-void trade_learn(struct trade *trade)
+void stock_command_learn(struct stock_command *command)
 {
-    place_read(&trade->pending->call, trade->product, PLACE_MAIN);
-    trade_send(trade, learned);
+    place_read(&command->pending->call, command->product, PLACE_MAIN);
+    stock_command_send(command, learned);
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-void trade_begin(struct trade *trade)
+void stock_command_begin(struct stock_command *command)
 {
-    enum command_id id = command_id(trade->pending->command.spec);
-    bool books = (id == STOCK_LOAD || id == STOCK_ADJUST) && !trade->booked;
+    enum command_id id = command_id(command->pending->command.spec);
+    bool books = (id == STOCK_LOAD || id == STOCK_ADJUST) && !command->booked;
 
-    if (trade->product->epoch == 0 && !(books && id == STOCK_LOAD)) {
-        trade_learn(trade);
+    if (command->product->epoch == 0 && !(books && id == STOCK_LOAD)) {
+        stock_command_learn(command);
     } else if (books) {
-        trade_book(trade);
-    } else if (trade->booked && !trade->spread) {
-        trade_ask(trade, STOCK_WANT_SPREAD, PLACE_MAIN, 0);
+        stock_command_book(command);
+    } else if (command->booked && !command->spread) {
+        stock_command_survey(command, STOCK_WANT_SPREAD, PLACE_MAIN, 0);
     } else if (id == STOCK_TAKE) {
-        trade_take(trade);
+        stock_command_take(command);
     } else if (id == STOCK_SETTLE || id == STOCK_GIVE) {
-        trade->given_until = trade->hidden_until = 0;
-        trade_close(trade);
+        command->given_until = command->hidden_until = 0;
+        stock_command_close(command);
     } else {
-        trade_ask(trade, STOCK_WANT_FIGURES, PLACE_MAIN, 0);
+        stock_command_survey(command, STOCK_WANT_FIGURES, PLACE_MAIN, 0);
     }
 }
 
-void trade_start(struct stocks *stocks, struct pending_command *pending, struct product *product)
+void stock_command_start(struct stocks *stocks, struct pending_command *pending,
+                         struct product *product)
 {
-    struct trade *trade = product != NULL ? calloc(1, sizeof *trade) : NULL;
+    struct stock_command *command = product != NULL ? calloc(1, sizeof *command) : NULL;
 
-    if (trade == NULL) {
+    if (command == NULL) {
         pending_refuse(pending, &no_memory);
         return;
     }
-    trade->pending = pending;
-    trade->product = product;
-    trade->due_ms = uv_now(stocks->env->loop) + (uint64_t)stocks->env->url.timeout_ms;
-    alarm_init(&trade->alarm, ring);
-    list_add_last(&stocks->trades, &trade->node);
+    command->pending = pending;
+    command->product = product;
+    command->due_ms = uv_now(stocks->env->loop) + (uint64_t)stocks->env->url.timeout_ms;
+    alarm_init(&command->alarm, ring);
+    list_add_last(&stocks->commands, &command->node);
     product_hold(product);
-    trade_begin(trade);
+    stock_command_begin(command);
 }
 
 /* ---- the engine closes ----------------------------------------------------------------------- */
 
-void trades_stop(struct stocks *stocks)
+void stock_commands_stop(struct stocks *stocks)
 {
-    for (struct list *at = stocks->trades.next; at != &stocks->trades; at = at->next) {
-        alarm_stop(&LIST_ENTRY(at, struct trade, node)->alarm);
+    for (struct list *at = stocks->commands.next; at != &stocks->commands; at = at->next) {
+        alarm_stop(&LIST_ENTRY(at, struct stock_command, node)->alarm);
     }
 }
 
-void trades_free(struct stocks *stocks)
+void stock_commands_free(struct stocks *stocks)
 {
-    for (struct list *node = stocks->trades.next, *next; node != &stocks->trades; node = next) {
-        struct trade *trade = LIST_ENTRY(node, struct trade, node);
+    for (struct list *node = stocks->commands.next, *next; node != &stocks->commands; node = next) {
+        struct stock_command *command = LIST_ENTRY(node, struct stock_command, node);
         next = node->next;
-        trade->waiting = false;
-        trade_end(trade);
+        command->waiting = false;
+        stock_command_end(command);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command for a product in shards is a trade: a few calls, one after the other, and a survey
- * where something falls short.
+ * A command for a product in shards is a few calls, one after the other, and a survey where
+ * something falls short.
  *
  *     TAKE           look at the place where the order may have been made before; take at the other
  *     SETTLE, GIVE   at the place where new orders are made; then at the other
@@ -13,7 +13,7 @@
 
 #include "redis/stock/survey.h"
 
-struct trade {
+struct stock_command {
     struct list node;
     struct pending_command *pending;
     struct product *product;
@@ -35,10 +35,11 @@ struct trade {
 
 /* Carries out a command for a product that is, or may be, in shards; NULL: there is no memory. If
  * there are no shards after all, it goes to stock_single(). */
-void trade_start(struct stocks *stocks, struct pending_command *pending, struct product *product);
+void stock_command_start(struct stocks *stocks, struct pending_command *pending,
+                         struct product *product);
 /* The engine closes: nothing is answered any more. */
-void trades_stop(struct stocks *stocks);
-void trades_free(struct stocks *stocks);
+void stock_commands_stop(struct stocks *stocks);
+void stock_commands_free(struct stocks *stocks);
 
 /* stock.c: the one call of a product that is in no shards. */
 void stock_single(struct script_env *env, struct pending_command *pending);
@@ -46,35 +47,40 @@ void stock_single(struct script_env *env, struct pending_command *pending);
 /* ---- for those who know the commands --------------------------------------------------------- */
 
 /* From the beginning; and after it came to nothing, sooner or later, until its time is over. */
-void trade_begin(struct trade *trade);
-void trade_try_again(struct trade *trade);
+void stock_command_begin(struct stock_command *command);
+void stock_command_retry(struct stock_command *command);
 
 /* The ways to end it. */
-struct pending_command *trade_end(struct trade *trade); /* the command is still to be answered */
-void trade_succeed(struct trade *trade); /* `remaining`, as far as this engine knows */
-void trade_answer_number(struct trade *trade, int64_t number);
-void trade_answer(struct trade *trade, const redisReply *reply); /* as a place has answered */
-void trade_refuse(struct trade *trade, enum hf_error code, const char *why, int64_t a, int64_t b,
-                  int64_t c);
-void trade_fail(struct trade *trade, const struct problem *problem);
+struct pending_command *
+stock_command_end(struct stock_command *command); /* the command is still to be answered */
+void stock_command_succeed(
+    struct stock_command *command); /* `remaining`, as far as this engine knows */
+void stock_command_answer_number(struct stock_command *command, int64_t number);
+void stock_command_answer(struct stock_command *command,
+                          const redisReply *reply); /* as a place has answered */
+void stock_command_refuse(struct stock_command *command, enum hf_error code, const char *why,
+                          int64_t a, int64_t b, int64_t c);
+void stock_command_fail(struct stock_command *command, const struct problem *problem);
 
-/* Sends pending->call, within the time that is left. Its `done` begins with trade_answered(): has
- * it an answer that can be gone on with? Otherwise the trade is over, or has begun anew. */
-void trade_send(struct trade *trade, script_call_done *done);
-bool trade_answered(struct trade *trade, enum redis_fate fate, const redisReply *reply,
-                    const struct problem *problem);
+/* Sends pending->call, within the time that is left. Its `done` begins with
+ * stock_command_answered(): has it an answer that can be gone on with? Otherwise the command is
+ * over, or has begun anew. */
+void stock_command_send(struct stock_command *command, script_call_done *done);
+bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
+                            const redisReply *reply, const struct problem *problem);
 
-/* Asks a survey, and comes back to trade_begin() or ends. */
-void trade_ask(struct trade *trade, enum stock_want_kind kind, size_t target, int64_t quantity);
+/* Asks a survey, and comes back to stock_command_begin() or ends. */
+void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
+                          int64_t quantity);
 /* Asks the main place for all there is to know of the product, and begins. */
-void trade_learn(struct trade *trade);
+void stock_command_learn(struct stock_command *command);
 
-/* trade_order.c */
-void trade_take(struct trade *trade);
-void trade_close(struct trade *trade);
-/* trade_total.c */
-void trade_book(struct trade *trade);
-void trade_surveyed(struct stock_want *want, enum stock_survey_result result,
-                    const struct stock_totals *totals, const struct problem *problem);
+/* stock_command_order.c */
+void stock_command_take(struct stock_command *command);
+void stock_command_close(struct stock_command *command);
+/* stock_command_total.c */
+void stock_command_book(struct stock_command *command);
+void stock_command_surveyed(struct stock_want *want, enum stock_survey_result result,
+                            const struct stock_totals *totals, const struct problem *problem);
 
 #endif

@@ -6,10 +6,10 @@
 
 /* ---- TAKE ------------------------------------------------------------------------------------ */
 
-static size_t home_of(const struct trade *trade)
+static size_t home_of(const struct stock_command *command)
 {
     /* The order stands in the same place in all of them. */
-    return product_home(trade->product, trade->pending->command.args.stock_take.order);
+    return product_home(command->product, command->pending->command.args.stock_take.order);
 }
 
 _Static_assert(offsetof(struct hf_stock_take_args, order) ==
@@ -19,32 +19,32 @@ _Static_assert(offsetof(struct hf_stock_take_args, order) ==
                "home_of() reads the order of any of them");
 
 /* Does a place know no order, in this epoch? Then it is not worth asking. */
-static bool is_empty(const struct trade *trade, size_t place)
+static bool is_empty(const struct stock_command *command, size_t place)
 {
-    return trade->product->seen[place].empty_epoch == trade->product->epoch;
+    return command->product->seen[place].empty_epoch == command->product->epoch;
 }
 
-static void take_at(struct trade *trade, size_t place, bool makes, script_call_done *done)
+static void take_at(struct stock_command *command, size_t place, bool makes, script_call_done *done)
 {
-    struct script_call *call = &trade->pending->call;
+    struct script_call *call = &command->pending->call;
 
-    place_call(call, trade->product, "take_shard", place, NULL, 8);
-    script_call_row_args(call, &trade->pending->command);
-    place_belief(call, trade->product);
+    place_call(call, command->product, "take_shard", place, NULL, 8);
+    script_call_row_args(call, &command->pending->command);
+    place_belief(call, command->product);
     script_call_text(call, hf_text(makes ? "1" : "0"));
-    script_call_number(call, trade->given_until);
-    trade->place = place;
-    trade->epoch = trade->product->epoch;
-    trade_send(trade, done);
+    script_call_number(call, command->given_until);
+    command->place = place;
+    command->epoch = command->product->epoch;
+    stock_command_send(command, done);
 }
 
 /* The release worker is to know when it falls due. */
-static void note_deadline(const struct trade *trade)
+static void note_deadline(const struct stock_command *command)
 {
     char name[PLACE_NAME];
 
-    place_name(trade->place, name);
-    script_env_note_deadline(trade->product->stocks->env, &trade->pending->command, name);
+    place_name(command->place, name);
+    script_env_note_deadline(command->product->stocks->env, &command->pending->command, name);
 }
 
 /* When little is left, it may be time to merge. */
@@ -58,95 +58,95 @@ static void watch_level(struct product *product)
 static void took(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                  const struct problem *problem)
 {
-    struct trade *trade = call->context;
-    struct product *product = trade->product;
+    struct stock_command *command = call->context;
+    struct product *product = command->product;
     int64_t lead, available;
 
-    if (!trade_answered(trade, fate, reply, problem)) {
+    if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
     if (reply_says(reply, "SHORT")) {
-        trade_ask(trade, STOCK_WANT_QUANTITY, trade->place,
-                  trade->pending->command.args.stock_take.quantity);
+        stock_command_survey(command, STOCK_WANT_QUANTITY, command->place,
+                             command->pending->command.args.stock_take.quantity);
     } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
                script_reply_number(reply, 1, &available)) {
-        product->seen[trade->place].available = available;
-        note_deadline(trade);
+        product->seen[command->place].available = available;
+        note_deadline(command);
         watch_level(product);
-        trade_succeed(trade);
+        stock_command_succeed(command);
     } else {
-        trade_answer(trade, reply);
+        stock_command_answer(command, reply);
     }
 }
 
 static void looked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
-    struct trade *trade = call->context;
-    struct product *product = trade->product;
+    struct stock_command *command = call->context;
+    struct product *product = command->product;
     int64_t records, given_until;
 
-    if (!trade_answered(trade, fate, reply, problem)) {
+    if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
     if (!reply_says(reply, "SHORT")) { /* it is known there */
         int64_t lead;
         if (script_reply_number(reply, 0, &lead) && lead == 1) {
-            trade_succeed(trade);
+            stock_command_succeed(command);
         } else {
-            trade_answer(trade, reply);
+            stock_command_answer(command, reply);
         }
         return;
     }
-    if (product->epoch != trade->epoch) { /* it has changed since */
-        trade_try_again(trade);
+    if (product->epoch != command->epoch) { /* it has changed since */
+        stock_command_retry(command);
         return;
     }
     if (script_reply_number(reply, 3, &records) && records == 0) {
-        product->seen[trade->place].empty_epoch = product->epoch;
+        product->seen[command->place].empty_epoch = product->epoch;
     }
-    trade->looked = true;
-    trade->given_until = script_reply_number(reply, 4, &given_until) ? given_until : 0;
-    trade_take(trade);
+    command->looked = true;
+    command->given_until = script_reply_number(reply, 4, &given_until) ? given_until : 0;
+    stock_command_take(command);
 }
 
-void trade_take(struct trade *trade)
+void stock_command_take(struct stock_command *command)
 {
-    const struct product *product = trade->product;
-    size_t home = home_of(trade), other = product_other(product, home);
-    bool known = trade->looked && trade->epoch == product->epoch;
+    const struct product *product = command->product;
+    size_t home = home_of(command), other = product_other(product, home);
+    bool known = command->looked && command->epoch == product->epoch;
 
     if (!known) {
-        trade->given_until = 0;
+        command->given_until = 0;
     }
-    if (known || is_empty(trade, other)) {
-        take_at(trade, product_active(product, home), true, took);
+    if (known || is_empty(command, other)) {
+        take_at(command, product_active(product, home), true, took);
     } else {
-        trade->looked = false;
-        take_at(trade, other, false, looked);
+        command->looked = false;
+        take_at(command, other, false, looked);
     }
 }
 
 /* ---- SETTLE and GIVE ------------------------------------------------------------------------- */
 
-static void close_at(struct trade *trade, size_t place, script_call_done *done)
+static void close_at(struct stock_command *command, size_t place, script_call_done *done)
 {
-    struct script_call *call = &trade->pending->call;
-    bool settles = command_id(trade->pending->command.spec) == STOCK_SETTLE;
+    struct script_call *call = &command->pending->call;
+    bool settles = command_id(command->pending->command.spec) == STOCK_SETTLE;
 
-    place_call(call, trade->product, "close_shard", place, NULL, 4);
-    script_call_row_args(call, &trade->pending->command);
+    place_call(call, command->product, "close_shard", place, NULL, 4);
+    script_call_row_args(call, &command->pending->command);
     script_call_text(call, hf_text(settles ? "S" : "G"));
-    place_belief(call, trade->product);
-    trade->place = place;
-    trade->epoch = trade->product->epoch;
-    trade_send(trade, done);
+    place_belief(call, command->product);
+    command->place = place;
+    command->epoch = command->product->epoch;
+    stock_command_send(command, done);
 }
 
-static void close_more(struct trade *trade);
+static void close_more(struct stock_command *command);
 
 /* Is it {1, available, state}? Then it was closed at that place, now or before. */
-static bool is_closed(struct trade *trade, const redisReply *reply)
+static bool is_closed(struct stock_command *command, const redisReply *reply)
 {
     int64_t lead, available;
 
@@ -154,9 +154,9 @@ static bool is_closed(struct trade *trade, const redisReply *reply)
         !script_reply_number(reply, 1, &available)) {
         return false;
     }
-    struct product *product = trade->product;
-    product->seen[trade->place].available = available;
-    if (available > 0 && product->merged && trade->place != PLACE_MAIN) {
+    struct product *product = command->product;
+    product->seen[command->place].available = available;
+    if (available > 0 && product->merged && command->place != PLACE_MAIN) {
         stock_survey_suggest(product); /* it is sold at the main place */
     }
     return true;
@@ -179,13 +179,13 @@ static int64_t was_hidden(const redisReply *reply)
 }
 
 /* As a place has answered, or as if it knew nothing at all. */
-static void answer_closed(struct trade *trade, const redisReply *reply)
+static void answer_closed(struct stock_command *command, const redisReply *reply)
 {
     if (was_given(reply) != 0 || was_hidden(reply) != 0) {
-        trade_refuse(trade, HF_NOT_FOUND, "no such order: never taken, given back or expired", 0, 0,
-                     0);
+        stock_command_refuse(command, HF_NOT_FOUND,
+                             "no such order: never taken, given back or expired", 0, 0, 0);
     } else {
-        trade_answer(trade, reply);
+        stock_command_answer(command, reply);
     }
 }
 
@@ -194,26 +194,27 @@ static void answer_closed(struct trade *trade, const redisReply *reply)
 static void closed_first(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                          const struct problem *problem)
 {
-    struct trade *trade = call->context;
-    struct product *product = trade->product;
+    struct stock_command *command = call->context;
+    struct product *product = command->product;
 
-    if (!trade_answered(trade, fate, reply, problem)) {
+    if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (product->epoch != trade->epoch) {
-        trade_try_again(trade);
+    if (product->epoch != command->epoch) {
+        stock_command_retry(command);
         return;
     }
-    bool done = is_closed(trade, reply);
-    bool asks_more = !is_empty(trade, product_other(product, home_of(trade)));
-    trade->given_until = done ? was_given(reply) : 0;
-    trade->hidden_until = was_hidden(reply);
-    if (done && (trade->given_until == 0 || !asks_more)) {
-        trade_succeed(trade);
-    } else if (asks_more && (done || trade->hidden_until != 0 || reply_says(reply, "NOT_FOUND"))) {
-        close_more(trade);
+    bool done = is_closed(command, reply);
+    bool asks_more = !is_empty(command, product_other(product, home_of(command)));
+    command->given_until = done ? was_given(reply) : 0;
+    command->hidden_until = was_hidden(reply);
+    if (done && (command->given_until == 0 || !asks_more)) {
+        stock_command_succeed(command);
+    } else if (asks_more &&
+               (done || command->hidden_until != 0 || reply_says(reply, "NOT_FOUND"))) {
+        close_more(command);
     } else {
-        answer_closed(trade, reply);
+        answer_closed(command, reply);
     }
 }
 
@@ -221,31 +222,31 @@ static void closed_first(struct script_call *call, enum redis_fate fate, const r
 static void closed_second(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                           const struct problem *problem)
 {
-    struct trade *trade = call->context;
+    struct stock_command *command = call->context;
 
-    if (!trade_answered(trade, fate, reply, problem)) {
+    if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (trade->product->epoch != trade->epoch) {
-        trade_try_again(trade);
+    if (command->product->epoch != command->epoch) {
+        stock_command_retry(command);
         return;
     }
     int64_t given_until = was_given(reply), hidden_until = was_hidden(reply);
     bool unknown = hidden_until != 0 || reply_says(reply, "NOT_FOUND");
-    if (is_closed(trade, reply) ? given_until == 0 || given_until > trade->hidden_until
-                                : unknown && trade->given_until > hidden_until) {
-        trade_succeed(trade);
+    if (is_closed(command, reply) ? given_until == 0 || given_until > command->hidden_until
+                                  : unknown && command->given_until > hidden_until) {
+        stock_command_succeed(command);
     } else {
-        answer_closed(trade, reply);
+        answer_closed(command, reply);
     }
 }
 
-void trade_close(struct trade *trade)
+void stock_command_close(struct stock_command *command)
 {
-    close_at(trade, product_active(trade->product, home_of(trade)), closed_first);
+    close_at(command, product_active(command->product, home_of(command)), closed_first);
 }
 
-static void close_more(struct trade *trade)
+static void close_more(struct stock_command *command)
 {
-    close_at(trade, product_other(trade->product, home_of(trade)), closed_second);
+    close_at(command, product_other(command->product, home_of(command)), closed_second);
 }

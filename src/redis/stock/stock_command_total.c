@@ -4,9 +4,9 @@
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
 
-static struct trade *trade_of(struct stock_want *want)
+static struct stock_command *command_of(struct stock_want *want)
 {
-    return LIST_ENTRY(want, struct trade, want);
+    return LIST_ENTRY(want, struct stock_command, want);
 }
 
 /* ---- LOAD and ADJUST ------------------------------------------------------------------------- */
@@ -14,56 +14,57 @@ static struct trade *trade_of(struct stock_want *want)
 static void booked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
 {
-    struct trade *trade = call->context;
-    struct product *product = trade->product;
+    struct stock_command *command = call->context;
+    struct product *product = command->product;
     int64_t lead, number;
 
-    if (!trade_answered(trade, fate, reply, problem)) {
+    if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
     if (reply_says(reply, "SHORT") && script_reply_number(reply, 2, &number)) {
         if (product->epoch == 0) {
-            trade_learn(trade);
+            stock_command_learn(command);
         } else {
-            trade_ask(trade, STOCK_WANT_QUANTITY, PLACE_MAIN, number);
+            stock_command_survey(command, STOCK_WANT_QUANTITY, PLACE_MAIN, number);
         }
     } else if (script_reply_number(reply, 0, &lead) && lead == 1) {
-        trade->booked = true;
-        trade_begin(trade);
+        command->booked = true;
+        stock_command_begin(command);
     } else {
-        trade_answer(trade, reply);
+        stock_command_answer(command, reply);
     }
 }
 
-void trade_book(struct trade *trade)
+void stock_command_book(struct stock_command *command)
 {
-    struct script_call *call = &trade->pending->call;
-    const struct command *command = &trade->pending->command;
-    bool loads = command_id(command->spec) == STOCK_LOAD;
+    struct script_call *call = &command->pending->call;
+    const struct command_spec *spec = command->pending->command.spec;
+    bool loads = command_id(spec) == STOCK_LOAD;
 
-    place_call(call, trade->product, loads ? "load_shards" : "adjust_shards", PLACE_MAIN, NULL,
-               script_call_row_arg_count(command->spec));
-    script_call_row_args(call, command);
-    trade_send(trade, booked);
+    place_call(call, command->product, loads ? "load_shards" : "adjust_shards", PLACE_MAIN, NULL,
+               script_call_row_arg_count(spec));
+    script_call_row_args(call, &command->pending->command);
+    stock_command_send(command, booked);
 }
 
 /* ---- what a survey found --------------------------------------------------------------------- */
 
-static void refuse_total(struct trade *trade, const struct stock_totals *totals)
+static void refuse_total(struct stock_command *command, const struct stock_totals *totals)
 {
-    int64_t wanted = totals->available - trade->want.quantity + totals->taken + totals->sold;
+    int64_t wanted = totals->available - command->want.quantity + totals->taken + totals->sold;
 
-    trade_refuse(trade, HF_CAPACITY_IN_USE, "that would leave # in all, with # taken and # sold",
-                 wanted, totals->taken, totals->sold);
+    stock_command_refuse(command, HF_CAPACITY_IN_USE,
+                         "that would leave # in all, with # taken and # sold", wanted,
+                         totals->taken, totals->sold);
 }
 
-static void answer_totals(struct trade *trade, const struct stock_totals *totals)
+static void answer_totals(struct stock_command *command, const struct stock_totals *totals)
 {
-    if (trade->booked) {
-        trade_answer_number(trade, totals->available);
+    if (command->booked) {
+        stock_command_answer_number(command, totals->available);
         return;
     }
-    struct pending_command *pending = trade_end(trade);
+    struct pending_command *pending = stock_command_end(command);
     reply_clear(&pending->reply);
     reply_number(&pending->reply, totals->available);
     reply_number(&pending->reply, totals->taken);
@@ -74,34 +75,34 @@ static void answer_totals(struct trade *trade, const struct stock_totals *totals
     pending_finish(pending);
 }
 
-void trade_surveyed(struct stock_want *want, enum stock_survey_result result,
-                    const struct stock_totals *totals, const struct problem *problem)
+void stock_command_surveyed(struct stock_want *want, enum stock_survey_result result,
+                            const struct stock_totals *totals, const struct problem *problem)
 {
-    struct trade *trade = trade_of(want);
+    struct stock_command *command = command_of(want);
 
-    trade->waiting = false;
-    alarm_stop(&trade->alarm);
-    if (trade->product->stocks->stopped) {
+    command->waiting = false;
+    alarm_stop(&command->alarm);
+    if (command->product->stocks->stopped) {
         return;
     }
     switch (result) {
     case STOCK_SURVEY_RETRY:
-        trade->spread = trade->spread || want->kind == STOCK_WANT_SPREAD;
-        trade_try_again(trade);
+        command->spread = command->spread || want->kind == STOCK_WANT_SPREAD;
+        stock_command_retry(command);
         break;
     case STOCK_SURVEY_SHORT:
-        if (command_id(trade->pending->command.spec) == STOCK_TAKE) {
-            trade_refuse(trade, HF_SOLD_OUT, "# left, # requested", totals->available,
-                         want->quantity, 0);
+        if (command_id(command->pending->command.spec) == STOCK_TAKE) {
+            stock_command_refuse(command, HF_SOLD_OUT, "# left, # requested", totals->available,
+                                 want->quantity, 0);
         } else {
-            refuse_total(trade, totals);
+            refuse_total(command, totals);
         }
         break;
     case STOCK_SURVEY_FIGURES:
-        answer_totals(trade, totals);
+        answer_totals(command, totals);
         break;
     case STOCK_SURVEY_FAILED:
-        trade_fail(trade, problem);
+        stock_command_fail(command, problem);
         break;
     }
 }
