@@ -95,15 +95,15 @@ static void moved(struct transfer *transfer)
 static void move(struct stock_survey *survey)
 {
     struct product *product = survey->product;
-    struct plan plan;
+    struct transfer_plan plan;
 
-    plan_init(&plan, product, survey->count);
+    transfer_plan_init(&plan, product, survey->count);
     if (!product->stocks->stopped) {
-        plan_moves(&plan, &survey->wants);
+        transfer_plan_make(&plan, &survey->wants);
     }
     if (prepare_transfers(survey, plan.count)) {
         for (size_t i = 0; i < plan.count; i++) {
-            const struct planned *planned = &plan.moves[i];
+            const struct transfer_plan_move *planned = &plan.moves[i];
             transfer_init(&survey->transfers[i], product, planned->source, planned->target);
             transfer_send(&survey->transfers[i], planned->quantity, planned->quantity, moved,
                           survey);
@@ -111,5 +111,5 @@ static void move(struct stock_survey *survey)
     } else {
         stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
     }
-    plan_free(&plan);
+    transfer_plan_free(&plan);
 }

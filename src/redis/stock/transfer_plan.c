@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-void plan_init(struct plan *plan, const struct product *product, size_t places)
+void transfer_plan_init(struct transfer_plan *plan, const struct product *product, size_t places)
 {
-    *plan = (struct plan){.product = product, .places = places};
+    *plan = (struct transfer_plan){.product = product, .places = places};
     plan->left = calloc(places, sizeof *plan->left);
     plan->failed = plan->left == NULL;
     for (size_t i = 0; i < places && !plan->failed; i++) {
@@ -13,13 +13,13 @@ void plan_init(struct plan *plan, const struct product *product, size_t places)
     }
 }
 
-void plan_free(struct plan *plan)
+void transfer_plan_free(struct transfer_plan *plan)
 {
     free(plan->left);
     free(plan->moves);
 }
 
-static struct planned *find(struct plan *plan, size_t source, size_t target)
+static struct transfer_plan_move *find(struct transfer_plan *plan, size_t source, size_t target)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->moves[i].source == source && plan->moves[i].target == target) {
@@ -29,13 +29,13 @@ static struct planned *find(struct plan *plan, size_t source, size_t target)
     return NULL;
 }
 
-static bool make_room(struct plan *plan)
+static bool make_room(struct transfer_plan *plan)
 {
     if (plan->count < plan->capacity) {
         return true;
     }
     size_t capacity = plan->capacity * 2 + 16;
-    struct planned *moves = realloc(plan->moves, capacity * sizeof *moves);
+    struct transfer_plan_move *moves = realloc(plan->moves, capacity * sizeof *moves);
     if (moves == NULL) {
         plan->failed = true;
         return false;
@@ -45,21 +45,21 @@ static bool make_room(struct plan *plan)
     return true;
 }
 
-static void add(struct plan *plan, size_t source, size_t target, int64_t quantity)
+static void add(struct transfer_plan *plan, size_t source, size_t target, int64_t quantity)
 {
-    struct planned *planned = find(plan, source, target);
+    struct transfer_plan_move *move = find(plan, source, target);
 
     plan->left[source] -= quantity;
     plan->left[target] += quantity;
-    if (planned != NULL) {
-        planned->quantity += quantity;
+    if (move != NULL) {
+        move->quantity += quantity;
     } else if (make_room(plan)) {
-        plan->moves[plan->count++] = (struct planned){source, target, quantity};
+        plan->moves[plan->count++] = (struct transfer_plan_move){source, target, quantity};
     }
 }
 
 /* The place that has most, apart from one. */
-static size_t richest(const struct plan *plan, size_t but)
+static size_t richest(const struct transfer_plan *plan, size_t but)
 {
     size_t best = but == 0 ? 1 : 0;
 
@@ -71,7 +71,7 @@ static size_t richest(const struct plan *plan, size_t but)
     return best;
 }
 
-static bool is_enough(const struct plan *plan, int64_t quantity)
+static bool is_enough(const struct transfer_plan *plan, int64_t quantity)
 {
     int64_t sum = 0;
 
@@ -81,7 +81,7 @@ static bool is_enough(const struct plan *plan, int64_t quantity)
     return sum >= quantity;
 }
 
-static void bring(struct plan *plan, size_t target, int64_t quantity)
+static void bring(struct transfer_plan *plan, size_t target, int64_t quantity)
 {
     if (target >= plan->places || !is_enough(plan, quantity)) {
         return;
@@ -96,7 +96,7 @@ static void bring(struct plan *plan, size_t target, int64_t quantity)
 }
 
 /* What is at the main place goes to the shards, the same to each. */
-static void spread(struct plan *plan)
+static void spread(struct transfer_plan *plan)
 {
     int64_t shards = (int64_t)plan->places - 1, all = plan->left[PLACE_MAIN];
 
@@ -109,16 +109,16 @@ static void spread(struct plan *plan)
 }
 
 /* Whatever a shard has by then, not only what was seen of it. */
-static void drain(struct plan *plan)
+static void drain(struct transfer_plan *plan)
 {
     for (size_t i = 1; i < plan->places; i++) {
         if (plan->left[i] > 0 && make_room(plan)) {
-            plan->moves[plan->count++] = (struct planned){i, PLACE_MAIN, HF_INTEGER_MAX};
+            plan->moves[plan->count++] = (struct transfer_plan_move){i, PLACE_MAIN, HF_INTEGER_MAX};
         }
     }
 }
 
-void plan_moves(struct plan *plan, const struct list *wants)
+void transfer_plan_make(struct transfer_plan *plan, const struct list *wants)
 {
     if (plan->failed) {
         return;

@@ -7,27 +7,27 @@
 
 #include "redis/stock/survey.h"
 
-struct planned {
+struct transfer_plan_move {
     size_t source, target;
     int64_t quantity; /* at most */
 };
 
-struct plan {
+struct transfer_plan {
     const struct product *product;
     size_t places;
     int64_t *left; /* of each place, once all this is done and those who want it have theirs */
-    struct planned *moves;
+    struct transfer_plan_move *moves;
     size_t count, capacity;
     bool failed; /* no memory: it is only a part */
 };
 
 /* For the first `places` places of the product. */
-void plan_init(struct plan *plan, const struct product *product, size_t places);
-void plan_free(struct plan *plan);
+void transfer_plan_init(struct transfer_plan *plan, const struct product *product, size_t places);
+void transfer_plan_free(struct transfer_plan *plan);
 
 /* Merged: everything to the main place. Sharded: to each of the wants in turn what it is short of,
  * from the richest place half of what it has or what is missing, whichever is more; the first one
  * gets it all if it can be had, so that not all fall short at the same time. */
-void plan_moves(struct plan *plan, const struct list *wants);
+void transfer_plan_make(struct transfer_plan *plan, const struct list *wants);
 
 #endif
