@@ -15,20 +15,20 @@
 
 static struct list *bucket_of(struct stocks *stocks, struct hf_bytes id)
 {
-    return &stocks->buckets[crc32c(0, id.data, id.size) % PRODUCT_BUCKETS];
+    return &stocks->buckets[crc32c(0, id.data, id.size) % STOCK_PRODUCT_BUCKETS];
 }
 
-static struct hf_bytes id_of(const struct product *product)
+static struct hf_bytes id_of(const struct stock_product *product)
 {
     return product->command.args.stock_get.product;
 }
 
-struct product *product_find(struct stocks *stocks, struct hf_bytes id)
+struct stock_product *stock_product_find(struct stocks *stocks, struct hf_bytes id)
 {
     struct list *bucket = bucket_of(stocks, id);
 
     for (struct list *at = bucket->next; at != bucket; at = at->next) {
-        struct product *product = LIST_ENTRY(at, struct product, bucket);
+        struct stock_product *product = LIST_ENTRY(at, struct stock_product, bucket);
         if (text_equal(id_of(product), id)) {
             list_remove(&product->recent);
             list_add_last(&stocks->recent, &product->recent);
@@ -38,7 +38,7 @@ struct product *product_find(struct stocks *stocks, struct hf_bytes id)
     return NULL;
 }
 
-static void drop(struct product *product)
+static void drop(struct stock_product *product)
 {
     list_remove(&product->bucket);
     list_remove(&product->recent);
@@ -52,8 +52,8 @@ static void drop(struct product *product)
 static void make_room(struct stocks *stocks)
 {
     for (struct list *at = stocks->recent.next, *next;
-         at != &stocks->recent && stocks->count >= PRODUCTS_MAX; at = next) {
-        struct product *product = LIST_ENTRY(at, struct product, recent);
+         at != &stocks->recent && stocks->count >= STOCK_PRODUCTS_MAX; at = next) {
+        struct stock_product *product = LIST_ENTRY(at, struct stock_product, recent);
         next = at->next;
         if (product->users == 0) {
             drop(product);
@@ -61,9 +61,9 @@ static void make_room(struct stocks *stocks)
     }
 }
 
-struct product *product_add(struct stocks *stocks, struct hf_bytes id)
+struct stock_product *stock_product_add(struct stocks *stocks, struct hf_bytes id)
 {
-    struct product *product = product_find(stocks, id);
+    struct stock_product *product = stock_product_find(stocks, id);
 
     if (product != NULL) {
         return product;
@@ -84,12 +84,12 @@ struct product *product_add(struct stocks *stocks, struct hf_bytes id)
     return product;
 }
 
-void product_hold(struct product *product)
+void stock_product_hold(struct stock_product *product)
 {
     product->users++;
 }
 
-void product_release(struct product *product)
+void stock_product_release(struct stock_product *product)
 {
     CHECK(product->users > 0);
     if (--product->users == 0 && product->places <= 1) {
@@ -97,32 +97,32 @@ void product_release(struct product *product)
     }
 }
 
-void products_free(struct stocks *stocks)
+void stock_products_free(struct stocks *stocks)
 {
     for (struct list *node = stocks->recent.next, *next; node != &stocks->recent; node = next) {
         next = node->next;
-        drop(LIST_ENTRY(node, struct product, recent));
+        drop(LIST_ENTRY(node, struct stock_product, recent));
     }
 }
 
 /* ---- what is known of them ------------------------------------------------------------------- */
 
-size_t product_home(const struct product *product, struct hf_bytes order)
+size_t stock_product_home(const struct stock_product *product, struct hf_bytes order)
 {
     return 1 + (size_t)redis_slot(order) % (product->places - 1);
 }
 
-size_t product_active(const struct product *product, size_t home)
+size_t stock_product_active(const struct stock_product *product, size_t home)
 {
     return product->merged ? PLACE_MAIN : home;
 }
 
-size_t product_other(const struct product *product, size_t home)
+size_t stock_product_other(const struct stock_product *product, size_t home)
 {
     return product->merged ? home : PLACE_MAIN;
 }
 
-int64_t product_estimate(const struct product *product)
+int64_t stock_product_estimate(const struct stock_product *product)
 {
     int64_t sum = 0;
 
@@ -132,7 +132,7 @@ int64_t product_estimate(const struct product *product)
     return sum < product->loaded ? sum : product->loaded; /* some may have been seen twice */
 }
 
-bool product_learn(struct product *product, const struct figures *main)
+bool stock_product_learn(struct stock_product *product, const struct figures *main)
 {
     size_t places = 1 + (size_t)main->main.places;
 
@@ -154,7 +154,7 @@ bool product_learn(struct product *product, const struct figures *main)
     return true;
 }
 
-void product_saw(struct product *product, size_t place, const struct figures *figures)
+void stock_product_saw(struct stock_product *product, size_t place, const struct figures *figures)
 {
     struct seen *seen = &product->seen[place];
 
@@ -187,7 +187,7 @@ static size_t place_of(struct hf_bytes name, size_t places)
                : places;
 }
 
-void place_call(struct script_call *call, const struct product *product, const char *script,
+void place_call(struct script_call *call, const struct stock_product *product, const char *script,
                 size_t place, const char *box, size_t args)
 {
     struct script_env *env = product->stocks->env;
@@ -207,13 +207,13 @@ void place_call(struct script_call *call, const struct product *product, const c
     }
 }
 
-void place_belief(struct script_call *call, const struct product *product)
+void place_belief(struct script_call *call, const struct stock_product *product)
 {
     script_call_number(call, product->epoch);
     script_call_text(call, hf_text(product->merged ? "merged" : "sharded"));
 }
 
-void place_read(struct script_call *call, const struct product *product, size_t place)
+void place_read(struct script_call *call, const struct stock_product *product, size_t place)
 {
     place_call(call, product, "read_shard", place, "outbox", 2);
     place_belief(call, product);
@@ -276,8 +276,8 @@ size_t figures_open_count(const redisReply *reply)
     return (reply->elements - AT_OPEN) / OPEN_WORDS;
 }
 
-bool figures_open(struct open_transfer *open, const redisReply *reply, size_t i, size_t source,
-                  size_t places)
+bool figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
+                  size_t source, size_t places)
 {
     const redisReply *target = reply->element[AT_OPEN + i * OPEN_WORDS];
 

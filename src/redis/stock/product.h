@@ -8,8 +8,8 @@
 #include "net/alarm.h"
 #include "redis/script/script_env.h"
 
-#define PRODUCTS_MAX 1024
-#define PRODUCT_BUCKETS 256
+#define STOCK_PRODUCTS_MAX 1024
+#define STOCK_PRODUCT_BUCKETS 256
 
 /* Places are counted: the main one is 0, shard k is k + 1. */
 #define PLACE_MAIN 0U
@@ -32,7 +32,7 @@ struct figures {
 };
 
 /* A transfer that is under way between two places, in an outbox. */
-struct open_transfer {
+struct stock_open_transfer {
     size_t source, target;
     int64_t number, quantity;
 };
@@ -43,7 +43,7 @@ struct seen {
     int64_t empty_epoch; /* in this epoch it knows no order; 0: it may know some */
 };
 
-struct product {
+struct stock_product {
     struct list bucket, recent;
     struct stocks *stocks;
     unsigned users; /* it is kept while there are any */
@@ -63,49 +63,49 @@ struct product {
 struct stocks {
     struct script_env *env;
     bool stopped;
-    struct list buckets[PRODUCT_BUCKETS];
+    struct list buckets[STOCK_PRODUCT_BUCKETS];
     struct list recent; /* the one used last is the last */
     size_t count;
     struct list commands; /* stock.c */
 };
 
 /* The product, if it may be in shards. */
-struct product *product_find(struct stocks *stocks, struct hf_bytes id);
+struct stock_product *stock_product_find(struct stocks *stocks, struct hf_bytes id);
 /* The same; if it is not known yet, it is now, with everything still to be learned. NULL when there
  * is no memory. */
-struct product *product_add(struct stocks *stocks, struct hf_bytes id);
+struct stock_product *stock_product_add(struct stocks *stocks, struct hf_bytes id);
 /* Keeps it, and lets it go again: then it may be forgotten. */
-void product_hold(struct product *product);
-void product_release(struct product *product);
-void products_free(struct stocks *stocks);
+void stock_product_hold(struct stock_product *product);
+void stock_product_release(struct stock_product *product);
+void stock_products_free(struct stocks *stocks);
 
 /* The place an order belongs to. */
-size_t product_home(const struct product *product, struct hf_bytes order);
+size_t stock_product_home(const struct stock_product *product, struct hf_bytes order);
 /* Where new orders are taken; and where they are not, but may have been. */
-size_t product_active(const struct product *product, size_t home);
-size_t product_other(const struct product *product, size_t home);
+size_t stock_product_active(const struct stock_product *product, size_t home);
+size_t stock_product_other(const struct stock_product *product, size_t home);
 /* The sum of what was last seen: what is left, as far as this engine knows. */
-int64_t product_estimate(const struct product *product);
+int64_t stock_product_estimate(const struct stock_product *product);
 
 /* Takes over what the main place says of the product; false when there is no memory. */
-bool product_learn(struct product *product, const struct figures *main);
+bool stock_product_learn(struct stock_product *product, const struct figures *main);
 /* Takes over what a place says of itself. */
-void product_saw(struct product *product, size_t place, const struct figures *figures);
+void stock_product_saw(struct stock_product *product, size_t place, const struct figures *figures);
 
 /* Begins a call of a script with the keys of a place; `box` is "outbox", "inbox" or NULL. */
-void place_call(struct script_call *call, const struct product *product, const char *script,
+void place_call(struct script_call *call, const struct stock_product *product, const char *script,
                 size_t place, const char *box, size_t args);
 /* The two arguments that say what is known of the product. */
-void place_belief(struct script_call *call, const struct product *product);
+void place_belief(struct script_call *call, const struct stock_product *product);
 /* read_shard.lua at a place. */
-void place_read(struct script_call *call, const struct product *product, size_t place);
+void place_read(struct script_call *call, const struct stock_product *product, size_t place);
 
 /* Reads its answer; false if it is none. */
 bool figures_read(struct figures *figures, const redisReply *reply);
 /* How many open transfers it tells of, and which. */
 size_t figures_open_count(const redisReply *reply);
-bool figures_open(struct open_transfer *open, const redisReply *reply, size_t i, size_t source,
-                  size_t places);
+bool figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
+                  size_t source, size_t places);
 
 /* Is it {0, WORD, …}? */
 bool reply_says(const redisReply *reply, const char *word);

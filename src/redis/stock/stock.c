@@ -30,7 +30,8 @@ static void single_done(struct script_call *call, enum redis_fate fate, const re
         return;
     }
     if (fate == REDIS_ANSWERED && says_sharded(reply)) {
-        stock_command_start(stocks, pending, product_add(stocks, product_id(&pending->command)));
+        stock_command_start(stocks, pending,
+                            stock_product_add(stocks, product_id(&pending->command)));
         return;
     }
     if (fate == REDIS_ANSWERED) {
@@ -58,13 +59,13 @@ void stock_execute(struct script_env *env, struct pending_command *pending)
 {
     struct stocks *stocks = env->stocks;
     const struct command *command = &pending->command;
-    struct product *product = product_find(stocks, product_id(command));
+    struct stock_product *product = stock_product_find(stocks, product_id(command));
     bool splits = command_id(command->spec) == STOCK_LOAD && command->args.stock_load.shards > 1;
 
     if (product != NULL) {
         stock_command_start(stocks, pending, product);
     } else if (splits) {
-        stock_command_start(stocks, pending, product_add(stocks, product_id(command)));
+        stock_command_start(stocks, pending, stock_product_add(stocks, product_id(command)));
     } else {
         stock_single(env, pending);
     }
@@ -82,7 +83,7 @@ struct stocks *stocks_open(struct script_env *env)
     stocks->env = env;
     list_init(&stocks->recent);
     list_init(&stocks->commands);
-    for (size_t i = 0; i < PRODUCT_BUCKETS; i++) {
+    for (size_t i = 0; i < STOCK_PRODUCT_BUCKETS; i++) {
         list_init(&stocks->buckets[i]);
     }
     return stocks;
@@ -100,6 +101,6 @@ void stocks_free(struct stocks *stocks)
         return;
     }
     stock_commands_free(stocks);
-    products_free(stocks);
+    stock_products_free(stocks);
     free(stocks);
 }

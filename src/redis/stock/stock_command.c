@@ -32,7 +32,7 @@ struct pending_command *stock_command_end(struct stock_command *command)
         stock_survey_leave(&command->want);
     }
     list_remove(&command->node);
-    product_release(command->product);
+    stock_product_release(command->product);
     free(command);
     return pending;
 }
@@ -49,7 +49,7 @@ void stock_command_answer_number(struct stock_command *command, int64_t number)
 /* `remaining`: as far as this engine knows. */
 void stock_command_succeed(struct stock_command *command)
 {
-    stock_command_answer_number(command, product_estimate(command->product));
+    stock_command_answer_number(command, stock_product_estimate(command->product));
 }
 
 void stock_command_fail(struct stock_command *command, const struct problem *problem)
@@ -177,7 +177,7 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
                     const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct product *product = command->product;
+    struct stock_product *product = command->product;
     struct figures main;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
@@ -193,11 +193,11 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
         stock_single(env, stock_command_end(command));
         return;
     }
-    if (!product_learn(product, &main)) {
+    if (!stock_product_learn(product, &main)) {
         stock_command_fail(command, &no_memory);
         return;
     }
-    product_saw(product, PLACE_MAIN, &main);
+    stock_product_saw(product, PLACE_MAIN, &main);
     stock_command_begin(command);
 }
 
@@ -231,7 +231,7 @@ void stock_command_begin(struct stock_command *command)
 }
 
 void stock_command_start(struct stocks *stocks, struct pending_command *pending,
-                         struct product *product)
+                         struct stock_product *product)
 {
     struct stock_command *command = product != NULL ? calloc(1, sizeof *command) : NULL;
 
@@ -244,7 +244,7 @@ void stock_command_start(struct stocks *stocks, struct pending_command *pending,
     command->due_ms = uv_now(stocks->env->loop) + (uint64_t)stocks->env->url.timeout_ms;
     alarm_init(&command->alarm, ring);
     list_add_last(&stocks->commands, &command->node);
-    product_hold(product);
+    stock_product_hold(product);
     stock_command_begin(command);
 }
 

@@ -16,7 +16,7 @@
 struct stock_command {
     struct list node;
     struct pending_command *pending;
-    struct product *product;
+    struct stock_product *product;
     struct stock_want want;
     struct alarm alarm;
     uint64_t due_ms;
@@ -36,7 +36,7 @@ struct stock_command {
 /* Carries out a command for a product that is, or may be, in shards; NULL: there is no memory. If
  * there are no shards after all, it goes to stock_single(). */
 void stock_command_start(struct stocks *stocks, struct pending_command *pending,
-                         struct product *product);
+                         struct stock_product *product);
 /* The engine closes: nothing is answered any more. */
 void stock_commands_stop(struct stocks *stocks);
 void stock_commands_free(struct stocks *stocks);

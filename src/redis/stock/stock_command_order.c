@@ -9,7 +9,7 @@
 static size_t home_of(const struct stock_command *command)
 {
     /* The order stands in the same place in all of them. */
-    return product_home(command->product, command->pending->command.args.stock_take.order);
+    return stock_product_home(command->product, command->pending->command.args.stock_take.order);
 }
 
 _Static_assert(offsetof(struct hf_stock_take_args, order) ==
@@ -48,9 +48,10 @@ static void note_deadline(const struct stock_command *command)
 }
 
 /* When little is left, it may be time to merge. */
-static void watch_level(struct product *product)
+static void watch_level(struct stock_product *product)
 {
-    if (!product->merged && !product->steal && product_estimate(product) <= product->watermark) {
+    if (!product->merged && !product->steal &&
+        stock_product_estimate(product) <= product->watermark) {
         stock_survey_suggest(product);
     }
 }
@@ -59,7 +60,7 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
                  const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct product *product = command->product;
+    struct stock_product *product = command->product;
     int64_t lead, available;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
@@ -83,7 +84,7 @@ static void looked(struct script_call *call, enum redis_fate fate, const redisRe
                    const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct product *product = command->product;
+    struct stock_product *product = command->product;
     int64_t records, given_until;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
@@ -112,15 +113,15 @@ static void looked(struct script_call *call, enum redis_fate fate, const redisRe
 
 void stock_command_take(struct stock_command *command)
 {
-    const struct product *product = command->product;
-    size_t home = home_of(command), other = product_other(product, home);
+    const struct stock_product *product = command->product;
+    size_t home = home_of(command), other = stock_product_other(product, home);
     bool known = command->looked && command->epoch == product->epoch;
 
     if (!known) {
         command->given_until = 0;
     }
     if (known || is_empty(command, other)) {
-        take_at(command, product_active(product, home), true, took);
+        take_at(command, stock_product_active(product, home), true, took);
     } else {
         command->looked = false;
         take_at(command, other, false, looked);
@@ -154,7 +155,7 @@ static bool is_closed(struct stock_command *command, const redisReply *reply)
         !script_reply_number(reply, 1, &available)) {
         return false;
     }
-    struct product *product = command->product;
+    struct stock_product *product = command->product;
     product->seen[command->place].available = available;
     if (available > 0 && product->merged && command->place != PLACE_MAIN) {
         stock_survey_suggest(product); /* it is sold at the main place */
@@ -195,7 +196,7 @@ static void closed_first(struct script_call *call, enum redis_fate fate, const r
                          const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct product *product = command->product;
+    struct stock_product *product = command->product;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
@@ -205,7 +206,7 @@ static void closed_first(struct script_call *call, enum redis_fate fate, const r
         return;
     }
     bool done = is_closed(command, reply);
-    bool asks_more = !is_empty(command, product_other(product, home_of(command)));
+    bool asks_more = !is_empty(command, stock_product_other(product, home_of(command)));
     command->given_until = done ? was_given(reply) : 0;
     command->hidden_until = was_hidden(reply);
     if (done && (command->given_until == 0 || !asks_more)) {
@@ -243,10 +244,10 @@ static void closed_second(struct script_call *call, enum redis_fate fate, const 
 
 void stock_command_close(struct stock_command *command)
 {
-    close_at(command, product_active(command->product, home_of(command)), closed_first);
+    close_at(command, stock_product_active(command->product, home_of(command)), closed_first);
 }
 
 static void close_more(struct stock_command *command)
 {
-    close_at(command, product_other(command->product, home_of(command)), closed_second);
+    close_at(command, stock_product_other(command->product, home_of(command)), closed_second);
 }

@@ -15,7 +15,7 @@ static void booked(struct script_call *call, enum redis_fate fate, const redisRe
                    const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct product *product = command->product;
+    struct stock_product *product = command->product;
     int64_t lead, number;
 
     if (!stock_command_answered(command, fate, reply, problem)) {

@@ -31,13 +31,13 @@ static void answer_all(struct stock_survey *survey, enum stock_survey_result res
 void stock_survey_finish(struct stock_survey *survey, enum stock_survey_result result,
                          const struct problem *problem)
 {
-    struct product *product = survey->product;
+    struct stock_product *product = survey->product;
 
     answer_all(survey, result, problem);
     survey->ended_ms = uv_now(product->stocks->env->loop);
     if (product->stocks->stopped || list_empty(&survey->next)) {
         survey->running = false;
-        product_release(product);
+        stock_product_release(product);
     } else {
         start(survey);
     }
@@ -51,7 +51,7 @@ static bool keep_open(struct stock_survey *survey, const redisReply *reply, size
 
     if (survey->open_count + more > survey->open_capacity) {
         size_t capacity = survey->open_count + more;
-        struct open_transfer *open = realloc(survey->open, capacity * sizeof *open);
+        struct stock_open_transfer *open = realloc(survey->open, capacity * sizeof *open);
         if (open == NULL) {
             return false;
         }
@@ -122,7 +122,7 @@ static void free_probes(struct stock_survey *survey)
 /* A probe for each place the product has now. */
 static bool prepare_probes(struct stock_survey *survey)
 {
-    struct product *product = survey->product;
+    struct stock_product *product = survey->product;
 
     if (survey->count == product->places) {
         return true;
@@ -161,7 +161,7 @@ static void start(struct stock_survey *survey)
     }
 }
 
-static struct stock_survey *survey_of(struct product *product)
+static struct stock_survey *survey_of(struct stock_product *product)
 {
     struct stock_survey *survey =
         product->survey != NULL ? product->survey : calloc(1, sizeof *survey);
@@ -180,12 +180,12 @@ static void run(struct stock_survey *survey)
 {
     if (!survey->running) {
         survey->running = true;
-        product_hold(survey->product);
+        stock_product_hold(survey->product);
         start(survey);
     }
 }
 
-bool stock_survey_join(struct product *product, struct stock_want *want)
+bool stock_survey_join(struct stock_product *product, struct stock_want *want)
 {
     struct stock_survey *survey = survey_of(product);
 
@@ -203,7 +203,7 @@ void stock_survey_leave(struct stock_want *want)
     list_init(&want->node);
 }
 
-void stock_survey_suggest(struct product *product)
+void stock_survey_suggest(struct stock_product *product)
 {
     struct stock_survey *survey = survey_of(product);
     uint64_t now_ms = uv_now(product->stocks->env->loop);

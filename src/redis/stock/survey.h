@@ -49,11 +49,11 @@ struct stock_want {
 };
 
 /* Asks for it; `done` comes later. False when there is no memory: then it does not. */
-bool stock_survey_join(struct product *product, struct stock_want *want);
+bool stock_survey_join(struct stock_product *product, struct stock_want *want);
 /* Gives up: `done` is not called any more. */
 void stock_survey_leave(struct stock_want *want);
 /* Nobody waits for it, but something is to be moved or merged. */
-void stock_survey_suggest(struct product *product);
+void stock_survey_suggest(struct stock_product *product);
 
 void stock_survey_free(struct stock_survey *survey);
 

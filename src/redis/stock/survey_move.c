@@ -13,7 +13,7 @@ static void turned(struct script_call *call, enum redis_fate fate, const redisRe
                    const struct problem *problem)
 {
     struct stock_survey *survey = call->context;
-    struct product *product = survey->product;
+    struct stock_product *product = survey->product;
     int64_t lead, epoch;
     (void)problem; /* then somebody else turns it, another time */
 
@@ -44,7 +44,7 @@ void stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above)
 static void free_transfers(struct stock_survey *survey)
 {
     for (size_t i = 0; i < survey->transfer_count; i++) {
-        transfer_free(&survey->transfers[i]);
+        stock_transfer_free(&survey->transfers[i]);
     }
     free(survey->transfers);
     survey->transfers = NULL;
@@ -59,7 +59,7 @@ static bool prepare_transfers(struct stock_survey *survey, size_t count)
     return survey->transfers != NULL;
 }
 
-static void carried_on(struct transfer *transfer)
+static void carried_on(struct stock_transfer *transfer)
 {
     struct stock_survey *survey = transfer->context;
 
@@ -76,13 +76,14 @@ void stock_survey_carry_on(struct stock_survey *survey)
         return;
     }
     for (size_t i = 0; i < survey->open_count; i++) {
-        struct transfer *transfer = &survey->transfers[i];
-        transfer_init(transfer, survey->product, survey->open[i].source, survey->open[i].target);
-        transfer_carry_on(transfer, &survey->open[i], carried_on, survey);
+        struct stock_transfer *transfer = &survey->transfers[i];
+        stock_transfer_init(transfer, survey->product, survey->open[i].source,
+                            survey->open[i].target);
+        stock_transfer_carry_on(transfer, &survey->open[i], carried_on, survey);
     }
 }
 
-static void moved(struct transfer *transfer)
+static void moved(struct stock_transfer *transfer)
 {
     struct stock_survey *survey = transfer->context;
 
@@ -94,7 +95,7 @@ static void moved(struct transfer *transfer)
 
 static void move(struct stock_survey *survey)
 {
-    struct product *product = survey->product;
+    struct stock_product *product = survey->product;
     struct transfer_plan plan;
 
     transfer_plan_init(&plan, product, survey->count);
@@ -104,9 +105,9 @@ static void move(struct stock_survey *survey)
     if (prepare_transfers(survey, plan.count)) {
         for (size_t i = 0; i < plan.count; i++) {
             const struct transfer_plan_move *planned = &plan.moves[i];
-            transfer_init(&survey->transfers[i], product, planned->source, planned->target);
-            transfer_send(&survey->transfers[i], planned->quantity, planned->quantity, moved,
-                          survey);
+            stock_transfer_init(&survey->transfers[i], product, planned->source, planned->target);
+            stock_transfer_send(&survey->transfers[i], planned->quantity, planned->quantity, moved,
+                                survey);
         }
     } else {
         stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);

@@ -22,7 +22,7 @@ struct stock_probe {
 };
 
 struct stock_survey {
-    struct product *product;
+    struct stock_product *product;
     bool running;
     uint64_t ended_ms;
     struct list wants, next; /* of this survey, and of the one to come */
@@ -34,9 +34,9 @@ struct stock_survey {
     int64_t total, total_before;
     struct problem problem; /* HF_OK: all places were read */
 
-    struct open_transfer *open;
+    struct stock_open_transfer *open;
     size_t open_count, open_capacity;
-    struct transfer *transfers;
+    struct stock_transfer *transfers;
     size_t transfer_count;
     struct script_call turn_call;
 };

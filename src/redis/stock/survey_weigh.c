@@ -159,7 +159,7 @@ static int64_t highest_epoch(const struct stock_survey *survey)
 /* Which mode the product should have. It comes back from `merged` only when it is loaded again. */
 static bool should_be_merged(struct stock_survey *survey)
 {
-    const struct product *product = survey->product;
+    const struct stock_product *product = survey->product;
     bool low = !product->steal && survey->total <= product->watermark;
 
     return product->merged ? low || !somebody_spreads(survey) : low;
@@ -167,7 +167,7 @@ static bool should_be_merged(struct stock_survey *survey)
 
 void stock_survey_weigh(struct stock_survey *survey)
 {
-    struct product *product = survey->product;
+    struct stock_product *product = survey->product;
     bool complete = survey->problem.code == HF_OK;
 
     if (product->stocks->stopped || !survey->probes[PLACE_MAIN].read) {
@@ -177,10 +177,10 @@ void stock_survey_weigh(struct stock_survey *survey)
     if (!is_same_product(survey)) {
         return;
     }
-    product_learn(product, &survey->probes[PLACE_MAIN].now);
+    stock_product_learn(product, &survey->probes[PLACE_MAIN].now);
     for (size_t i = 0; i < survey->count; i++) {
         if (survey->probes[i].read) {
-            product_saw(product, i, &survey->probes[i].now);
+            stock_product_saw(product, i, &survey->probes[i].now);
         }
     }
     survey->total = total_of(survey);

@@ -8,18 +8,19 @@
 
 static const struct problem nonsense = {HF_INTERNAL, "a transfer was answered with nonsense"};
 
-void transfer_init(struct transfer *transfer, struct product *product, size_t source, size_t target)
+void stock_transfer_init(struct stock_transfer *transfer, struct stock_product *product,
+                         size_t source, size_t target)
 {
-    *transfer = (struct transfer){.product = product, .source = source, .target = target};
+    *transfer = (struct stock_transfer){.product = product, .source = source, .target = target};
     script_call_init(&transfer->call, product->stocks->env);
 }
 
-void transfer_free(struct transfer *transfer)
+void stock_transfer_free(struct stock_transfer *transfer)
 {
     script_call_free(&transfer->call);
 }
 
-static void end(struct transfer *transfer, const struct problem *problem)
+static void end(struct stock_transfer *transfer, const struct problem *problem)
 {
     if (problem != NULL) {
         transfer->failed = true;
@@ -37,8 +38,9 @@ static void place_arg(struct script_call *call, size_t place)
 }
 
 /* Is the answer {first, second, …}? Otherwise the transfer ends here. */
-static bool has_answer(struct transfer *transfer, enum redis_fate fate, const redisReply *reply,
-                       const struct problem *problem, int64_t *first, int64_t *second)
+static bool has_answer(struct stock_transfer *transfer, enum redis_fate fate,
+                       const redisReply *reply, const struct problem *problem, int64_t *first,
+                       int64_t *second)
 {
     if (fate != REDIS_ANSWERED) {
         end(transfer, problem);
@@ -62,7 +64,7 @@ static void forgotten(struct script_call *call, enum redis_fate fate, const redi
     end(call->context, NULL);
 }
 
-static void forget(struct transfer *transfer)
+static void forget(struct stock_transfer *transfer)
 {
     struct script_call *call = &transfer->call;
 
@@ -77,7 +79,7 @@ static void forget(struct transfer *transfer)
 static void received(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                      const struct problem *problem)
 {
-    struct transfer *transfer = call->context;
+    struct stock_transfer *transfer = call->context;
     int64_t arrived, available;
 
     if (has_answer(transfer, fate, reply, problem, &arrived, &available)) {
@@ -86,7 +88,7 @@ static void received(struct script_call *call, enum redis_fate fate, const redis
     }
 }
 
-static void receive(struct transfer *transfer)
+static void receive(struct stock_transfer *transfer)
 {
     struct script_call *call = &transfer->call;
 
@@ -102,7 +104,7 @@ static void receive(struct transfer *transfer)
 static void sent(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                  const struct problem *problem)
 {
-    struct transfer *transfer = call->context;
+    struct stock_transfer *transfer = call->context;
     struct seen *seen = &transfer->product->seen[transfer->source];
     int64_t lead, second;
 
@@ -121,8 +123,8 @@ static void sent(struct script_call *call, enum redis_fate fate, const redisRepl
     }
 }
 
-void transfer_send(struct transfer *transfer, int64_t least, int64_t most, transfer_done *done,
-                   void *context)
+void stock_transfer_send(struct stock_transfer *transfer, int64_t least, int64_t most,
+                         stock_transfer_done *done, void *context)
 {
     struct script_call *call = &transfer->call;
 
@@ -137,8 +139,9 @@ void transfer_send(struct transfer *transfer, int64_t least, int64_t most, trans
     script_call_send(call, REPEATABLE, 0, sent, transfer);
 }
 
-void transfer_carry_on(struct transfer *transfer, const struct open_transfer *open,
-                       transfer_done *done, void *context)
+void stock_transfer_carry_on(struct stock_transfer *transfer,
+                             const struct stock_open_transfer *open, stock_transfer_done *done,
+                             void *context)
 {
     transfer->done = done;
     transfer->context = context;

@@ -14,29 +14,30 @@
 
 #include "redis/stock/product.h"
 
-struct transfer;
-typedef void transfer_done(struct transfer *transfer);
+struct stock_transfer;
+typedef void stock_transfer_done(struct stock_transfer *transfer);
 
-struct transfer {
-    struct product *product; /* held by the caller while it lasts */
+struct stock_transfer {
+    struct stock_product *product; /* held by the caller while it lasts */
     size_t source, target;
     int64_t least, most;      /* see send_stock.lua */
     int64_t number, quantity; /* of what was sent */
     bool failed;              /* some step was not answered: it may be under way still */
     struct problem problem;   /* why */
     struct script_call call;
-    transfer_done *done;
+    stock_transfer_done *done;
     void *context;
 };
 
-void transfer_init(struct transfer *transfer, struct product *product, size_t source,
-                   size_t target);
-void transfer_free(struct transfer *transfer);
+void stock_transfer_init(struct stock_transfer *transfer, struct stock_product *product,
+                         size_t source, size_t target);
+void stock_transfer_free(struct stock_transfer *transfer);
 
 /* From the first step, or with one that was met in an outbox. `done` comes from the loop. */
-void transfer_send(struct transfer *transfer, int64_t least, int64_t most, transfer_done *done,
-                   void *context);
-void transfer_carry_on(struct transfer *transfer, const struct open_transfer *open,
-                       transfer_done *done, void *context);
+void stock_transfer_send(struct stock_transfer *transfer, int64_t least, int64_t most,
+                         stock_transfer_done *done, void *context);
+void stock_transfer_carry_on(struct stock_transfer *transfer,
+                             const struct stock_open_transfer *open, stock_transfer_done *done,
+                             void *context);
 
 #endif

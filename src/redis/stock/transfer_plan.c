@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-void transfer_plan_init(struct transfer_plan *plan, const struct product *product, size_t places)
+void transfer_plan_init(struct transfer_plan *plan, const struct stock_product *product,
+                        size_t places)
 {
     *plan = (struct transfer_plan){.product = product, .places = places};
     plan->left = calloc(places, sizeof *plan->left);

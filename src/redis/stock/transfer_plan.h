@@ -13,7 +13,7 @@ struct transfer_plan_move {
 };
 
 struct transfer_plan {
-    const struct product *product;
+    const struct stock_product *product;
     size_t places;
     int64_t *left; /* of each place, once all this is done and those who want it have theirs */
     struct transfer_plan_move *moves;
@@ -22,7 +22,8 @@ struct transfer_plan {
 };
 
 /* For the first `places` places of the product. */
-void transfer_plan_init(struct transfer_plan *plan, const struct product *product, size_t places);
+void transfer_plan_init(struct transfer_plan *plan, const struct stock_product *product,
+                        size_t places);
 void transfer_plan_free(struct transfer_plan *plan);
 
 /* Merged: everything to the main place. Sharded: to each of the wants in turn what it is short of,
