@@ -92,7 +92,7 @@ static void what_only_the_event_tells_apart_has_it_everywhere(void **state)
     assert_string_equal(key(reserve, 2, &clustered), "reservation:{gala}:b1");
 }
 
-static void a_product_has_other_places_than_main(void **state)
+static void a_product_has_other_counters_than_main(void **state)
 {
     (void)state;
     struct key_style shard = {"", true, "7"};
@@ -164,7 +164,7 @@ int main(void)
         cmocka_unit_test(keys_are_those_of_the_field),
         cmocka_unit_test(on_a_cluster_the_scope_is_the_hash_tag),
         cmocka_unit_test(what_only_the_event_tells_apart_has_it_everywhere),
-        cmocka_unit_test(a_product_has_other_places_than_main),
+        cmocka_unit_test(a_product_has_other_counters_than_main),
         cmocka_unit_test(a_namespace_goes_in_front),
         cmocka_unit_test(durations_are_seconds),
         cmocka_unit_test(what_was_not_given_is_empty_or_the_default),

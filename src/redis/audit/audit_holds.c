@@ -313,7 +313,7 @@ static void judge_place(struct audit *audit, const struct ledger *ledger, int64_
     int64_t in = of[LOADED] + of[ADJUSTED] + of[RECEIVED];
     int64_t out = available + of[TAKEN] + of[SOLD] + of[SENT];
 
-    if (!key_split_place(ledger->name, &product, &place)) {
+    if (!key_split_counter(ledger->name, &product, &place)) {
         return;
     }
     if (wrapped(in - out) != 0 || available < 0 || of[TAKEN] < 0 || of[SOLD] < 0) {
@@ -423,7 +423,7 @@ static bool snapshots_equal(const struct snapshot *a, const struct snapshot *b)
 static struct hf_bytes place_of(const struct named *named)
 {
     struct hf_bytes product, place;
-    return key_split_place(named_text(named), &product, &place) ? place : hf_text("");
+    return key_split_counter(named_text(named), &product, &place) ? place : hf_text("");
 }
 
 static const redisReply *find_field(const redisReply *hash, struct hf_bytes field)

@@ -40,7 +40,7 @@ static void learn_place(struct audit *audit, struct hf_bytes name)
     struct hf_bytes product, place;
     uint32_t index;
 
-    if (key_split_place(name, &product, &place) && is_place(place) &&
+    if (key_split_counter(name, &product, &place) && is_place(place) &&
         audit_name(audit, PRODUCTS, product, &index) != NULL) {
         audit_child(audit, PRODUCTS, index, 0, PLACES, name);
     }

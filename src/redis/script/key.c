@@ -142,7 +142,7 @@ void script_arg_write(struct buffer *out, struct hf_bytes word, const struct com
 void key_write(struct buffer *out, enum key_id key, const struct command *command,
                const struct key_style *style)
 {
-    static const char main_place[] = "_main";
+    static const char main_counter[] = "_main";
 
     buffer_text(out, style->name_space);
     for (const char *at = key_form(key, style->cluster); *at != '\0';) {
@@ -156,10 +156,10 @@ void key_write(struct buffer *out, enum key_id key, const struct command *comman
         CHECK(arg != NULL);
         arg_write(out, command, arg);
         at += 1 + size;
-        if (style->place != NULL && strncmp(at, main_place, sizeof main_place - 1) == 0) {
+        if (style->counter != NULL && strncmp(at, main_counter, sizeof main_counter - 1) == 0) {
             buffer_byte(out, '_');
-            buffer_text(out, style->place);
-            at += sizeof main_place - 1;
+            buffer_text(out, style->counter);
+            at += sizeof main_counter - 1;
         }
     }
 }

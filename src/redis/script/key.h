@@ -11,7 +11,7 @@
 struct key_style {
     const char *name_space; /* in front of all; may be empty */
     bool cluster;           /* with the scope in braces, as the hash tag */
-    const char *place;      /* instead of "main" in the keys of a product; NULL: main */
+    const char *counter;    /* instead of "main" in the keys of a product; NULL: main */
 };
 
 void key_write(struct buffer *out, enum key_id key, const struct command *command,

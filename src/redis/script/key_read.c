@@ -64,7 +64,7 @@ bool key_in_space(const char *name_space, struct hf_bytes *key)
     return true;
 }
 
-bool key_split_place(struct hf_bytes name, struct hf_bytes *product, struct hf_bytes *place)
+bool key_split_counter(struct hf_bytes name, struct hf_bytes *product, struct hf_bytes *counter)
 {
     size_t at = name.size;
 
@@ -75,7 +75,7 @@ bool key_split_place(struct hf_bytes name, struct hf_bytes *product, struct hf_b
         return false;
     }
     *product = (struct hf_bytes){name.data, at - 1};
-    *place = (struct hf_bytes){name.data + at, name.size - at};
+    *counter = (struct hf_bytes){name.data + at, name.size - at};
     return true;
 }
 

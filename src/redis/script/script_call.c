@@ -85,10 +85,10 @@ size_t script_call_row_key_count(const struct command_spec *spec)
 }
 
 void script_call_row_keys(struct script_call *call, const struct command *command,
-                          const char *place)
+                          const char *counter)
 {
     const struct script_env *env = call->env;
-    struct key_style style = {env->url.name_space, script_env_is_cluster(env), place};
+    struct key_style style = {env->url.name_space, script_env_is_cluster(env), counter};
     struct buffer *text = &call->env->scratch;
 
     for (size_t i = 0; i < script_call_row_key_count(command->spec); i++) {
@@ -133,14 +133,14 @@ void script_call_row_args(struct script_call *call, const struct command *comman
     }
 }
 
-void script_call_row(struct script_call *call, const struct command *command, const char *place,
+void script_call_row(struct script_call *call, const struct command *command, const char *counter,
                      size_t more)
 {
     const struct command_spec *spec = command->spec;
 
     script_call_begin(call, spec->script, script_call_row_key_count(spec),
                       script_call_row_arg_count(spec) + more);
-    script_call_row_keys(call, command, place);
+    script_call_row_keys(call, command, counter);
     script_call_row_args(call, command);
 }
 

@@ -36,17 +36,17 @@ void script_call_number(struct script_call *call, int64_t number);
 void script_call_seconds(struct script_call *call,
                          int64_t ms); /* scripts take durations in seconds: "1.5" */
 
-/* The keys of a command's row. `place` stands for the "main" in the keys of a product; NULL leaves
- * it. The first key of a call decides where it goes. */
+/* The keys of a command's row. `counter` stands for the "main" in the keys of a product; NULL
+ * leaves it. The first key of a call decides where it goes. */
 void script_call_row_keys(struct script_call *call, const struct command *command,
-                          const char *place);
+                          const char *counter);
 size_t script_call_row_key_count(const struct command_spec *spec);
 /* The arguments of a command's row. */
 void script_call_row_args(struct script_call *call, const struct command *command);
 size_t script_call_row_arg_count(const struct command_spec *spec);
 
 /* All of a call by the command's row, with room for `more` arguments behind the row's own. */
-void script_call_row(struct script_call *call, const struct command *command, const char *place,
+void script_call_row(struct script_call *call, const struct command *command, const char *counter,
                      size_t more);
 
 /* Sends what was written. `done` comes from the loop, with an error reply only if it is none that

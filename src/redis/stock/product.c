@@ -92,7 +92,7 @@ void stock_product_hold(struct stock_product *product)
 void stock_product_release(struct stock_product *product)
 {
     CHECK(product->users > 0);
-    if (--product->users == 0 && product->places <= 1) {
+    if (--product->users == 0 && product->counters <= 1) {
         drop(product);
     }
 }
@@ -109,43 +109,43 @@ void stock_products_free(struct stocks *stocks)
 
 size_t stock_product_home(const struct stock_product *product, struct hf_bytes order)
 {
-    return 1 + (size_t)redis_slot(order) % (product->places - 1);
+    return 1 + (size_t)redis_slot(order) % (product->counters - 1);
 }
 
 size_t stock_product_active(const struct stock_product *product, size_t home)
 {
-    return product->merged ? PLACE_MAIN : home;
+    return product->merged ? COUNTER_MAIN : home;
 }
 
 size_t stock_product_other(const struct stock_product *product, size_t home)
 {
-    return product->merged ? home : PLACE_MAIN;
+    return product->merged ? home : COUNTER_MAIN;
 }
 
 int64_t stock_product_estimate(const struct stock_product *product)
 {
     int64_t sum = 0;
 
-    for (size_t i = 0; i < product->places; i++) {
+    for (size_t i = 0; i < product->counters; i++) {
         sum += product->seen[i].available;
     }
     return sum < product->loaded ? sum : product->loaded; /* some may have been seen twice */
 }
 
-bool stock_product_learn(struct stock_product *product, const struct figures *main)
+bool stock_product_learn(struct stock_product *product, const struct counter_figures *main)
 {
-    size_t places = 1 + (size_t)main->main.places;
+    size_t counters = 1 + (size_t)main->main.shard_count;
 
-    if (places > product->capacity) {
-        struct seen *more = realloc(product->seen, places * sizeof *more);
+    if (counters > product->capacity) {
+        struct counter_seen *more = realloc(product->seen, counters * sizeof *more);
         if (more == NULL) {
             return false;
         }
-        memset(more + product->capacity, 0, (places - product->capacity) * sizeof *more);
+        memset(more + product->capacity, 0, (counters - product->capacity) * sizeof *more);
         product->seen = more;
-        product->capacity = places;
+        product->capacity = counters;
     }
-    product->places = places;
+    product->counters = counters;
     product->epoch = main->epoch;
     product->merged = main->merged;
     product->steal = main->main.steal;
@@ -154,9 +154,10 @@ bool stock_product_learn(struct stock_product *product, const struct figures *ma
     return true;
 }
 
-void stock_product_saw(struct stock_product *product, size_t place, const struct figures *figures)
+void stock_product_saw(struct stock_product *product, size_t counter,
+                       const struct counter_figures *figures)
 {
-    struct seen *seen = &product->seen[place];
+    struct counter_seen *seen = &product->seen[counter];
 
     seen->available = figures->available;
     if (figures->epoch == product->epoch && figures->records == 0) {
@@ -166,35 +167,35 @@ void stock_product_saw(struct stock_product *product, size_t place, const struct
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-void place_name(size_t place, char name[PLACE_NAME])
+void counter_name(size_t counter, char name[COUNTER_NAME_SIZE])
 {
-    if (place == PLACE_MAIN) {
-        snprintf(name, PLACE_NAME, "main");
+    if (counter == COUNTER_MAIN) {
+        snprintf(name, COUNTER_NAME_SIZE, "main");
     } else {
-        snprintf(name, PLACE_NAME, "%u", (unsigned)(place - 1) % 10000);
+        snprintf(name, COUNTER_NAME_SIZE, "%u", (unsigned)(counter - 1) % 10000);
     }
 }
 
-static size_t place_of(struct hf_bytes name, size_t places)
+static size_t counter_from_name(struct hf_bytes name, size_t counters)
 {
     int64_t shard;
 
     if (text_equal(name, hf_text("main"))) {
-        return PLACE_MAIN;
+        return COUNTER_MAIN;
     }
-    return text_to_integer(name, &shard) && shard >= 0 && (size_t)shard + 1 < places
+    return text_to_integer(name, &shard) && shard >= 0 && (size_t)shard + 1 < counters
                ? (size_t)shard + 1
-               : places;
+               : counters;
 }
 
-void place_call(struct script_call *call, const struct stock_product *product, const char *script,
-                size_t place, const char *box, size_t args)
+void counter_call(struct script_call *call, const struct stock_product *product, const char *script,
+                  size_t counter, const char *box, size_t args)
 {
     struct script_env *env = product->stocks->env;
     const struct command *command = &product->command;
-    char name[PLACE_NAME];
+    char name[COUNTER_NAME_SIZE];
 
-    place_name(place, name);
+    counter_name(counter, name);
     script_call_begin(call, script,
                       script_call_row_key_count(command->spec) + (box != NULL ? 1 : 0), args);
     script_call_row_keys(call, command, name);
@@ -207,16 +208,17 @@ void place_call(struct script_call *call, const struct stock_product *product, c
     }
 }
 
-void place_belief(struct script_call *call, const struct stock_product *product)
+void counter_call_belief(struct script_call *call, const struct stock_product *product)
 {
     script_call_number(call, product->epoch);
     script_call_text(call, hf_text(product->merged ? "merged" : "sharded"));
 }
 
-void place_read(struct script_call *call, const struct stock_product *product, size_t place)
+void counter_call_read(struct script_call *call, const struct stock_product *product,
+                       size_t counter)
 {
-    place_call(call, product, "read_shard", place, "outbox", 2);
-    place_belief(call, product);
+    counter_call(call, product, "read_shard", counter, "outbox", 2);
+    counter_call_belief(call, product);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -235,9 +237,9 @@ bool reply_says(const redisReply *reply, const char *word)
     return script_reply_number(reply, 0, &lead) && lead == 0 && is_word(reply, 1, word);
 }
 
-enum { AT_MODE = 9, AT_POLICY = 13, AT_PLACES = 14, AT_OPEN = 15, OPEN_WORDS = 3 };
+enum { AT_MODE = 9, AT_POLICY = 13, AT_SHARD_COUNT = 14, AT_OPEN = 15, OPEN_WORDS = 3 };
 
-bool figures_read(struct figures *figures, const redisReply *reply)
+bool counter_figures_read(struct counter_figures *figures, const redisReply *reply)
 {
     int64_t known = 0;
     int64_t *numbers[AT_OPEN] = {&known,
@@ -251,10 +253,10 @@ bool figures_read(struct figures *figures, const redisReply *reply)
                                  &figures->epoch,
                                  NULL,
                                  &figures->main.loaded,
-                                 &figures->main.shards,
+                                 &figures->main.shards_reported,
                                  &figures->main.watermark,
                                  NULL,
-                                 &figures->main.places};
+                                 &figures->main.shard_count};
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < AT_OPEN ||
         (reply->elements - AT_OPEN) % OPEN_WORDS != 0) {
@@ -271,19 +273,19 @@ bool figures_read(struct figures *figures, const redisReply *reply)
     return true;
 }
 
-size_t figures_open_count(const redisReply *reply)
+size_t counter_figures_open_count(const redisReply *reply)
 {
     return (reply->elements - AT_OPEN) / OPEN_WORDS;
 }
 
-bool figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
-                  size_t source, size_t places)
+bool counter_figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
+                          size_t source, size_t counters)
 {
     const redisReply *target = reply->element[AT_OPEN + i * OPEN_WORDS];
 
     open->source = source;
-    open->target = place_of((struct hf_bytes){target->str, target->len}, places);
-    return target->type == REDIS_REPLY_STRING && open->target < places &&
+    open->target = counter_from_name((struct hf_bytes){target->str, target->len}, counters);
+    return target->type == REDIS_REPLY_STRING && open->target < counters &&
            script_reply_number(reply, AT_OPEN + i * OPEN_WORDS + 1, &open->number) &&
            script_reply_number(reply, AT_OPEN + i * OPEN_WORDS + 2, &open->quantity);
 }

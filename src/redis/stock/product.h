@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What this engine knows of products in shards, and how it talks to their places. It is a memory of
- * limited size, and may be out of date: the places themselves say so (lua/parts/shard.lua). */
+ * What this engine knows of products in shards, and how it talks to their counters. It is a memory of
+ * limited size, and may be out of date: the counters themselves say so (lua/parts/shard.lua). */
 #ifndef REDIS_STOCK_PRODUCT_H
 #define REDIS_STOCK_PRODUCT_H
 
@@ -12,12 +12,12 @@
 #define STOCK_PRODUCT_BUCKETS 256
 
 /* Places are counted: the main one is 0, shard k is k + 1. */
-#define PLACE_MAIN 0U
-#define PLACE_NAME 8
-void place_name(size_t place, char name[PLACE_NAME]);
+#define COUNTER_MAIN 0U
+#define COUNTER_NAME_SIZE 8
+void counter_name(size_t counter, char name[COUNTER_NAME_SIZE]);
 
-/* One place, as read_shard.lua answers. What stands under "main" is there only. */
-struct figures {
+/* One counter, as read_shard.lua answers. What stands under "main" is there only. */
+struct counter_figures {
     bool known;
     int64_t available, taken, sold;
     int64_t sent, received; /* all that ever went by transfers, modulo 2^53 */
@@ -26,19 +26,19 @@ struct figures {
     int64_t epoch;
     bool merged;
     struct {
-        int64_t loaded, shards, watermark, places;
+        int64_t loaded, shards_reported, watermark, shard_count;
         bool steal;
     } main;
 };
 
-/* A transfer that is under way between two places, in an outbox. */
+/* A transfer that is under way between two counters, in an outbox. */
 struct stock_open_transfer {
     size_t source, target;
     int64_t number, quantity;
 };
 
-/* What was last seen of a place. */
-struct seen {
+/* What was last seen of a counter. */
+struct counter_seen {
     int64_t available;
     int64_t empty_epoch; /* in this epoch it knows no order; 0: it may know some */
 };
@@ -50,12 +50,12 @@ struct stock_product {
     char id[HF_ID_MAX];
     struct command command; /* STOCK.GET: for the names of its keys */
 
-    size_t places;   /* the main one included; 1: it is in no shards after all */
-    size_t capacity; /* of `seen`, which never shrinks: somebody may still talk to a place */
+    size_t counters; /* the main one included; 1: it is in no shards after all */
+    size_t capacity; /* of `seen`, which never shrinks: somebody may still talk to a counter */
     int64_t epoch;   /* 0: nothing is known, it is to be read */
     bool merged, steal;
     int64_t watermark, loaded;
-    struct seen *seen; /* of each place */
+    struct counter_seen *seen; /* of each counter */
 
     struct stock_survey *survey; /* survey.h; NULL: there was none yet */
 };
@@ -79,7 +79,7 @@ void stock_product_hold(struct stock_product *product);
 void stock_product_release(struct stock_product *product);
 void stock_products_free(struct stocks *stocks);
 
-/* The place an order belongs to. */
+/* The counter an order belongs to. */
 size_t stock_product_home(const struct stock_product *product, struct hf_bytes order);
 /* Where new orders are taken; and where they are not, but may have been. */
 size_t stock_product_active(const struct stock_product *product, size_t home);
@@ -87,25 +87,27 @@ size_t stock_product_other(const struct stock_product *product, size_t home);
 /* The sum of what was last seen: what is left, as far as this engine knows. */
 int64_t stock_product_estimate(const struct stock_product *product);
 
-/* Takes over what the main place says of the product; false when there is no memory. */
-bool stock_product_learn(struct stock_product *product, const struct figures *main);
-/* Takes over what a place says of itself. */
-void stock_product_saw(struct stock_product *product, size_t place, const struct figures *figures);
+/* Takes over what the main counter says of the product; false when there is no memory. */
+bool stock_product_learn(struct stock_product *product, const struct counter_figures *main);
+/* Takes over what a counter says of itself. */
+void stock_product_saw(struct stock_product *product, size_t counter,
+                       const struct counter_figures *figures);
 
-/* Begins a call of a script with the keys of a place; `box` is "outbox", "inbox" or NULL. */
-void place_call(struct script_call *call, const struct stock_product *product, const char *script,
-                size_t place, const char *box, size_t args);
+/* Begins a call of a script with the keys of a counter; `box` is "outbox", "inbox" or NULL. */
+void counter_call(struct script_call *call, const struct stock_product *product, const char *script,
+                  size_t counter, const char *box, size_t args);
 /* The two arguments that say what is known of the product. */
-void place_belief(struct script_call *call, const struct stock_product *product);
-/* read_shard.lua at a place. */
-void place_read(struct script_call *call, const struct stock_product *product, size_t place);
+void counter_call_belief(struct script_call *call, const struct stock_product *product);
+/* read_shard.lua at a counter. */
+void counter_call_read(struct script_call *call, const struct stock_product *product,
+                       size_t counter);
 
 /* Reads its answer; false if it is none. */
-bool figures_read(struct figures *figures, const redisReply *reply);
+bool counter_figures_read(struct counter_figures *figures, const redisReply *reply);
 /* How many open transfers it tells of, and which. */
-size_t figures_open_count(const redisReply *reply);
-bool figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
-                  size_t source, size_t places);
+size_t counter_figures_open_count(const redisReply *reply);
+bool counter_figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
+                          size_t source, size_t counters);
 
 /* Is it {0, WORD, …}? */
 bool reply_says(const redisReply *reply, const char *word);

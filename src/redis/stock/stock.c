@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A product that is in no shards costs nothing more than its one call: only if its main place
+ * A product that is in no shards costs nothing more than its one call: only if its main counter
  * answers that there are shards does all the rest come into play. */
 #include "redis/stock/stock.h"
 

@@ -72,7 +72,7 @@ void stock_command_refuse(struct stock_command *command, enum hf_error code, con
     pending_finish(pending);
 }
 
-/* A place answered for good. */
+/* A counter answered for good. */
 void stock_command_answer(struct stock_command *command, const redisReply *reply)
 {
     pending_answer(stock_command_end(command), REDIS_ANSWERED, reply, NULL);
@@ -134,10 +134,10 @@ void stock_command_survey(struct stock_command *command, enum stock_want_kind ki
     }
 }
 
-/* A place knows more than this engine does: a survey learns it. */
+/* A counter knows more than this engine does: a survey learns it. */
 static void learn_by_survey(struct stock_command *command)
 {
-    stock_command_survey(command, STOCK_WANT_QUANTITY, PLACE_MAIN, 0);
+    stock_command_survey(command, STOCK_WANT_QUANTITY, COUNTER_MAIN, 0);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -178,17 +178,17 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
 {
     struct stock_command *command = call->context;
     struct stock_product *product = command->product;
-    struct figures main;
+    struct counter_figures main;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (!figures_read(&main, reply)) {
+    if (!counter_figures_read(&main, reply)) {
         stock_command_answer(command, reply);
         return;
     }
-    if (!main.known || main.main.places == 0) { /* no shards after all */
-        product->places = 0;
+    if (!main.known || main.main.shard_count == 0) { /* no shards after all */
+        product->counters = 0;
         struct script_env *env = product->stocks->env;
         stock_single(env, stock_command_end(command));
         return;
@@ -197,13 +197,13 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
         stock_command_fail(command, &no_memory);
         return;
     }
-    stock_product_saw(product, PLACE_MAIN, &main);
+    stock_product_saw(product, COUNTER_MAIN, &main);
     stock_command_begin(command);
 }
 
 void stock_command_learn(struct stock_command *command)
 {
-    place_read(&command->pending->call, command->product, PLACE_MAIN);
+    counter_call_read(&command->pending->call, command->product, COUNTER_MAIN);
     stock_command_send(command, learned);
 }
 
@@ -219,14 +219,14 @@ void stock_command_begin(struct stock_command *command)
     } else if (books) {
         stock_command_book(command);
     } else if (command->booked && !command->spread) {
-        stock_command_survey(command, STOCK_WANT_SPREAD, PLACE_MAIN, 0);
+        stock_command_survey(command, STOCK_WANT_SPREAD, COUNTER_MAIN, 0);
     } else if (id == STOCK_TAKE) {
         stock_command_take(command);
     } else if (id == STOCK_SETTLE || id == STOCK_GIVE) {
         command->given_until = command->hidden_until = 0;
         stock_command_close(command);
     } else {
-        stock_command_survey(command, STOCK_WANT_FIGURES, PLACE_MAIN, 0);
+        stock_command_survey(command, STOCK_WANT_FIGURES, COUNTER_MAIN, 0);
     }
 }
 

@@ -3,9 +3,9 @@
  * A command for a product in shards is a few calls, one after the other, and a survey where
  * something falls short.
  *
- *     TAKE           look at the place where the order may have been made before; take at the other
- *     SETTLE, GIVE   at the place where new orders are made; then at the other
- *     LOAD, ADJUST   book the difference at the main place; spread it; read the totals
+ *     TAKE           look at the counter where the order may have been made before; take at the other
+ *     SETTLE, GIVE   at the counter where new orders are made; then at the other
+ *     LOAD, ADJUST   book the difference at the main counter; spread it; read the totals
  *     GET            read the totals
  */
 #ifndef REDIS_STOCK_STOCK_COMMAND_H
@@ -21,12 +21,12 @@ struct stock_command {
     struct alarm alarm;
     uint64_t due_ms;
     unsigned tries;
-    bool waiting;  /* in a survey */
-    size_t place;  /* where the call under way goes */
-    int64_t epoch; /* what was known when it was sent */
-    bool looked;   /* TAKE: the other place was looked at in that epoch */
-    /* TAKE: until when that place remembers that the order was given back before. GIVE: the same of
-     * the place asked first; and, if the order expired there, what the other place remembers until
+    bool waiting;   /* in a survey */
+    size_t counter; /* where the call under way goes */
+    int64_t epoch;  /* what was known when it was sent */
+    bool looked;    /* TAKE: the other counter was looked at in that epoch */
+    /* TAKE: until when that counter remembers that the order was given back before. GIVE: the same of
+     * the counter asked first; and, if the order expired there, what the other counter remembers until
      * then does not count. 0: it is not so. */
     int64_t given_until, hidden_until;
     bool booked; /* LOAD, ADJUST: the difference is applied */
@@ -57,7 +57,7 @@ void stock_command_succeed(
     struct stock_command *command); /* `remaining`, as far as this engine knows */
 void stock_command_answer_number(struct stock_command *command, int64_t number);
 void stock_command_answer(struct stock_command *command,
-                          const redisReply *reply); /* as a place has answered */
+                          const redisReply *reply); /* as a counter has answered */
 void stock_command_refuse(struct stock_command *command, enum hf_error code, const char *why,
                           int64_t a, int64_t b, int64_t c);
 void stock_command_fail(struct stock_command *command, const struct problem *problem);
@@ -72,7 +72,7 @@ bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
 /* Asks a survey, and comes back to stock_command_begin() or ends. */
 void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
                           int64_t quantity);
-/* Asks the main place for all there is to know of the product, and begins. */
+/* Asks the main counter for all there is to know of the product, and begins. */
 void stock_command_learn(struct stock_command *command);
 
 /* stock_command_order.c */

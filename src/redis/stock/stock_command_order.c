@@ -18,22 +18,23 @@ _Static_assert(offsetof(struct hf_stock_take_args, order) ==
                        offsetof(struct hf_stock_give_args, order),
                "home_of() reads the order of any of them");
 
-/* Does a place know no order, in this epoch? Then it is not worth asking. */
-static bool is_empty(const struct stock_command *command, size_t place)
+/* Does a counter know no order, in this epoch? Then it is not worth asking. */
+static bool is_empty(const struct stock_command *command, size_t counter)
 {
-    return command->product->seen[place].empty_epoch == command->product->epoch;
+    return command->product->seen[counter].empty_epoch == command->product->epoch;
 }
 
-static void take_at(struct stock_command *command, size_t place, bool makes, script_call_done *done)
+static void take_at(struct stock_command *command, size_t counter, bool makes,
+                    script_call_done *done)
 {
     struct script_call *call = &command->pending->call;
 
-    place_call(call, command->product, "take_shard", place, NULL, 8);
+    counter_call(call, command->product, "take_shard", counter, NULL, 8);
     script_call_row_args(call, &command->pending->command);
-    place_belief(call, command->product);
+    counter_call_belief(call, command->product);
     script_call_text(call, hf_text(makes ? "1" : "0"));
     script_call_number(call, command->given_until);
-    command->place = place;
+    command->counter = counter;
     command->epoch = command->product->epoch;
     stock_command_send(command, done);
 }
@@ -41,9 +42,9 @@ static void take_at(struct stock_command *command, size_t place, bool makes, scr
 /* The release worker is to know when it falls due. */
 static void note_deadline(const struct stock_command *command)
 {
-    char name[PLACE_NAME];
+    char name[COUNTER_NAME_SIZE];
 
-    place_name(command->place, name);
+    counter_name(command->counter, name);
     script_env_note_deadline(command->product->stocks->env, &command->pending->command, name);
 }
 
@@ -67,11 +68,11 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
         return;
     }
     if (reply_says(reply, "SHORT")) {
-        stock_command_survey(command, STOCK_WANT_QUANTITY, command->place,
+        stock_command_survey(command, STOCK_WANT_QUANTITY, command->counter,
                              command->pending->command.args.stock_take.quantity);
     } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
                script_reply_number(reply, 1, &available)) {
-        product->seen[command->place].available = available;
+        product->seen[command->counter].available = available;
         note_deadline(command);
         watch_level(product);
         stock_command_succeed(command);
@@ -104,7 +105,7 @@ static void looked(struct script_call *call, enum redis_fate fate, const redisRe
         return;
     }
     if (script_reply_number(reply, 3, &records) && records == 0) {
-        product->seen[command->place].empty_epoch = product->epoch;
+        product->seen[command->counter].empty_epoch = product->epoch;
     }
     command->looked = true;
     command->given_until = script_reply_number(reply, 4, &given_until) ? given_until : 0;
@@ -130,23 +131,23 @@ void stock_command_take(struct stock_command *command)
 
 /* ---- SETTLE and GIVE ------------------------------------------------------------------------- */
 
-static void close_at(struct stock_command *command, size_t place, script_call_done *done)
+static void close_at(struct stock_command *command, size_t counter, script_call_done *done)
 {
     struct script_call *call = &command->pending->call;
     bool settles = command_id(command->pending->command.spec) == STOCK_SETTLE;
 
-    place_call(call, command->product, "close_shard", place, NULL, 4);
+    counter_call(call, command->product, "close_shard", counter, NULL, 4);
     script_call_row_args(call, &command->pending->command);
     script_call_text(call, hf_text(settles ? "S" : "G"));
-    place_belief(call, command->product);
-    command->place = place;
+    counter_call_belief(call, command->product);
+    command->counter = counter;
     command->epoch = command->product->epoch;
     stock_command_send(command, done);
 }
 
 static void close_more(struct stock_command *command);
 
-/* Is it {1, available, state}? Then it was closed at that place, now or before. */
+/* Is it {1, available, state}? Then it was closed at that counter, now or before. */
 static bool is_closed(struct stock_command *command, const redisReply *reply)
 {
     int64_t lead, available;
@@ -156,9 +157,9 @@ static bool is_closed(struct stock_command *command, const redisReply *reply)
         return false;
     }
     struct stock_product *product = command->product;
-    product->seen[command->place].available = available;
-    if (available > 0 && product->merged && command->place != PLACE_MAIN) {
-        stock_survey_suggest(product); /* it is sold at the main place */
+    product->seen[command->counter].available = available;
+    if (available > 0 && product->merged && command->counter != COUNTER_MAIN) {
+        stock_survey_suggest(product); /* it is sold at the main counter */
     }
     return true;
 }
@@ -171,7 +172,7 @@ static int64_t was_given(const redisReply *reply)
     return reply->elements == 4 && script_reply_number(reply, 3, &until) ? until : 0;
 }
 
-/* Has it expired there, after it was given back at the other place? */
+/* Has it expired there, after it was given back at the other counter? */
 static int64_t was_hidden(const redisReply *reply)
 {
     int64_t until;
@@ -179,7 +180,7 @@ static int64_t was_hidden(const redisReply *reply)
     return reply_says(reply, "EXPIRED") && script_reply_number(reply, 2, &until) ? until : 0;
 }
 
-/* As a place has answered, or as if it knew nothing at all. */
+/* As a counter has answered, or as if it knew nothing at all. */
 static void answer_closed(struct stock_command *command, const redisReply *reply)
 {
     if (was_given(reply) != 0 || was_hidden(reply) != 0) {
@@ -190,8 +191,8 @@ static void answer_closed(struct stock_command *command, const redisReply *reply
     }
 }
 
-/* At the place that was asked first. That it was given back there, or has expired there, is only
- * the answer if the other place knows nothing newer. */
+/* At the counter that was asked first. That it was given back there, or has expired there, is only
+ * the answer if the other counter knows nothing newer. */
 static void closed_first(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                          const struct problem *problem)
 {

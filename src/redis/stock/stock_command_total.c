@@ -25,7 +25,7 @@ static void booked(struct script_call *call, enum redis_fate fate, const redisRe
         if (product->epoch == 0) {
             stock_command_learn(command);
         } else {
-            stock_command_survey(command, STOCK_WANT_QUANTITY, PLACE_MAIN, number);
+            stock_command_survey(command, STOCK_WANT_QUANTITY, COUNTER_MAIN, number);
         }
     } else if (script_reply_number(reply, 0, &lead) && lead == 1) {
         command->booked = true;
@@ -41,8 +41,8 @@ void stock_command_book(struct stock_command *command)
     const struct command_spec *spec = command->pending->command.spec;
     bool loads = command_id(spec) == STOCK_LOAD;
 
-    place_call(call, command->product, loads ? "load_shards" : "adjust_shards", PLACE_MAIN, NULL,
-               script_call_row_arg_count(spec));
+    counter_call(call, command->product, loads ? "load_shards" : "adjust_shards", COUNTER_MAIN,
+                 NULL, script_call_row_arg_count(spec));
     script_call_row_args(call, &command->pending->command);
     stock_command_send(command, booked);
 }

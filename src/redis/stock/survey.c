@@ -45,9 +45,9 @@ void stock_survey_finish(struct stock_survey *survey, enum stock_survey_result r
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool keep_open(struct stock_survey *survey, const redisReply *reply, size_t place)
+static bool keep_open(struct stock_survey *survey, const redisReply *reply, size_t counter)
 {
-    size_t more = figures_open_count(reply);
+    size_t more = counter_figures_open_count(reply);
 
     if (survey->open_count + more > survey->open_capacity) {
         size_t capacity = survey->open_count + more;
@@ -59,7 +59,8 @@ static bool keep_open(struct stock_survey *survey, const redisReply *reply, size
         survey->open_capacity = capacity;
     }
     for (size_t i = 0; i < more; i++) {
-        if (figures_open(&survey->open[survey->open_count], reply, i, place, survey->count)) {
+        if (counter_figures_open(&survey->open[survey->open_count], reply, i, counter,
+                                 survey->count)) {
             survey->open_count++;
         }
     }
@@ -79,9 +80,9 @@ static void probed(struct script_call *call, enum redis_fate fate, const redisRe
 
     if (fate != REDIS_ANSWERED) {
         survey->problem = problem->code == HF_TIMEOUT ? silent : *problem;
-    } else if (!figures_read(&probe->now, reply)) {
+    } else if (!counter_figures_read(&probe->now, reply)) {
         survey->problem = strange;
-    } else if (!keep_open(survey, reply, probe->place)) {
+    } else if (!keep_open(survey, reply, probe->counter)) {
         survey->problem = no_memory;
     } else {
         probe->read = true;
@@ -102,7 +103,7 @@ void stock_survey_collect(struct stock_survey *survey)
         struct stock_probe *probe = &survey->probes[i];
         probe->before = probe->now;
         probe->read = false;
-        place_read(&probe->call, survey->product, i);
+        counter_call_read(&probe->call, survey->product, i);
         script_call_send(&probe->call, true, 0, probed, probe);
     }
 }
@@ -119,24 +120,24 @@ static void free_probes(struct stock_survey *survey)
     survey->count = 0;
 }
 
-/* A probe for each place the product has now. */
+/* A probe for each counter the product has now. */
 static bool prepare_probes(struct stock_survey *survey)
 {
     struct stock_product *product = survey->product;
 
-    if (survey->count == product->places) {
+    if (survey->count == product->counters) {
         return true;
     }
     free_probes(survey);
-    survey->probes = calloc(product->places, sizeof *survey->probes);
+    survey->probes = calloc(product->counters, sizeof *survey->probes);
     if (survey->probes == NULL) {
         return false;
     }
-    survey->count = product->places;
+    survey->count = product->counters;
     for (size_t i = 0; i < survey->count; i++) {
         script_call_init(&survey->probes[i].call, product->stocks->env);
         survey->probes[i].survey = survey;
-        survey->probes[i].place = i;
+        survey->probes[i].counter = i;
     }
     return true;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at all places of a product: to move stock to where it is wanted, or to be certain that
+ * Looks at all counters of a product: to move stock to where it is wanted, or to be certain that
  * there is too little.
  *
- * Certain is what two readings of every place agree on, the second begun when the first was over:
- * if no place gained anything and no transfer left or arrived between its two readings, then at the
+ * Certain is what two readings of every counter agree on, the second begun when the first was over:
+ * if no counter gained anything and no transfer left or arrived between its two readings, then at the
  * moment between them there was no more in all than the first has shown, what was in transit
  * included. Transfers that somebody left half done are carried on with.
  *
@@ -16,19 +16,19 @@
 #include "redis/stock/product.h"
 
 enum stock_want_kind {
-    STOCK_WANT_QUANTITY, /* so much at a place */
+    STOCK_WANT_QUANTITY, /* so much at a counter */
     STOCK_WANT_FIGURES,  /* to know the totals */
-    STOCK_WANT_SPREAD,   /* what is at the main place is to go to where it is sold */
+    STOCK_WANT_SPREAD,   /* what is at the main counter is to go to where it is sold */
 };
 
 enum stock_survey_result {
     STOCK_SURVEY_RETRY,   /* it may be there now */
-    STOCK_SURVEY_SHORT,   /* there was not as much in all places together */
+    STOCK_SURVEY_SHORT,   /* there was not as much in all counters together */
     STOCK_SURVEY_FIGURES, /* here they are */
     STOCK_SURVEY_FAILED,  /* see the problem; nothing was changed */
 };
 
-/* Totals over all places. */
+/* Totals over all counters. */
 struct stock_totals {
     int64_t available; /* and in transit */
     int64_t taken, sold, loaded, shards;

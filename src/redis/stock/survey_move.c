@@ -32,7 +32,7 @@ void stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above)
 {
     struct script_call *call = &survey->turn_call;
 
-    place_call(call, survey->product, "turn_shards", PLACE_MAIN, NULL, 3);
+    counter_call(call, survey->product, "turn_shards", COUNTER_MAIN, NULL, 3);
     script_call_number(call, survey->product->epoch);
     script_call_text(call, hf_text(merged ? "merged" : "sharded"));
     script_call_number(call, above);

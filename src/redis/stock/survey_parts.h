@@ -12,13 +12,13 @@
 #include "redis/stock/survey.h"
 #include "redis/stock/transfer.h"
 
-/* One place, read this time and the time before. */
+/* One counter, read this time and the time before. */
 struct stock_probe {
     struct script_call call;
     struct stock_survey *survey;
-    size_t place;
+    size_t counter;
     bool read;
-    struct figures now, before;
+    struct counter_figures now, before;
 };
 
 struct stock_survey {
@@ -32,7 +32,7 @@ struct stock_survey {
     size_t under_way; /* calls or transfers that are awaited */
     unsigned readings;
     int64_t total, total_before;
-    struct problem problem; /* HF_OK: all places were read */
+    struct problem problem; /* HF_OK: all counters were read */
 
     struct stock_open_transfer *open;
     size_t open_count, open_capacity;
@@ -52,7 +52,7 @@ void stock_survey_answer(struct stock_want *want, enum stock_survey_result resul
 void stock_survey_finish(struct stock_survey *survey, enum stock_survey_result result,
                          const struct problem *problem);
 
-/* Reads all places; then weighs what they say. */
+/* Reads all counters; then weighs what they say. */
 void stock_survey_collect(struct stock_survey *survey);
 void stock_survey_weigh(struct stock_survey *survey);
 

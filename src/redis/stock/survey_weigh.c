@@ -8,7 +8,7 @@
 
 #define MODULUS (UINT64_C(1) << 53)
 
-/* What is available and in transit; only what was seen, if not all places were read. */
+/* What is available and in transit; only what was seen, if not all counters were read. */
 static int64_t total_of(const struct stock_survey *survey)
 {
     int64_t sum = 0;
@@ -22,7 +22,7 @@ static int64_t total_of(const struct stock_survey *survey)
     return survey->problem.code == HF_OK ? sum + (int64_t)(transit % MODULUS) : sum;
 }
 
-/* Has nothing left or arrived at any place since the reading before? And has nothing grown? */
+/* Has nothing left or arrived at any counter since the reading before? And has nothing grown? */
 static bool nothing_moved(const struct stock_survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++) {
@@ -48,9 +48,9 @@ static bool nothing_grew(const struct stock_survey *survey)
 /* As read just now. If transfers came in between, what is available follows from the rest. */
 static struct stock_totals totals_of(const struct stock_survey *survey, bool exact)
 {
-    const struct figures *main = &survey->probes[PLACE_MAIN].now;
+    const struct counter_figures *main = &survey->probes[COUNTER_MAIN].now;
     struct stock_totals totals = {
-        .loaded = main->main.loaded, .shards = main->main.shards, .merged = main->merged};
+        .loaded = main->main.loaded, .shards = main->main.shards_reported, .merged = main->merged};
 
     for (size_t i = 0; i < survey->count; i++) {
         totals.taken += survey->probes[i].now.taken;
@@ -134,9 +134,9 @@ static bool somebody_spreads(struct stock_survey *survey)
 /* Is the product still what this survey has read? Otherwise everything is to be learned anew. */
 static bool is_same_product(struct stock_survey *survey)
 {
-    const struct figures *main = &survey->probes[PLACE_MAIN].now;
+    const struct counter_figures *main = &survey->probes[COUNTER_MAIN].now;
 
-    if (main->known && (size_t)main->main.places + 1 == survey->count) {
+    if (main->known && (size_t)main->main.shard_count + 1 == survey->count) {
         return true;
     }
     survey->product->epoch = 0;
@@ -144,7 +144,7 @@ static bool is_same_product(struct stock_survey *survey)
     return false;
 }
 
-/* The highest epoch that a place has heard of. */
+/* The highest epoch that a counter has heard of. */
 static int64_t highest_epoch(const struct stock_survey *survey)
 {
     int64_t highest = 0;
@@ -170,14 +170,14 @@ void stock_survey_weigh(struct stock_survey *survey)
     struct stock_product *product = survey->product;
     bool complete = survey->problem.code == HF_OK;
 
-    if (product->stocks->stopped || !survey->probes[PLACE_MAIN].read) {
+    if (product->stocks->stopped || !survey->probes[COUNTER_MAIN].read) {
         stock_survey_finish(survey, STOCK_SURVEY_FAILED, &survey->problem);
         return;
     }
     if (!is_same_product(survey)) {
         return;
     }
-    stock_product_learn(product, &survey->probes[PLACE_MAIN].now);
+    stock_product_learn(product, &survey->probes[COUNTER_MAIN].now);
     for (size_t i = 0; i < survey->count; i++) {
         if (survey->probes[i].read) {
             stock_product_saw(product, i, &survey->probes[i].now);
@@ -193,7 +193,7 @@ void stock_survey_weigh(struct stock_survey *survey)
     }
     answer_uncertain(survey);
     int64_t highest = highest_epoch(survey);
-    if (highest > product->epoch) { /* the main place has forgotten a change of its own */
+    if (highest > product->epoch) { /* the main counter has forgotten a change of its own */
         stock_survey_turn(survey, product->merged, highest);
     } else if (complete && should_be_merged(survey) != product->merged) {
         stock_survey_turn(survey, !product->merged, 0);

@@ -29,11 +29,11 @@ static void end(struct stock_transfer *transfer, const struct problem *problem)
     transfer->done(transfer);
 }
 
-static void place_arg(struct script_call *call, size_t place)
+static void counter_arg(struct script_call *call, size_t counter)
 {
-    char name[PLACE_NAME];
+    char name[COUNTER_NAME_SIZE];
 
-    place_name(place, name);
+    counter_name(counter, name);
     script_call_text(call, hf_text(name));
 }
 
@@ -68,8 +68,8 @@ static void forget(struct stock_transfer *transfer)
 {
     struct script_call *call = &transfer->call;
 
-    place_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 2);
-    place_arg(call, transfer->target);
+    counter_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 2);
+    counter_arg(call, transfer->target);
     script_call_number(call, transfer->number);
     script_call_send(call, REPEATABLE, 0, forgotten, transfer);
 }
@@ -92,8 +92,8 @@ static void receive(struct stock_transfer *transfer)
 {
     struct script_call *call = &transfer->call;
 
-    place_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 3);
-    place_arg(call, transfer->source);
+    counter_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 3);
+    counter_arg(call, transfer->source);
     script_call_number(call, transfer->number);
     script_call_number(call, transfer->quantity);
     script_call_send(call, REPEATABLE, 0, received, transfer);
@@ -105,7 +105,7 @@ static void sent(struct script_call *call, enum redis_fate fate, const redisRepl
                  const struct problem *problem)
 {
     struct stock_transfer *transfer = call->context;
-    struct seen *seen = &transfer->product->seen[transfer->source];
+    struct counter_seen *seen = &transfer->product->seen[transfer->source];
     int64_t lead, second;
 
     if (!has_answer(transfer, fate, reply, problem, &lead, &second)) {
@@ -132,8 +132,8 @@ void stock_transfer_send(struct stock_transfer *transfer, int64_t least, int64_t
     transfer->most = most;
     transfer->done = done;
     transfer->context = context;
-    place_call(call, transfer->product, "send_stock", transfer->source, "outbox", 3);
-    place_arg(call, transfer->target);
+    counter_call(call, transfer->product, "send_stock", transfer->source, "outbox", 3);
+    counter_arg(call, transfer->target);
     script_call_number(call, least);
     script_call_number(call, most);
     script_call_send(call, REPEATABLE, 0, sent, transfer);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moves stock from one place of a product to another, in three steps that each happen as a whole:
+ * Moves stock from one counter of a product to another, in three steps that each happen as a whole:
  *
  *     send     at the source: it leaves what is available and stands in the outbox, numbered
  *     receive  at the target: it arrives, unless the target has heard of that number before
  *     forget   at the source: it leaves the outbox
  *
- * At no time is it nowhere or in two places. Whoever dies on the way, or loses an answer, leaves a
+ * At no time is it nowhere or in two counters. Whoever dies on the way, or loses an answer, leaves a
  * transfer that anybody who meets it in the outbox carries on with; to do a step twice is as good
- * as once. There is at most one under way from a place to another: a second one is that one. */
+ * as once. There is at most one under way from a counter to another: a second one is that one. */
 #ifndef REDIS_STOCK_TRANSFER_H
 #define REDIS_STOCK_TRANSFER_H
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 void transfer_plan_init(struct transfer_plan *plan, const struct stock_product *product,
-                        size_t places)
+                        size_t counters)
 {
-    *plan = (struct transfer_plan){.product = product, .places = places};
-    plan->left = calloc(places, sizeof *plan->left);
+    *plan = (struct transfer_plan){.product = product, .counters = counters};
+    plan->left = calloc(counters, sizeof *plan->left);
     plan->failed = plan->left == NULL;
-    for (size_t i = 0; i < places && !plan->failed; i++) {
+    for (size_t i = 0; i < counters && !plan->failed; i++) {
         plan->left[i] = product->seen[i].available;
     }
 }
@@ -59,12 +59,12 @@ static void add(struct transfer_plan *plan, size_t source, size_t target, int64_
     }
 }
 
-/* The place that has most, apart from one. */
+/* The counter that has most, apart from one. */
 static size_t richest(const struct transfer_plan *plan, size_t but)
 {
     size_t best = but == 0 ? 1 : 0;
 
-    for (size_t i = 0; i < plan->places; i++) {
+    for (size_t i = 0; i < plan->counters; i++) {
         if (i != but && plan->left[i] > plan->left[best]) {
             best = i;
         }
@@ -76,7 +76,7 @@ static bool is_enough(const struct transfer_plan *plan, int64_t quantity)
 {
     int64_t sum = 0;
 
-    for (size_t i = 0; i < plan->places; i++) {
+    for (size_t i = 0; i < plan->counters; i++) {
         sum += plan->left[i];
     }
     return sum >= quantity;
@@ -84,7 +84,7 @@ static bool is_enough(const struct transfer_plan *plan, int64_t quantity)
 
 static void bring(struct transfer_plan *plan, size_t target, int64_t quantity)
 {
-    if (target >= plan->places || !is_enough(plan, quantity)) {
+    if (target >= plan->counters || !is_enough(plan, quantity)) {
         return;
     }
     while (plan->left[target] < quantity) {
@@ -96,15 +96,15 @@ static void bring(struct transfer_plan *plan, size_t target, int64_t quantity)
     plan->left[target] -= quantity; /* it is spoken for */
 }
 
-/* What is at the main place goes to the shards, the same to each. */
+/* What is at the main counter goes to the shards, the same to each. */
 static void spread(struct transfer_plan *plan)
 {
-    int64_t shards = (int64_t)plan->places - 1, all = plan->left[PLACE_MAIN];
+    int64_t shards = (int64_t)plan->counters - 1, all = plan->left[COUNTER_MAIN];
 
     for (int64_t k = 0; k < shards; k++) {
         int64_t share = all / shards + (k < all % shards ? 1 : 0);
         if (share > 0) {
-            add(plan, PLACE_MAIN, (size_t)k + 1, share);
+            add(plan, COUNTER_MAIN, (size_t)k + 1, share);
         }
     }
 }
@@ -112,9 +112,10 @@ static void spread(struct transfer_plan *plan)
 /* Whatever a shard has by then, not only what was seen of it. */
 static void drain(struct transfer_plan *plan)
 {
-    for (size_t i = 1; i < plan->places; i++) {
+    for (size_t i = 1; i < plan->counters; i++) {
         if (plan->left[i] > 0 && make_room(plan)) {
-            plan->moves[plan->count++] = (struct transfer_plan_move){i, PLACE_MAIN, HF_INTEGER_MAX};
+            plan->moves[plan->count++] =
+                (struct transfer_plan_move){i, COUNTER_MAIN, HF_INTEGER_MAX};
         }
     }
 }

@@ -416,7 +416,7 @@ static void turn(struct worker *worker)
     set_alarm(worker);
 }
 
-void worker_note(struct worker *worker, const struct command *command, const char *place)
+void worker_note(struct worker *worker, const struct command *command, const char *counter)
 {
     int64_t in_ms;
     enum family family = scopes_deadline(command, &in_ms);
@@ -428,10 +428,10 @@ void worker_note(struct worker *worker, const struct command *command, const cha
     struct hf_bytes scope;
     memcpy(&scope, (const char *)&command->args + command->spec->args[0].offset, sizeof scope);
     if (family == FAMILY_STOCK) {
-        place = place != NULL ? place : "main";
-        size_t size = strlen(place);
-        CHECK(scope.size <= HF_ID_MAX && size <= SCOPE_PLACE_MAX);
-        snprintf(name, sizeof name, "%.*s_%s", (int)scope.size, scope.data, place);
+        counter = counter != NULL ? counter : "main";
+        size_t size = strlen(counter);
+        CHECK(scope.size <= HF_ID_MAX && size <= SCOPE_COUNTER_MAX);
+        snprintf(name, sizeof name, "%.*s_%s", (int)scope.size, scope.data, counter);
         scope = (struct hf_bytes){name, scope.size + 1 + size};
     }
     int64_t next_ms = agenda_next(&worker->scopes.pool, &worker->scopes.agenda);

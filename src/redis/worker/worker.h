@@ -39,8 +39,8 @@ void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 
 /* A command of this engine was carried out, or may have been: what it put under a deadline is
- * looked at when that is over. `place` is the shard of a product, NULL its main counter. */
-void worker_note(struct worker *worker, const struct command *command, const char *place);
+ * looked at when that is over. `counter` names the shard of a product; NULL: its main counter. */
+void worker_note(struct worker *worker, const struct command *command, const char *counter);
 
 const struct worker_figures *worker_figures(const struct worker *worker);
 

@@ -16,7 +16,7 @@
 static const struct {
     const char *script;
     enum key_id due; /* of the deadlines: the one key that says which scopes there are */
-    bool places;     /* the name of a scope has its place behind it */
+    bool counters;   /* the name of a scope has its counter behind it */
     enum key_id keys[FAMILY_KEYS_MAX + 1];
 } families[FAMILY_COUNT] = {
     [FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
@@ -80,13 +80,13 @@ enum family scopes_deadline(const struct command *command, int64_t *in_ms)
 /* Could a family's scope be called that? */
 static bool is_name(enum family family, struct hf_bytes name)
 {
-    struct hf_bytes product, place;
+    struct hf_bytes product, counter;
 
-    if (!families[family].places) {
+    if (!families[family].counters) {
         return text_is_id(name);
     }
-    return key_split_place(name, &product, &place) && text_is_id(product) &&
-           place.size <= SCOPE_PLACE_MAX;
+    return key_split_counter(name, &product, &counter) && text_is_id(product) &&
+           counter.size <= SCOPE_COUNTER_MAX;
 }
 
 bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family *family,

@@ -17,9 +17,9 @@ enum family { FAMILY_SEATS, FAMILY_QUOTA, FAMILY_STOCK, FAMILY_QUEUE, FAMILY_COU
 #define SCOPES_MAX 65536
 #define SCOPES_FOUND_MAX 4096
 
-/* The place of a product stands behind its name: "shoes_main", "shoes_3". */
-#define SCOPE_PLACE_MAX 7
-#define SCOPE_NAME_MAX (HF_ID_MAX + 1 + SCOPE_PLACE_MAX)
+/* The counter of a product stands behind its name: "shoes_main", "shoes_3". */
+#define SCOPE_COUNTER_MAX 7
+#define SCOPE_NAME_MAX (HF_ID_MAX + 1 + SCOPE_COUNTER_MAX)
 
 struct scope {
     struct timer timer; /* the next visit; not armed while one is under way */
