@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of products in shards: found by their id, the least recently used forgotten first; the
+ * calls of scripts at their counters, and what read_shard.lua replies. */
 #include "redis/stock/product.h"
 
 #include "base/check.h"
@@ -48,7 +51,7 @@ static void drop(struct stock_product *product)
     free(product);
 }
 
-/* Makes room by forgetting what was not asked for in the longest time. */
+/* Forgets the least recently used products that no command or survey uses, until there is room. */
 static void make_room(struct stocks *stocks)
 {
     for (struct list *at = stocks->recent.next, *next;
@@ -105,7 +108,7 @@ void stock_products_free(struct stocks *stocks)
     }
 }
 
-/* ---- what is known of them ------------------------------------------------------------------- */
+/* ---- what this engine knows of them ---------------------------------------------------------- */
 
 size_t stock_product_home(const struct stock_product *product, struct hf_bytes order)
 {
@@ -129,7 +132,9 @@ int64_t stock_product_estimate(const struct stock_product *product)
     for (size_t i = 0; i < product->counters; i++) {
         sum += product->seen[i].available;
     }
-    return sum < product->loaded ? sum : product->loaded; /* some may have been seen twice */
+    return sum < product->loaded
+               ? sum
+               : product->loaded; /* a transfer may be counted at both of its ends */
 }
 
 bool stock_product_learn(struct stock_product *product, const struct counter_figures *main)
@@ -221,7 +226,7 @@ void counter_call_read(struct script_call *call, const struct stock_product *pro
     counter_call_belief(call, product);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static bool is_word(const redisReply *reply, size_t i, const char *word)
 {

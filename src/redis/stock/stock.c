@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A product that is in no shards costs nothing more than its one call: only if its main counter
- * answers that there are shards does all the rest come into play. */
+ * The entry to STOCK.* on a cluster. A product without shards costs one call of its row's script;
+ * only if its main counter answers SHARDED does the command become a stock_command. */
 #include "redis/stock/stock.h"
 
 #include "redis/stock/stock_command.h"
 
 #include <stdlib.h>
 
-/* ---- a product in no shards ------------------------------------------------------------------ */
+/* ---- a product without shards ---------------------------------------------------------------- */
 
 static struct hf_bytes product_id(const struct command *command)
 {

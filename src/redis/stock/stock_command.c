@@ -1,14 +1,16 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a STOCK command for a product in shards: begin, calls and surveys, retries within its
+ * time, and the ways to end. What each command does is in stock_command_order.c and
+ * stock_command_total.c. */
 #include "redis/stock/stock_command.h"
 
 #include "redis/script/script_reply.h"
 
 #include <stdlib.h>
 
-/* How often a command begins anew before it is told that too many want the same. */
-#define TRIES_MAX 40
-/* From the third time on it waits before, up to so long. */
-#define PAUSE_MAX_MS 32
+#define TRIES_MAX 40    /* a command that begins more often is refused with BUSY */
+#define PAUSE_MAX_MS 32 /* the longest pause before a try, from the third on */
 
 static uint64_t now_ms(const struct stock_command *command)
 {
@@ -46,7 +48,6 @@ void stock_command_answer_number(struct stock_command *command, int64_t number)
     pending_finish(pending);
 }
 
-/* `remaining`: as far as this engine knows. */
 void stock_command_succeed(struct stock_command *command)
 {
     stock_command_answer_number(command, stock_product_estimate(command->product));
@@ -54,7 +55,7 @@ void stock_command_succeed(struct stock_command *command)
 
 void stock_command_fail(struct stock_command *command, const struct problem *problem)
 {
-    if (command->booked) { /* it happened, whatever came behind it */
+    if (command->booked) { /* the difference is applied, whatever failed after it */
         stock_command_succeed(command);
         return;
     }
@@ -72,7 +73,6 @@ void stock_command_refuse(struct stock_command *command, enum hf_error code, con
     pending_finish(pending);
 }
 
-/* A counter answered for good. */
 void stock_command_answer(struct stock_command *command, const redisReply *reply)
 {
     pending_answer(stock_command_end(command), REDIS_ANSWERED, reply, NULL);
@@ -82,9 +82,9 @@ static const struct problem too_many = {
     HF_BUSY, "too many want the same stock at the same time; nothing was changed, try again"};
 static const struct problem no_memory = {HF_BUSY, "out of memory"};
 
-/* ---- trying again ---------------------------------------------------------------------------- */
+/* ---- retries --------------------------------------------------------------------------------- */
 
-/* Either it has waited long enough to try again, or too long for a survey. */
+/* Either the pause before a retry is over, or the time that the command had for a survey. */
 static void ring(struct alarm *alarm)
 {
     struct stock_command *command = LIST_ENTRY(alarm, struct stock_command, alarm);
@@ -114,7 +114,6 @@ void stock_command_retry(struct stock_command *command)
     alarm_set(&stocks->env->alarms, &command->alarm, 1 + dice % longest);
 }
 
-/* Waits for a survey, as long as its time lasts. */
 void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
                           int64_t quantity)
 {
@@ -134,7 +133,7 @@ void stock_command_survey(struct stock_command *command, enum stock_want_kind ki
     }
 }
 
-/* A counter knows more than this engine does: a survey learns it. */
+/* A counter knows of a later epoch than this engine: a survey reads the product again. */
 static void learn_by_survey(struct stock_command *command)
 {
     stock_command_survey(command, STOCK_WANT_QUANTITY, COUNTER_MAIN, 0);
@@ -142,7 +141,6 @@ static void learn_by_survey(struct stock_command *command)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Has the call an answer that can be gone on with? Otherwise the command is over. */
 bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
                             const redisReply *reply, const struct problem *problem)
 {
@@ -171,7 +169,7 @@ void stock_command_send(struct stock_command *command, script_call_done *done)
     script_call_send(&command->pending->call, false, limit_ms > 0 ? limit_ms : 1, done, command);
 }
 
-/* ---- learning -------------------------------------------------------------------------------- */
+/* ---- reading the product --------------------------------------------------------------------- */
 
 static void learned(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem)
@@ -187,7 +185,7 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
         stock_command_answer(command, reply);
         return;
     }
-    if (!main.known || main.main.shard_count == 0) { /* no shards after all */
+    if (!main.known || main.main.shard_count == 0) { /* it has no shards after all */
         product->counters = 0;
         struct script_env *env = product->stocks->env;
         stock_single(env, stock_command_end(command));

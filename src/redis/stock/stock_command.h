@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command for a product in shards is a few calls, one after the other, and a survey where
- * something falls short.
+ * A STOCK command in flight for a product in shards: a few calls, one after the other, and a survey
+ * where stock falls short.
  *
- *     TAKE           look at the counter where the order may have been made before; take at the other
- *     SETTLE, GIVE   at the counter where new orders are made; then at the other
+ *     TAKE           look up the order at the counter that takes no new ones; take at the other
+ *     SETTLE, GIVE   at the counter where new orders are taken; then at the other
  *     LOAD, ADJUST   book the difference at the main counter; spread it; read the totals
  *     GET            read the totals
  */
@@ -21,58 +21,58 @@ struct stock_command {
     struct alarm alarm;
     uint64_t due_ms;
     unsigned tries;
-    bool waiting;   /* in a survey */
-    size_t counter; /* where the call under way goes */
-    int64_t epoch;  /* what was known when it was sent */
-    bool looked;    /* TAKE: the other counter was looked at in that epoch */
-    /* TAKE: until when that counter remembers that the order was given back before. GIVE: the same of
-     * the counter asked first; and, if the order expired there, what the other counter remembers until
-     * then does not count. 0: it is not so. */
-    int64_t given_until, hidden_until;
-    bool booked; /* LOAD, ADJUST: the difference is applied */
-    bool spread; /* … and was spread */
+    bool waiting;   /* its want is in a survey */
+    size_t counter; /* where the call in flight goes */
+    int64_t epoch;  /* the product's, when that call was sent */
+    bool looked;    /* TAKE: the order was looked up at the other counter, in that epoch */
+    /* Until when a counter remembers that the order was given back: the other counter for TAKE, the
+     * one asked first for GIVE. 0: it was not given back there. */
+    int64_t given_until;
+    /* SETTLE, GIVE: the order has expired at the counter asked first, and what the other counter
+     * remembers up to then does not count. 0: it has not expired. */
+    int64_t hidden_until;
+    bool booked; /* LOAD, ADJUST: the difference is applied at the main counter */
+    bool spread; /* LOAD, ADJUST: what was applied is spread over the shards */
 };
 
-/* Carries out a command for a product that is, or may be, in shards; NULL: there is no memory. If
- * there are no shards after all, it goes to stock_single(). */
+/* Carries out a command for a product that has or may have shards. If it has none after all, it
+ * goes to stock_single(). If `product` is NULL, it is refused for lack of memory. */
 void stock_command_start(struct stocks *stocks, struct pending_command *pending,
                          struct stock_product *product);
-/* The engine closes: nothing is answered any more. */
+/* The engine closes: no command is answered any more. */
 void stock_commands_stop(struct stocks *stocks);
 void stock_commands_free(struct stocks *stocks);
 
-/* stock.c: the one call of a product that is in no shards. */
+/* stock.c: the one call of a product without shards. */
 void stock_single(struct script_env *env, struct pending_command *pending);
 
-/* ---- for those who know the commands --------------------------------------------------------- */
+/* ---- for the files that make it up ----------------------------------------------------------- */
 
-/* From the beginning; and after it came to nothing, sooner or later, until its time is over. */
+/* Begins, and begins again: at once or after a pause, until the time of the command is over. */
 void stock_command_begin(struct stock_command *command);
 void stock_command_retry(struct stock_command *command);
 
-/* The ways to end it. */
-struct pending_command *
-stock_command_end(struct stock_command *command); /* the command is still to be answered */
-void stock_command_succeed(
-    struct stock_command *command); /* `remaining`, as far as this engine knows */
+/* Frees the struct; the command is still to be answered. All that follow end the command too. */
+struct pending_command *stock_command_end(struct stock_command *command);
+/* Answers with `remaining`, as far as this engine knows. */
+void stock_command_succeed(struct stock_command *command);
 void stock_command_answer_number(struct stock_command *command, int64_t number);
-void stock_command_answer(struct stock_command *command,
-                          const redisReply *reply); /* as a counter has answered */
+/* Answers with what a counter replied. */
+void stock_command_answer(struct stock_command *command, const redisReply *reply);
 void stock_command_refuse(struct stock_command *command, enum hf_error code, const char *why,
                           int64_t a, int64_t b, int64_t c);
 void stock_command_fail(struct stock_command *command, const struct problem *problem);
 
-/* Sends pending->call, within the time that is left. Its `done` begins with
- * stock_command_answered(): has it an answer that can be gone on with? Otherwise the command is
- * over, or has begun anew. */
+/* Sends pending->call, within the time that is left. Its `done` begins with stock_command_answered(),
+ * which is false if the command has ended or begun again instead of going on with the reply. */
 void stock_command_send(struct stock_command *command, script_call_done *done);
 bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
                             const redisReply *reply, const struct problem *problem);
 
-/* Asks a survey, and comes back to stock_command_begin() or ends. */
+/* Joins a survey; the command begins again, or ends, when the survey answers. */
 void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
                           int64_t quantity);
-/* Asks the main counter for all there is to know of the product, and begins. */
+/* Reads the product at its main counter, then begins again. */
 void stock_command_learn(struct stock_command *command);
 
 /* stock_command_order.c */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Orders of a product in shards: TAKE, SETTLE, GIVE. */
+ * The commands for one order of a product in shards: TAKE, SETTLE and GIVE. An order is known at
+ * its own shard or at the main counter, by the mode the product had when it was taken; so a command
+ * looks at one of the two before it believes the other. */
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
 
@@ -18,7 +20,7 @@ _Static_assert(offsetof(struct hf_stock_take_args, order) ==
                        offsetof(struct hf_stock_give_args, order),
                "home_of() reads the order of any of them");
 
-/* Does a counter know no order, in this epoch? Then it is not worth asking. */
+/* Does the counter know no order in this epoch? Then a call to look one up would be wasted. */
 static bool is_empty(const struct stock_command *command, size_t counter)
 {
     return command->product->seen[counter].empty_epoch == command->product->epoch;
@@ -39,7 +41,7 @@ static void take_at(struct stock_command *command, size_t counter, bool makes,
     stock_command_send(command, done);
 }
 
-/* The release worker is to know when it falls due. */
+/* Notifies the release worker of when the order falls due. */
 static void note_deadline(const struct stock_command *command)
 {
     char name[COUNTER_NAME_SIZE];
@@ -48,7 +50,7 @@ static void note_deadline(const struct stock_command *command)
     script_env_note_deadline(command->product->stocks->env, &command->pending->command, name);
 }
 
-/* When little is left, it may be time to merge. */
+/* Suggests a survey, which merges the product, once the stock is at or below the watermark. */
 static void watch_level(struct stock_product *product)
 {
     if (!product->merged && !product->steal &&
@@ -91,7 +93,7 @@ static void looked(struct script_call *call, enum redis_fate fate, const redisRe
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (!reply_says(reply, "SHORT")) { /* it is known there */
+    if (!reply_says(reply, "SHORT")) { /* the order is known at the other counter */
         int64_t lead;
         if (script_reply_number(reply, 0, &lead) && lead == 1) {
             stock_command_succeed(command);
@@ -100,7 +102,7 @@ static void looked(struct script_call *call, enum redis_fate fate, const redisRe
         }
         return;
     }
-    if (product->epoch != command->epoch) { /* it has changed since */
+    if (product->epoch != command->epoch) { /* the mode has changed since */
         stock_command_retry(command);
         return;
     }
@@ -147,7 +149,7 @@ static void close_at(struct stock_command *command, size_t counter, script_call_
 
 static void close_more(struct stock_command *command);
 
-/* Is it {1, available, state}? Then it was closed at that counter, now or before. */
+/* Is the reply {1, available, state}? Then the order was closed at that counter, now or before. */
 static bool is_closed(struct stock_command *command, const redisReply *reply)
 {
     int64_t lead, available;
@@ -159,12 +161,13 @@ static bool is_closed(struct stock_command *command, const redisReply *reply)
     struct stock_product *product = command->product;
     product->seen[command->counter].available = available;
     if (available > 0 && product->merged && command->counter != COUNTER_MAIN) {
-        stock_survey_suggest(product); /* it is sold at the main counter */
+        stock_survey_suggest(
+            product); /* what was given back is to be moved to the main counter, where it is sold */
     }
     return true;
 }
 
-/* Was it given back before? Until when is it remembered; 0: it was not. */
+/* Until when the counter remembers that the order was given back before; 0: it was not. */
 static int64_t was_given(const redisReply *reply)
 {
     int64_t until;
@@ -172,7 +175,8 @@ static int64_t was_given(const redisReply *reply)
     return reply->elements == 4 && script_reply_number(reply, 3, &until) ? until : 0;
 }
 
-/* Has it expired there, after it was given back at the other counter? */
+/* Until when what the other counter remembers does not count, because the order expired here after
+ * it was given back there; 0: it has not expired. */
 static int64_t was_hidden(const redisReply *reply)
 {
     int64_t until;
@@ -180,7 +184,7 @@ static int64_t was_hidden(const redisReply *reply)
     return reply_says(reply, "EXPIRED") && script_reply_number(reply, 2, &until) ? until : 0;
 }
 
-/* As a counter has answered, or as if it knew nothing at all. */
+/* Answers with what the counter replied, or, if all it knows is in the past, with NOT_FOUND. */
 static void answer_closed(struct stock_command *command, const redisReply *reply)
 {
     if (was_given(reply) != 0 || was_hidden(reply) != 0) {
@@ -191,8 +195,8 @@ static void answer_closed(struct stock_command *command, const redisReply *reply
     }
 }
 
-/* At the counter that was asked first. That it was given back there, or has expired there, is only
- * the answer if the other counter knows nothing newer. */
+/* The reply of the counter asked first. That the order was given back there, or has expired there,
+ * is the answer only if the other counter knows nothing newer. */
 static void closed_first(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                          const struct problem *problem)
 {
@@ -220,7 +224,7 @@ static void closed_first(struct script_call *call, enum redis_fate fate, const r
     }
 }
 
-/* At the other one. */
+/* The reply of the other counter. */
 static void closed_second(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                           const struct problem *problem)
 {

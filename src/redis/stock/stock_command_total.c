@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A product in shards as a whole: LOAD, ADJUST, GET; and what a survey has to say. */
+ * The commands for a product in shards as a whole, LOAD, ADJUST and GET; and what every command
+ * does with the result of a survey. */
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
 

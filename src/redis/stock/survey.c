@@ -1,11 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The start of a survey, the reading of all counters, and the end. Wants that join meanwhile are
+ * for the next survey, which starts when this one ends. */
 #include "redis/stock/survey_parts.h"
 
 #include "base/check.h"
 
 #include <stdlib.h>
 
-/* What nobody waits for is not done more often than this. */
+/* A suggested survey, which no command waits for, starts no sooner after the last one. */
 #define SUGGESTED_EVERY_MS 20
 
 static void start(struct stock_survey *survey);
@@ -87,7 +90,7 @@ static void probed(struct script_call *call, enum redis_fate fate, const redisRe
     } else {
         probe->read = true;
     }
-    if (--survey->under_way == 0) {
+    if (--survey->in_flight == 0) {
         stock_survey_weigh(survey);
     }
 }
@@ -98,7 +101,7 @@ void stock_survey_collect(struct stock_survey *survey)
     survey->problem.code = HF_OK;
     survey->open_count = 0;
     survey->total_before = survey->total;
-    survey->under_way = survey->count;
+    survey->in_flight = survey->count;
     for (size_t i = 0; i < survey->count; i++) {
         struct stock_probe *probe = &survey->probes[i];
         probe->before = probe->now;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a survey does about what it has read: it changes the mode of the product, completes the
+ * transfers that others left in outboxes, and moves stock by a plan (transfer_plan.h). */
 #include "redis/script/script_reply.h"
 #include "redis/stock/transfer_plan.h"
 #include "redis/stock/survey_parts.h"
@@ -15,7 +18,7 @@ static void turned(struct script_call *call, enum redis_fate fate, const redisRe
     struct stock_survey *survey = call->context;
     struct stock_product *product = survey->product;
     int64_t lead, epoch;
-    (void)problem; /* then somebody else turns it, another time */
+    (void)problem; /* a later survey, of this or another engine, changes the mode then */
 
     if (fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lead) &&
         script_reply_number(reply, 1, &epoch) && reply->elements == 3) {
@@ -51,11 +54,11 @@ static void free_transfers(struct stock_survey *survey)
     survey->transfer_count = 0;
 }
 
-/* Room for that many; false: there is nothing to do, or no memory for it. */
+/* Allocates so many transfers; false if there are none to make, or there is no memory. */
 static bool prepare_transfers(struct stock_survey *survey, size_t count)
 {
     survey->transfers = count > 0 ? calloc(count, sizeof *survey->transfers) : NULL;
-    survey->transfer_count = survey->under_way = survey->transfers != NULL ? count : 0;
+    survey->transfer_count = survey->in_flight = survey->transfers != NULL ? count : 0;
     return survey->transfers != NULL;
 }
 
@@ -63,7 +66,7 @@ static void carried_on(struct stock_transfer *transfer)
 {
     struct stock_survey *survey = transfer->context;
 
-    if (--survey->under_way == 0) {
+    if (--survey->in_flight == 0) {
         free_transfers(survey);
         move(survey);
     }
@@ -87,7 +90,7 @@ static void moved(struct stock_transfer *transfer)
 {
     struct stock_survey *survey = transfer->context;
 
-    if (--survey->under_way == 0) {
+    if (--survey->in_flight == 0) {
         free_transfers(survey);
         stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
     }

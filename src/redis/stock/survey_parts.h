@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a survey is made of; for the files that make it up:
+ * The state of a survey, for the files that make it up:
  *
  *     survey.c         start ── read ──> weigh, and the end
  *     survey_weigh.c   what the readings tell: read again until it is certain, or go on
@@ -12,7 +12,7 @@
 #include "redis/stock/survey.h"
 #include "redis/stock/transfer.h"
 
-/* One counter, read this time and the time before. */
+/* One counter: what it replied this time and the time before. */
 struct stock_probe {
     struct script_call call;
     struct stock_survey *survey;
@@ -25,14 +25,14 @@ struct stock_survey {
     struct stock_product *product;
     bool running;
     uint64_t ended_ms;
-    struct list wants, next; /* of this survey, and of the one to come */
+    struct list wants, next; /* of this survey, and of the next one */
 
     struct stock_probe *probes;
     size_t count;
-    size_t under_way; /* calls or transfers that are awaited */
+    size_t in_flight; /* calls or transfers that are awaited */
     unsigned readings;
     int64_t total, total_before;
-    struct problem problem; /* HF_OK: all counters were read */
+    struct problem problem; /* HF_OK: all counters were read; otherwise why one was not */
 
     struct stock_open_transfer *open;
     size_t open_count, open_capacity;
@@ -46,19 +46,20 @@ static inline struct stock_want *stock_want_at(struct list *node)
     return LIST_ENTRY(node, struct stock_want, node);
 }
 
-/* Answers one of its wants, which leaves it; and all that are left, which is the end. */
+/* Answers one want, which leaves the survey; and all that are left, which ends the survey. */
 void stock_survey_answer(struct stock_want *want, enum stock_survey_result result,
                          const struct stock_totals *totals, const struct problem *problem);
 void stock_survey_finish(struct stock_survey *survey, enum stock_survey_result result,
                          const struct problem *problem);
 
-/* Reads all counters; then weighs what they say. */
+/* Reads all counters, then goes on to weigh. */
 void stock_survey_collect(struct stock_survey *survey);
 void stock_survey_weigh(struct stock_survey *survey);
 
-/* Changes the mode, to one with an epoch above this; then goes on to the next. */
+/* Changes the mode of the product, with an epoch above this, then carries on. */
 void stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above);
-/* Carries on with the transfers that were met; then moves what is wanted elsewhere, and ends. */
+/* Completes the transfers that were found in outboxes, then moves what the wants are short of and
+ * ends the survey. */
 void stock_survey_carry_on(struct stock_survey *survey);
 
 #endif

@@ -1,14 +1,18 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the readings of a survey prove: whether they are to be repeated, which wants they answer,
+ * and which mode the product should have. No call is made here. */
 #include "redis/stock/survey_parts.h"
 
-/* So many readings in a row that did not agree are enough: whoever needs certainty tries later. */
+/* After so many readings that did not agree, wants that need certainty are answered without it. */
 #define READINGS_MAX 6
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
 #define MODULUS (UINT64_C(1) << 53)
 
-/* What is available and in transit; only what was seen, if not all counters were read. */
+/* What is available and in transit; only what is available where it was read, if a counter was
+ * not. */
 static int64_t total_of(const struct stock_survey *survey)
 {
     int64_t sum = 0;
@@ -22,7 +26,7 @@ static int64_t total_of(const struct stock_survey *survey)
     return survey->problem.code == HF_OK ? sum + (int64_t)(transit % MODULUS) : sum;
 }
 
-/* Has nothing left or arrived at any counter since the reading before? And has nothing grown? */
+/* Has no transfer left or arrived at any counter since the reading before? */
 static bool nothing_moved(const struct stock_survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++) {
@@ -45,7 +49,8 @@ static bool nothing_grew(const struct stock_survey *survey)
     return true;
 }
 
-/* As read just now. If transfers came in between, what is available follows from the rest. */
+/* The totals by the last reading. Unless it is exact, because transfers came in between, what is
+ * available follows from the other figures. */
 static struct stock_totals totals_of(const struct stock_survey *survey, bool exact)
 {
     const struct counter_figures *main = &survey->probes[COUNTER_MAIN].now;
@@ -62,14 +67,14 @@ static struct stock_totals totals_of(const struct stock_survey *survey, bool exa
 
 /* ---- weighing -------------------------------------------------------------------------------- */
 
-/* Those who would be told that there is too little, or what there is, once it is certain. */
+/* Would the want be refused for too little stock, or answered with the totals? */
 static bool needs_certainty(const struct stock_survey *survey, const struct stock_want *want)
 {
     return want->kind == STOCK_WANT_FIGURES ||
            (want->kind == STOCK_WANT_QUANTITY && want->quantity > survey->total);
 }
 
-/* Answers those whom two readings in a row have made certain. */
+/* Answers the wants for which two readings in a row agree. */
 static void answer_certain(struct stock_survey *survey)
 {
     bool unmoved = nothing_moved(survey), certain = unmoved && nothing_grew(survey);
@@ -89,7 +94,7 @@ static void answer_certain(struct stock_survey *survey)
     }
 }
 
-/* Those who need certainty get none. */
+/* Answers the wants that need certainty and have not got it. */
 static void answer_uncertain(struct stock_survey *survey)
 {
     struct stock_totals totals = totals_of(survey, false);
@@ -111,7 +116,7 @@ static void answer_uncertain(struct stock_survey *survey)
     }
 }
 
-static bool somebody_needs_certainty(struct stock_survey *survey)
+static bool any_needs_certainty(struct stock_survey *survey)
 {
     for (struct list *at = survey->wants.next; at != &survey->wants; at = at->next) {
         if (needs_certainty(survey, stock_want_at(at))) {
@@ -121,7 +126,7 @@ static bool somebody_needs_certainty(struct stock_survey *survey)
     return false;
 }
 
-static bool somebody_spreads(struct stock_survey *survey)
+static bool any_spreads(struct stock_survey *survey)
 {
     for (struct list *at = survey->wants.next; at != &survey->wants; at = at->next) {
         if (stock_want_at(at)->kind == STOCK_WANT_SPREAD) {
@@ -131,7 +136,8 @@ static bool somebody_spreads(struct stock_survey *survey)
     return false;
 }
 
-/* Is the product still what this survey has read? Otherwise everything is to be learned anew. */
+/* Has the product as many shards as this survey has read? Otherwise the survey ends, and the
+ * product is to be read again. */
 static bool is_same_product(struct stock_survey *survey)
 {
     const struct counter_figures *main = &survey->probes[COUNTER_MAIN].now;
@@ -144,7 +150,7 @@ static bool is_same_product(struct stock_survey *survey)
     return false;
 }
 
-/* The highest epoch that a counter has heard of. */
+/* The highest epoch that any counter knows of. */
 static int64_t highest_epoch(const struct stock_survey *survey)
 {
     int64_t highest = 0;
@@ -156,13 +162,13 @@ static int64_t highest_epoch(const struct stock_survey *survey)
     return highest;
 }
 
-/* Which mode the product should have. It comes back from `merged` only when it is loaded again. */
+/* Should the product be merged? A merged one is sharded again only when it is loaded again. */
 static bool should_be_merged(struct stock_survey *survey)
 {
     const struct stock_product *product = survey->product;
     bool low = !product->steal && survey->total <= product->watermark;
 
-    return product->merged ? low || !somebody_spreads(survey) : low;
+    return product->merged ? low || !any_spreads(survey) : low;
 }
 
 void stock_survey_weigh(struct stock_survey *survey)
@@ -187,13 +193,13 @@ void stock_survey_weigh(struct stock_survey *survey)
     if (complete && survey->readings > 1) {
         answer_certain(survey);
     }
-    if (complete && survey->readings < READINGS_MAX && somebody_needs_certainty(survey)) {
+    if (complete && survey->readings < READINGS_MAX && any_needs_certainty(survey)) {
         stock_survey_collect(survey);
         return;
     }
     answer_uncertain(survey);
     int64_t highest = highest_epoch(survey);
-    if (highest > product->epoch) { /* the main counter has forgotten a change of its own */
+    if (highest > product->epoch) { /* a failover has lost the main counter's last change of mode */
         stock_survey_turn(survey, product->merged, highest);
     } else if (complete && should_be_merged(survey) != product->merged) {
         stock_survey_turn(survey, !product->merged, 0);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One transfer of stock, step by step: send, receive, forget. transfer.h says why each step may be
+ * repeated. */
 #include "redis/stock/transfer.h"
 
 #include "redis/script/script_reply.h"
@@ -37,7 +40,7 @@ static void counter_arg(struct script_call *call, size_t counter)
     script_call_text(call, hf_text(name));
 }
 
-/* Is the answer {first, second, …}? Otherwise the transfer ends here. */
+/* Is the reply {first, second, …}? Otherwise the transfer ends here. */
 static bool has_answer(struct stock_transfer *transfer, enum redis_fate fate,
                        const redisReply *reply, const struct problem *problem, int64_t *first,
                        int64_t *second)
@@ -60,7 +63,7 @@ static void forgotten(struct script_call *call, enum redis_fate fate, const redi
 {
     (void)reply;
     (void)fate;
-    (void)problem; /* it has arrived: whoever meets it in the outbox tries again */
+    (void)problem; /* the stock has arrived: the next survey to find it in the outbox retries */
     end(call->context, NULL);
 }
 
@@ -111,7 +114,7 @@ static void sent(struct script_call *call, enum redis_fate fate, const redisRepl
     if (!has_answer(transfer, fate, reply, problem, &lead, &second)) {
         return;
     }
-    if (lead == 0) { /* nothing is there any more */
+    if (lead == 0) { /* the source has nothing left to send */
         seen->available = second;
         end(transfer, NULL);
     } else if (script_reply_number(reply, 2, &transfer->quantity) &&

@@ -6,9 +6,10 @@
  *     receive  at the target: it arrives, unless the target has heard of that number before
  *     forget   at the source: it leaves the outbox
  *
- * At no time is it nowhere or in two counters. Whoever dies on the way, or loses an answer, leaves a
- * transfer that anybody who meets it in the outbox carries on with; to do a step twice is as good
- * as once. There is at most one under way from a counter to another: a second one is that one. */
+ * At no time is the stock nowhere or at two counters. An engine that crashes between two steps, or
+ * loses a reply, leaves a transfer in the outbox that any engine's survey completes; each step may
+ * be repeated. From one counter to another at most one transfer is in flight: a second send is
+ * answered with the first. */
 #ifndef REDIS_STOCK_TRANSFER_H
 #define REDIS_STOCK_TRANSFER_H
 
@@ -18,12 +19,12 @@ struct stock_transfer;
 typedef void stock_transfer_done(struct stock_transfer *transfer);
 
 struct stock_transfer {
-    struct stock_product *product; /* held by the caller while it lasts */
+    struct stock_product *product; /* retained by the caller until `done` */
     size_t source, target;
     int64_t least, most;      /* see send_stock.lua */
-    int64_t number, quantity; /* of what was sent */
-    bool failed;              /* some step was not answered: it may be under way still */
-    struct problem problem;   /* why */
+    int64_t number, quantity; /* as the source numbered it, and what it sent */
+    bool failed;              /* a step was not answered: the transfer may still be in flight */
+    struct problem problem;   /* why it failed */
     struct script_call call;
     stock_transfer_done *done;
     void *context;
@@ -33,7 +34,8 @@ void stock_transfer_init(struct stock_transfer *transfer, struct stock_product *
                          size_t source, size_t target);
 void stock_transfer_free(struct stock_transfer *transfer);
 
-/* From the first step, or with one that was met in an outbox. `done` comes from the loop. */
+/* Starts with the first step, or completes a transfer that was found in an outbox. `done` is called
+ * from the loop. */
 void stock_transfer_send(struct stock_transfer *transfer, int64_t least, int64_t most,
                          stock_transfer_done *done, void *context);
 void stock_transfer_carry_on(struct stock_transfer *transfer,

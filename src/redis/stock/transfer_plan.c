@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The moves of a plan are worked out on a copy of the counters, each in O(counters). */
 #include "redis/stock/transfer_plan.h"
 
 #include <stdlib.h>
@@ -59,7 +61,7 @@ static void add(struct transfer_plan *plan, size_t source, size_t target, int64_
     }
 }
 
-/* The counter that has most, apart from one. */
+/* The counter that has most, except for `but`. */
 static size_t richest(const struct transfer_plan *plan, size_t but)
 {
     size_t best = but == 0 ? 1 : 0;
@@ -93,10 +95,10 @@ static void bring(struct transfer_plan *plan, size_t target, int64_t quantity)
         int64_t half = has - has / 2, asked = half > missing ? half : missing;
         add(plan, source, target, asked < has ? asked : has);
     }
-    plan->left[target] -= quantity; /* it is spoken for */
+    plan->left[target] -= quantity; /* so that the next want does not count on it */
 }
 
-/* What is at the main counter goes to the shards, the same to each. */
+/* Moves what the main counter has to the shards, in equal shares. */
 static void spread(struct transfer_plan *plan)
 {
     int64_t shards = (int64_t)plan->counters - 1, all = plan->left[COUNTER_MAIN];
@@ -109,7 +111,7 @@ static void spread(struct transfer_plan *plan)
     }
 }
 
-/* Whatever a shard has by then, not only what was seen of it. */
+/* Moves whatever a shard has by then, not only what was seen of it, to the main counter. */
 static void drain(struct transfer_plan *plan)
 {
     for (size_t i = 1; i < plan->counters; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which transfers bring a product's stock to where it is wanted, by what was last seen of its
- * counters. Changes nothing itself. */
+ * Which transfers bring a product's stock to the counters that want it, by what this engine saw
+ * last of each counter. A plan changes nothing itself. */
 #ifndef REDIS_STOCK_TRANSFER_PLAN_H
 #define REDIS_STOCK_TRANSFER_PLAN_H
 
@@ -15,20 +15,21 @@ struct transfer_plan_move {
 struct transfer_plan {
     const struct stock_product *product;
     size_t counters;
-    int64_t *left; /* of each counter, once all this is done and those who want it have theirs */
+    int64_t *left; /* of each counter, after all moves and with the wanted quantities taken off */
     struct transfer_plan_move *moves;
     size_t count, capacity;
-    bool failed; /* no memory: it is only a part */
+    bool failed; /* there was no memory: some moves are missing */
 };
 
-/* For the first `counters` counters of the product. */
+/* A plan for the first `counters` counters of the product; there are at least two. */
 void transfer_plan_init(struct transfer_plan *plan, const struct stock_product *product,
                         size_t counters);
 void transfer_plan_free(struct transfer_plan *plan);
 
-/* Merged: everything to the main counter. Sharded: to each of the wants in turn what it is short of,
- * from the richest counter half of what it has or what is missing, whichever is more; the first one
- * gets it all if it can be had, so that not all fall short at the same time. */
+/* For a merged product, everything goes to the main counter. For a sharded one, each want in turn
+ * gets what its counter is short of: from the richest counter, half of its stock or what is
+ * missing, whichever is more. A want that all counters together cannot satisfy gets nothing, so
+ * that the others are not short as well. */
 void transfer_plan_make(struct transfer_plan *plan, const struct list *wants);
 
 #endif
