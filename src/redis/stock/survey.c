@@ -147,16 +147,8 @@ static bool prepare_probes(struct stock_survey *survey)
 
 static void start(struct stock_survey *survey)
 {
-    struct list *first = survey->next.next, *last = survey->next.prev;
-
     CHECK(list_empty(&survey->wants));
-    if (!list_empty(&survey->next)) {
-        first->prev = &survey->wants;
-        survey->wants.next = first;
-        last->next = &survey->wants;
-        survey->wants.prev = last;
-        list_init(&survey->next);
-    }
+    list_splice_last(&survey->wants, &survey->next);
     survey->readings = 0;
     if (prepare_probes(survey)) {
         stock_survey_collect(survey);
