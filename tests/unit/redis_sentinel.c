@@ -118,6 +118,32 @@ static void a_master_that_nobody_knows_is_said(void **state)
     assert_non_null(strstr(fake->problem.message, "no master mymaster"));
 }
 
+static const char *name_long_host(struct fake_redis *redis, struct fake_session *session,
+                                  const redisReply *command)
+{
+    static char said[320] = "*2\r\n$256\r\n";
+
+    (void)redis;
+    (void)session;
+    (void)command;
+    memset(said + 10, 'h', 256);
+    strcpy(said + 10 + 256, "\r\n$4\r\n6379\r\n");
+    return said;
+}
+
+/* Cut to what there is room for, it would be another host. */
+static void a_master_whose_host_does_not_fit_is_none(void **state)
+{
+    struct fake *fake = *state;
+
+    prepare(fake);
+    fake->redis[0].answer = fake->redis[1].answer = name_long_host;
+    fake_open(fake, SENTINELS "?connect_timeout=300");
+    fake_until(fake, is_ready, fake);
+    assert_int_equal(fake->problem.code, HF_ENGINE_DOWN);
+    assert_non_null(strstr(fake->problem.message, "no master mymaster"));
+}
+
 static void who_says_it_is_a_replica_is_not_used(void **state)
 {
     struct fake *fake = *state;
@@ -256,6 +282,7 @@ int main(void)
         CASE(sentinels_that_are_away_are_passed_over),
         CASE(a_sentinel_may_want_the_password),
         CASE(a_master_that_nobody_knows_is_said),
+        CASE(a_master_whose_host_does_not_fit_is_none),
         CASE(who_says_it_is_a_replica_is_not_used),
         CASE(a_failover_is_followed_though_the_old_master_answers),
         CASE(a_failover_is_followed_when_the_old_master_is_gone),

@@ -64,6 +64,7 @@ static bool read_address(const redisReply *reply, struct redis_host *host)
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
         reply->element[0]->type != REDIS_REPLY_STRING ||
         reply->element[1]->type != REDIS_REPLY_STRING ||
+        reply->element[0]->len >= sizeof host->name || /* cut off, it would name another host */
         !text_to_integer(hf_text(reply->element[1]->str), &port)) {
         return false;
     }
