@@ -35,6 +35,9 @@ static bool read_node(struct slot_map *map, const redisReply *reply, const struc
     if (!has_name && name->type != REDIS_REPLY_NIL && name->type != REDIS_REPLY_STRING) {
         return false;
     }
+    if (has_name && (name->len >= sizeof host->name || strlen(name->str) != name->len)) {
+        return false; /* cut off, it would name another host */
+    }
     if (has_name && strcmp(name->str, "?") == 0) {
         *index = UNKNOWN_NODE;
         return true;
@@ -48,6 +51,22 @@ static bool read_node(struct slot_map *map, const redisReply *reply, const struc
     map->node_count += at == map->node_count;
     *index = at;
     return true;
+}
+
+/* How many slots some range has: a slot that is in two of them counts once. */
+static int count_covered(const struct slot_map *map)
+{
+    bool has_master[REDIS_SLOTS] = {false};
+    int count = 0;
+
+    for (size_t i = 0; i < map->range_count; i++) {
+        const struct slot_range *range = &map->ranges[i];
+        for (int slot = range->first; slot <= range->last; slot++) {
+            count += !has_master[slot];
+            has_master[slot] = true;
+        }
+    }
+    return count;
 }
 
 /* [first, last, master, replica, …]. */
@@ -65,10 +84,7 @@ static bool read_range(struct slot_map *map, const redisReply *reply,
     }
     range->first = (int)reply->element[0]->integer;
     range->last = (int)reply->element[1]->integer;
-    if (range->master != UNKNOWN_NODE) {
-        map->range_count++;
-        map->covered += range->last - range->first + 1;
-    }
+    map->range_count += range->master != UNKNOWN_NODE;
     for (size_t i = 3; i < reply->elements; i++) {
         if (!read_node(map, reply->element[i], asked, &replica)) {
             return false;
@@ -95,9 +111,10 @@ bool slot_map_read(struct slot_map *map, const redisReply *reply, const struct r
     for (size_t i = 0; i < reply->elements && fine; i++) {
         fine = read_range(map, reply->element[i], asked);
     }
-    if (!fine || map->covered == 0) {
+    if (!fine || map->range_count == 0) {
         slot_map_free(map);
         return false;
     }
+    map->covered = count_covered(map);
     return true;
 }
