@@ -33,7 +33,7 @@ static void check_bounds(const struct redis_url *url)
     CHECK(url->username[0] == '\0' || url->password[0] != '\0');
     CHECK(ends_within(url->name_space, sizeof url->name_space));
     size_t size = strlen(url->name_space);
-    CHECK(size == 0 || (size > 1 && url->name_space[size - 1] == ':'));
+    CHECK(size == 0 || url->name_space[size - 1] == ':');
     CHECK(url->database >= 0 && (url->kind != REDIS_CLUSTER || url->database == 0));
     CHECK(url->timeout_ms > 0 && url->connect_timeout_ms > 0 && url->queue > 0);
 }
