@@ -130,7 +130,7 @@ int64_t stock_product_estimate(const struct stock_product *product)
     int64_t sum = 0;
 
     for (size_t i = 0; i < product->counters; i++) {
-        sum += product->seen[i].available;
+        sum = counter_sum(sum, product->seen[i].available);
     }
     return sum < product->loaded
                ? sum
@@ -159,14 +159,19 @@ bool stock_product_learn(struct stock_product *product, const struct counter_fig
     return true;
 }
 
+void stock_product_saw_available(struct stock_product *product, size_t counter, int64_t available)
+{
+    product->seen[counter].available = available > HF_INTEGER_MAX    ? HF_INTEGER_MAX
+                                       : available < -HF_INTEGER_MAX ? -HF_INTEGER_MAX
+                                                                     : available;
+}
+
 void stock_product_saw(struct stock_product *product, size_t counter,
                        const struct counter_figures *figures)
 {
-    struct counter_seen *seen = &product->seen[counter];
-
-    seen->available = figures->available;
+    stock_product_saw_available(product, counter, figures->available);
     if (figures->epoch == product->epoch && figures->records == 0) {
-        seen->empty_epoch = product->epoch;
+        product->seen[counter].empty_epoch = product->epoch;
     }
 }
 
@@ -244,6 +249,13 @@ bool reply_says(const redisReply *reply, const char *word)
 
 enum { AT_MODE = 9, AT_POLICY = 13, AT_SHARD_COUNT = 14, AT_OPEN = 15, OPEN_WORDS = 3 };
 
+/* A number that a script can have written: all of theirs are exact in a double. */
+static bool read_number(const redisReply *reply, size_t i, int64_t *number)
+{
+    return script_reply_number(reply, i, number) && *number >= -HF_INTEGER_MAX &&
+           *number <= HF_INTEGER_MAX;
+}
+
 bool counter_figures_read(struct counter_figures *figures, const redisReply *reply)
 {
     int64_t known = 0;
@@ -268,9 +280,12 @@ bool counter_figures_read(struct counter_figures *figures, const redisReply *rep
         return false;
     }
     for (size_t i = 0; i < AT_OPEN; i++) {
-        if (numbers[i] != NULL && !script_reply_number(reply, i, numbers[i])) {
+        if (numbers[i] != NULL && !read_number(reply, i, numbers[i])) {
             return false;
         }
+    }
+    if (figures->main.shard_count < 0 || figures->main.shard_count > STOCK_SHARDS_MAX) {
+        return false;
     }
     figures->known = known != 0;
     figures->merged = is_word(reply, AT_MODE, "merged");

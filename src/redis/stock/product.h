@@ -18,6 +18,15 @@
 #define COUNTER_NAME_SIZE 8
 void counter_name(size_t counter, char name[COUNTER_NAME_SIZE]);
 
+/* The sum of two quantities, within ±HF_INTEGER_MAX like each of them: counters of which somebody
+ * has changed the keys may add up to anything. */
+static inline int64_t counter_sum(int64_t a, int64_t b)
+{
+    int64_t sum = a + b;
+
+    return sum > HF_INTEGER_MAX ? HF_INTEGER_MAX : sum < -HF_INTEGER_MAX ? -HF_INTEGER_MAX : sum;
+}
+
 /* One counter, as read_shard.lua answers. Only the main counter has what stands under `main`. */
 struct counter_figures {
     bool known; /* the counter exists in Redis */
@@ -43,7 +52,7 @@ struct stock_open_transfer {
 
 /* What this engine saw last of a counter. */
 struct counter_seen {
-    int64_t available;
+    int64_t available;   /* within ±HF_INTEGER_MAX */
     int64_t empty_epoch; /* the counter knew no order in this epoch; 0: it may know some */
 };
 
@@ -96,9 +105,10 @@ int64_t stock_product_estimate(const struct stock_product *product);
 /* Takes over what the main counter says of the product, which must have shards; false when there is
  * no memory. */
 bool stock_product_learn(struct stock_product *product, const struct counter_figures *main);
-/* Takes over what a counter says of itself. */
+/* Takes over what a counter replied of itself; or only what it has available. */
 void stock_product_saw(struct stock_product *product, size_t counter,
                        const struct counter_figures *figures);
+void stock_product_saw_available(struct stock_product *product, size_t counter, int64_t available);
 
 /* Begins a call of a script with the keys of a counter, that of its "outbox" or "inbox" behind them
  * if `box` says so; NULL: neither. */

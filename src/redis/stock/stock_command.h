@@ -63,8 +63,9 @@ void stock_command_refuse(struct stock_command *command, enum hf_error code, con
                           int64_t a, int64_t b, int64_t c);
 void stock_command_fail(struct stock_command *command, const struct problem *problem);
 
-/* Sends pending->call, within the time that is left. Its `done` begins with stock_command_answered(),
- * which is false if the command has ended or begun again instead of going on with the reply. */
+/* Sends pending->call, within the time that is left. Its `done` begins with
+ * stock_command_answered(), which is false if the command has ended or begun again instead of going
+ * on with the reply. */
 void stock_command_send(struct stock_command *command, script_call_done *done);
 bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
                             const redisReply *reply, const struct problem *problem);

@@ -74,7 +74,7 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
                              command->pending->command.args.stock_take.quantity);
     } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
                script_reply_number(reply, 1, &available)) {
-        product->seen[command->counter].available = available;
+        stock_product_saw_available(product, command->counter, available);
         note_deadline(command);
         watch_level(product);
         stock_command_succeed(command);
@@ -159,7 +159,7 @@ static bool is_closed(struct stock_command *command, const redisReply *reply)
         return false;
     }
     struct stock_product *product = command->product;
-    product->seen[command->counter].available = available;
+    stock_product_saw_available(product, command->counter, available);
     if (available > 0 && product->merged && command->counter != COUNTER_MAIN) {
         stock_survey_suggest(
             product); /* what was given back is to be moved to the main counter, where it is sold */

@@ -20,10 +20,10 @@ static int64_t total_of(const struct stock_survey *survey)
 
     for (size_t i = 0; i < survey->count; i++) {
         const struct stock_probe *probe = &survey->probes[i];
-        sum += probe->read ? probe->now.available : 0;
+        sum = counter_sum(sum, probe->read ? probe->now.available : 0);
         transit += (uint64_t)probe->now.sent - (uint64_t)probe->now.received;
     }
-    return survey->problem.code == HF_OK ? sum + (int64_t)(transit % MODULUS) : sum;
+    return survey->problem.code == HF_OK ? counter_sum(sum, (int64_t)(transit % MODULUS)) : sum;
 }
 
 /* Has no transfer left or arrived at any counter since the reading before? */
@@ -58,8 +58,8 @@ static struct stock_totals totals_of(const struct stock_survey *survey, bool exa
         .loaded = main->main.loaded, .shards = main->main.shards_reported, .merged = main->merged};
 
     for (size_t i = 0; i < survey->count; i++) {
-        totals.taken += survey->probes[i].now.taken;
-        totals.sold += survey->probes[i].now.sold;
+        totals.taken = counter_sum(totals.taken, survey->probes[i].now.taken);
+        totals.sold = counter_sum(totals.sold, survey->probes[i].now.sold);
     }
     totals.available = exact ? survey->total : totals.loaded - totals.taken - totals.sold;
     return totals;

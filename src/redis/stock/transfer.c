@@ -86,7 +86,7 @@ static void received(struct script_call *call, enum redis_fate fate, const redis
     int64_t arrived, available;
 
     if (has_answer(transfer, fate, reply, problem, &arrived, &available)) {
-        transfer->product->seen[transfer->target].available = available;
+        stock_product_saw_available(transfer->product, transfer->target, available);
         forget(transfer);
     }
 }
@@ -108,17 +108,17 @@ static void sent(struct script_call *call, enum redis_fate fate, const redisRepl
                  const struct problem *problem)
 {
     struct stock_transfer *transfer = call->context;
-    struct counter_seen *seen = &transfer->product->seen[transfer->source];
-    int64_t lead, second;
+    int64_t lead, second, available;
 
     if (!has_answer(transfer, fate, reply, problem, &lead, &second)) {
         return;
     }
     if (lead == 0) { /* the source has nothing left to send */
-        seen->available = second;
+        stock_product_saw_available(transfer->product, transfer->source, second);
         end(transfer, NULL);
     } else if (script_reply_number(reply, 2, &transfer->quantity) &&
-               script_reply_number(reply, 3, &seen->available)) {
+               script_reply_number(reply, 3, &available)) {
+        stock_product_saw_available(transfer->product, transfer->source, available);
         transfer->number = second;
         receive(transfer);
     } else {

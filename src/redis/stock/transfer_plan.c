@@ -79,7 +79,7 @@ static bool is_enough(const struct transfer_plan *plan, int64_t quantity)
     int64_t sum = 0;
 
     for (size_t i = 0; i < plan->counters; i++) {
-        sum += plan->left[i];
+        sum = counter_sum(sum, plan->left[i]);
     }
     return sum >= quantity;
 }
