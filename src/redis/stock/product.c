@@ -112,6 +112,7 @@ void stock_products_free(struct stocks *stocks)
 
 size_t stock_product_home(const struct stock_product *product, struct hf_bytes order)
 {
+    CHECK(product->counters > 1);
     return 1 + (size_t)redis_slot(order) % (product->counters - 1);
 }
 
@@ -141,6 +142,7 @@ bool stock_product_learn(struct stock_product *product, const struct counter_fig
 {
     size_t counters = 1 + (size_t)main->main.shard_count;
 
+    CHECK(counters > 1);
     if (counters > product->capacity) {
         struct counter_seen *more = realloc(product->seen, counters * sizeof *more);
         if (more == NULL) {
@@ -157,6 +159,12 @@ bool stock_product_learn(struct stock_product *product, const struct counter_fig
     product->watermark = main->main.watermark;
     product->loaded = main->main.loaded;
     return true;
+}
+
+void stock_product_unlearn(struct stock_product *product)
+{
+    product->counters = 0;
+    product->epoch = 0;
 }
 
 void stock_product_saw_available(struct stock_product *product, size_t counter, int64_t available)

@@ -66,7 +66,7 @@ struct stock_product {
 
     size_t counters; /* the main counter included; 0 or 1: the product has no shards after all */
     size_t capacity; /* of `seen`, which never shrinks: a call may be in flight to any counter */
-    int64_t epoch;   /* 0: the product is yet to be read */
+    int64_t epoch;   /* 0: the product is yet to be read; otherwise it has shards */
     bool merged, steal;
     int64_t watermark, loaded;
     struct counter_seen *seen; /* one for each counter */
@@ -105,6 +105,8 @@ int64_t stock_product_estimate(const struct stock_product *product);
 /* Takes over what the main counter says of the product, which must have shards; false when there is
  * no memory. */
 bool stock_product_learn(struct stock_product *product, const struct counter_figures *main);
+/* The product has no shards any more, or never had: commands that still use it read it again. */
+void stock_product_unlearn(struct stock_product *product);
 /* Takes over what a counter replied of itself; or only what it has available. */
 void stock_product_saw(struct stock_product *product, size_t counter,
                        const struct counter_figures *figures);

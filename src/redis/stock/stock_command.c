@@ -186,7 +186,7 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
         return;
     }
     if (!main.known || main.main.shard_count == 0) { /* it has no shards after all */
-        product->counters = 0;
+        stock_product_unlearn(product);
         struct script_env *env = product->stocks->env;
         stock_single(env, stock_command_end(command));
         return;

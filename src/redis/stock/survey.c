@@ -150,7 +150,9 @@ static void start(struct stock_survey *survey)
     CHECK(list_empty(&survey->wants));
     list_splice_last(&survey->wants, &survey->next);
     survey->readings = 0;
-    if (prepare_probes(survey)) {
+    if (survey->product->counters < 2) { /* there are no shards to read any more */
+        stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
+    } else if (prepare_probes(survey)) {
         stock_survey_collect(survey);
     } else {
         stock_survey_finish(survey, STOCK_SURVEY_FAILED, &no_memory);

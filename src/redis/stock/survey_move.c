@@ -20,7 +20,7 @@ static void turned(struct script_call *call, enum redis_fate fate, const redisRe
     int64_t lead, epoch;
     (void)problem; /* a later survey, of this or another engine, changes the mode then */
 
-    if (fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lead) &&
+    if (product->epoch != 0 && fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lead) &&
         script_reply_number(reply, 1, &epoch) && reply->elements == 3) {
         product->epoch = epoch;
         product->merged = reply->element[2]->str != NULL && reply->element[2]->str[0] == 'm';
