@@ -149,7 +149,7 @@ static void go_on(struct session *session)
         http_idempotency_end(session);
         break;
     default:
-        CHECK(!"a step of somebody else's");
+        CHECK(false && "a step of another front");
     }
 }
 
