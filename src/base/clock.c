@@ -88,17 +88,7 @@ void clock_real(struct clock *clock)
     clock_running(clock, since_boot, time_of_day, boot);
 }
 
-/* ---- clocks of tests ------------------------------------------------------------------------- */
-
-static int64_t read_simulated(struct clock *clock)
-{
-    return clock->offset_ms;
-}
-
-void clock_simulated(struct clock *clock, int64_t now_ms)
-{
-    *clock = (struct clock){.read = read_simulated, .offset_ms = now_ms};
-}
+/* ---- a clock that the caller keeps ----------------------------------------------------------- */
 
 static int64_t read_asked(struct clock *clock)
 {
@@ -108,11 +98,6 @@ static int64_t read_asked(struct clock *clock)
 void clock_asked(struct clock *clock, int64_t (*ask)(void *context), void *context)
 {
     *clock = (struct clock){.read = read_asked, .ask = ask, .context = context};
-}
-
-void clock_set(struct clock *clock, int64_t now_ms)
-{
-    clock->offset_ms = now_ms;
 }
 
 /* ---- from one run to the next ---------------------------------------------------------------- */

@@ -8,8 +8,8 @@
  * by at most 1 ms for each second that went by, so that durations keep their length to a thousandth
  * whatever the wall clock does.
  *
- * Tests have clocks of their own: one that stands where it is put, one that somebody else keeps, or
- * a running one whose boot and wall they move. */
+ * A caller may keep the clock itself (clock_asked()), or run one as the real one runs, by a boot and
+ * a wall clock of its own (clock_running()). */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -29,25 +29,22 @@ struct clock {
     int64_t (*elapsed)(struct clock *clock); /* since the boot; NULL: of one that does not run */
     int64_t (*wall)(struct clock *clock);    /* NULL with it */
     uint8_t boot[CLOCK_BOOT_BYTES];
-    int64_t offset_ms;             /* time minus elapsed time; simulated: the time */
+    int64_t offset_ms;             /* the time minus the elapsed time */
     int64_t looked_ms;             /* elapsed time when the wall clock was looked at last */
     int64_t last_ms;               /* the latest time told */
-    int64_t (*ask)(void *context); /* clock_asked(): who knows */
+    int64_t (*ask)(void *context); /* of clock_asked() */
     void *context;
 };
 
 void clock_real(struct clock *clock);
-void clock_simulated(struct clock *clock, int64_t now_ms);
 
-/* A clock that somebody else keeps. */
+/* A clock that the caller keeps. clock_now() stands still after `ask` went back, until it has caught
+ * up. */
 void clock_asked(struct clock *clock, int64_t (*ask)(void *context), void *context);
 
 /* A clock that runs by these two as the real one does by the system's. */
 void clock_running(struct clock *clock, int64_t (*elapsed)(struct clock *clock),
                    int64_t (*wall)(struct clock *clock), const uint8_t boot[CLOCK_BOOT_BYTES]);
-
-/* Moves a simulated clock, backwards too: clock_now() then stands still until it has caught up. */
-void clock_set(struct clock *clock, int64_t now_ms);
 
 /* What clock_begin() found. */
 struct clock_beginning {

@@ -33,11 +33,6 @@ static inline void list_add_last(struct list *head, struct list *node)
     head->prev = node;
 }
 
-static inline void list_add_first(struct list *head, struct list *node)
-{
-    list_add_last(head->next, node);
-}
-
 /* Moves all nodes of the list `from` behind those of another, in their order. */
 static inline void list_splice_last(struct list *head, struct list *from)
 {

@@ -3,7 +3,8 @@
 
 #include "base/siphash.h"
 
-void codec_mix(struct codec *codec, const void *data, size_t size)
+/* Adds bytes to the digest. */
+static void mix(struct codec *codec, const void *data, size_t size)
 {
     uint8_t key[SIPHASH_KEY] = "holdfast digest";
 
@@ -22,7 +23,7 @@ void codec_number(struct codec *codec, int64_t *number, int64_t min, int64_t max
         codec->failed |= codec->reader.failed || *number < min || *number > max;
         break;
     case CODEC_DIGEST:
-        codec_mix(codec, number, sizeof *number);
+        mix(codec, number, sizeof *number);
         break;
     }
 }
@@ -38,7 +39,7 @@ void codec_word(struct codec *codec, uint64_t *word)
         codec->failed |= codec->reader.failed;
         break;
     case CODEC_DIGEST:
-        codec_mix(codec, word, sizeof *word);
+        mix(codec, word, sizeof *word);
         break;
     }
 }
@@ -67,7 +68,7 @@ void codec_bytes(struct codec *codec, void *bytes, size_t size)
         }
         break;
     case CODEC_DIGEST:
-        codec_mix(codec, bytes, size);
+        mix(codec, bytes, size);
         break;
     }
 }
@@ -119,7 +120,7 @@ void codec_name(struct codec *codec, struct name *name)
         read_name(codec, name);
         break;
     case CODEC_DIGEST:
-        codec_mix(codec, text, name_write(name, text));
+        mix(codec, text, name_write(name, text));
         break;
     }
 }

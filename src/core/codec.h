@@ -33,7 +33,4 @@ void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool 
 /* The fields of a record of a kind, those of struct record apart. */
 void codec_fields(struct codec *codec, enum kind kind, void *record);
 
-/* Adds bytes to the digest. */
-void codec_mix(struct codec *codec, const void *data, size_t size);
-
 #endif

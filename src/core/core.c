@@ -377,7 +377,6 @@ void core_collect_events(struct core *core, bool collect)
 {
     size_t size = EVENTS_MAX * sizeof(*core->events);
 
-    core->collect_events = collect;
     core->event_count = 0;
     if (!collect) {
         memory_free(core->memory, core->events, size);
@@ -397,11 +396,7 @@ void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
                const struct record *record, int64_t quantity)
 {
     core->expired += kind != EVENT_SLOT_GRANTED;
-    if (!core->collect_events) {
-        return;
-    }
     if (core->events == NULL || core->event_count == EVENTS_MAX) {
-        core->events_dropped++;
         return;
     }
     struct event *event = &core->events[(core->event_first + core->event_count++) % EVENTS_MAX];
@@ -440,11 +435,6 @@ bool core_next_event(struct core *core, struct event *event)
     core->event_first = (core->event_first + 1) % EVENTS_MAX;
     core->event_count--;
     return true;
-}
-
-uint64_t core_events_dropped(const struct core *core)
-{
-    return core->events_dropped;
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */

@@ -71,12 +71,10 @@ void wakeup_reply(const struct wakeup *wakeup, struct reply *reply);
 bool core_waiting_call(const struct core *core, uint32_t *cursor, char name[HF_ID_SIZE],
                        char id[HF_ID_SIZE]);
 
-/* Keeps events from now on, up to EVENTS_MAX until they are fetched; more are dropped and counted.
- */
+/* Begins or ends to collect events: up to EVENTS_MAX until they are fetched, more are dropped. */
 void core_collect_events(struct core *core, bool collect);
 /* Takes the oldest event; false if there is none. */
 bool core_next_event(struct core *core, struct event *event);
-uint64_t core_events_dropped(const struct core *core);
 
 /* ---- from one run to the next ---------------------------------------------------------------- */
 

@@ -236,10 +236,8 @@ struct core {
     struct wakeup *wakeups; /* room for all of waiting_calls at any time */
     size_t wakeup_count, wakeup_capacity;
 
-    bool collect_events;
-    struct event *events; /* a ring of EVENTS_MAX, allocated when wanted */
+    struct event *events; /* a ring of EVENTS_MAX; NULL while nobody collects them */
     size_t event_first, event_count;
-    uint64_t events_dropped;
 };
 
 /* ---- what the files of core/ share ----------------------------------------------------------- */

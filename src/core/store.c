@@ -159,12 +159,23 @@ struct name store_take_name(struct store *store, uint32_t index)
     return name;
 }
 
+static void unclose(struct store *store, uint32_t index)
+{
+    struct record *record = store_at(store, index);
+
+    CHECK(record->marks & RECORD_CLOSED);
+    timer_chain_remove(&store->slab, TIMER_OFFSET, &store->closed, index);
+    record->marks &= (uint8_t)~RECORD_CLOSED;
+    record_timer(record)->deadline_ms = 0;
+    store->closed_count--;
+}
+
 void store_remove(struct store *store, uint32_t index)
 {
     struct record *record = store_at(store, index);
 
     if (record->marks & RECORD_CLOSED) {
-        store_unclose(store, index);
+        unclose(store, index);
     } else {
         store_disarm(store, index);
     }
@@ -208,17 +219,6 @@ void store_close(struct store *store, uint32_t index, int64_t until_ms)
     record_timer(record)->deadline_ms = until_ms;
     timer_chain_append(&store->slab, TIMER_OFFSET, &store->closed, index);
     store->closed_count++;
-}
-
-void store_unclose(struct store *store, uint32_t index)
-{
-    struct record *record = store_at(store, index);
-
-    CHECK(record->marks & RECORD_CLOSED);
-    timer_chain_remove(&store->slab, TIMER_OFFSET, &store->closed, index);
-    record->marks &= (uint8_t)~RECORD_CLOSED;
-    record_timer(record)->deadline_ms = 0;
-    store->closed_count--;
 }
 
 int64_t store_next(const struct store *store)

@@ -102,7 +102,6 @@ void store_disarm(struct store *store, uint32_t index);
 
 /* Puts a record without a timer at the end of the closed ones, to be forgotten at `until_ms`. */
 void store_close(struct store *store, uint32_t index, int64_t until_ms);
-void store_unclose(struct store *store, uint32_t index);
 
 /* The agenda that a record's deadline belongs to. */
 static inline struct agenda *store_agenda(struct store *store, const struct record *record)

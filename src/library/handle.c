@@ -283,11 +283,10 @@ static enum hf_error keep_problem(enum hf_error code, const struct problem *prob
 }
 
 static enum hf_error run_remote(hf_handle *handle, const struct command *command, handle_use *use,
-                                void *context, int64_t timeout_ms)
+                                void *context)
 {
     struct problem problem;
-    return keep_problem(remote_run(handle->remote, command, use, context, timeout_ms, &problem),
-                        &problem);
+    return keep_problem(remote_run(handle->remote, command, use, context, &problem), &problem);
 }
 
 /* Runs commands on an engine in this process. */
@@ -308,8 +307,7 @@ static void run_here(hf_handle *handle, struct handle_call *calls, size_t count)
     pthread_mutex_unlock(&handle->mutex);
 }
 
-enum hf_error handle_run_within(hf_handle *handle, struct command *command, handle_use *use,
-                                void *context, int64_t timeout_ms)
+enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use, void *context)
 {
     struct handle_call call;
 
@@ -318,7 +316,7 @@ enum hf_error handle_run_within(hf_handle *handle, struct command *command, hand
         return handle_fail(&call.problem);
     }
     if (handle->remote != NULL) {
-        return run_remote(handle, command, use, context, timeout_ms);
+        return run_remote(handle, command, use, context);
     }
     call.command = command;
     call.use = use;
@@ -334,11 +332,6 @@ void handle_run_all(hf_handle *handle, struct handle_call *calls, size_t count, 
     } else {
         run_here(handle, calls, count);
     }
-}
-
-enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use, void *context)
-{
-    return handle_run_within(handle, command, use, context, 0);
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */

@@ -16,12 +16,7 @@ typedef void handle_use(void *context, const struct reply *reply);
 enum hf_error handle_run(hf_handle *handle, struct command *command, handle_use *use,
                          void *context);
 
-/* As handle_run(). A server gets no longer than this for the answer, on top of what the command
- * waits; 0: as long as its URL says. */
-enum hf_error handle_run_within(hf_handle *handle, struct command *command, handle_use *use,
-                                void *context, int64_t timeout_ms);
-
-/* A command under way, alone or together with others. It may be answered by another thread. */
+/* A command in flight, alone or together with others. It may be answered by another thread. */
 struct handle_call {
     struct command *command;
     handle_use *use; /* may be NULL */
@@ -32,7 +27,8 @@ struct handle_call {
 };
 
 /* Runs commands that do not wait in line, all at once: they go to a server in one write, and to
- * disk in one batch. Returns when each is answered or has failed. timeout_ms as above, for all. */
+ * disk in one batch. Returns when each is answered or has failed. A server gets no longer than
+ * timeout_ms for all the answers; 0: as long as its URL says. */
 void handle_run_all(hf_handle *handle, struct handle_call *calls, size_t count, int64_t timeout_ms);
 
 /* The handle's lease keeper, which is started when it is first asked for. NULL if it cannot be. */

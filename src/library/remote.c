@@ -161,8 +161,9 @@ static enum resp_state read_reply(void *context, struct hf_bytes bytes, size_t *
 
 /* *answered says whether `use` was called. */
 static enum hf_error run(struct remote *remote, const struct command *command, handle_use *use,
-                         void *context, int64_t timeout_ms, bool *answered, struct problem *problem)
+                         void *context, bool *answered, struct problem *problem)
 {
+    int64_t timeout_ms = remote->url.timeout_ms;
     int64_t wait_ms = wait_of(command);
     bool waits = wait_ms > 0;
     struct remote_connection *connection = take(remote, waits, deadline_in(timeout_ms), problem);
@@ -190,18 +191,11 @@ static enum hf_error run(struct remote *remote, const struct command *command, h
     return code;
 }
 
-static int64_t allowed_ms(const struct remote *remote, int64_t timeout_ms)
-{
-    return timeout_ms > 0 && timeout_ms < remote->url.timeout_ms ? timeout_ms
-                                                                 : remote->url.timeout_ms;
-}
-
 enum hf_error remote_run(struct remote *remote, const struct command *command, handle_use *use,
-                         void *context, int64_t timeout_ms, struct problem *problem)
+                         void *context, struct problem *problem)
 {
     bool answered = false;
-    enum hf_error code =
-        run(remote, command, use, context, allowed_ms(remote, timeout_ms), &answered, problem);
+    enum hf_error code = run(remote, command, use, context, &answered, problem);
 
     if (!answered) {
         handle_use_problem(problem, use, context);
@@ -248,6 +242,12 @@ static enum resp_state read_replies(void *context, struct hf_bytes bytes, size_t
         all->offset = *size;
     }
     return RESP_DONE;
+}
+
+static int64_t allowed_ms(const struct remote *remote, int64_t timeout_ms)
+{
+    return timeout_ms > 0 && timeout_ms < remote->url.timeout_ms ? timeout_ms
+                                                                 : remote->url.timeout_ms;
 }
 
 /* HF_OK, or why some of the calls are not done. */

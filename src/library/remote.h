@@ -20,19 +20,19 @@ enum hf_error remote_open(const char *url, struct remote **remote, struct proble
 void remote_close(struct remote *remote);
 
 /* Runs a checked command. `use`, unless it is NULL, is called once on this thread, with the
- * server's reply or with one that says why there is none. timeout_ms is the longest the answer may
- * take, on top of what the command itself waits; 0: as the URL says. */
+ * server's reply or with one that says why there is none. The answer may take as long as the URL
+ * says, on top of what the command itself waits. */
 enum hf_error remote_run(struct remote *remote, const struct command *command, handle_use *use,
-                         void *context, int64_t timeout_ms, struct problem *problem);
+                         void *context, struct problem *problem);
 
 /* Runs commands that do not wait in line over one connection, in one write. Those whose answer had
- * not come when something went wrong fail with the same problem. timeout_ms as above, for all
- * together. */
+ * not come when something went wrong fail with the same problem. All answers together may take
+ * timeout_ms; 0: as long as the URL says. */
 void remote_run_all(struct remote *remote, struct handle_call *calls, size_t count,
                     int64_t timeout_ms);
 
-/* Sends a word of the server's own, such as PING, and reads the answer; timeout_ms as above, but it
- * may be longer than the URL says. */
+/* Sends a word of the server's own, such as PING, and reads the answer. timeout_ms may be longer
+ * than the URL says; 0: as long as that. */
 enum hf_error remote_ask(struct remote *remote, const char *word, int64_t timeout_ms,
                          answer_reader *read, void *context, struct problem *problem);
 

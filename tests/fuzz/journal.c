@@ -24,6 +24,12 @@ enum kind { RAW_RECORDS, COMMANDS, DAMAGED, CONTENTS, SNAPSHOT_STATE, RAW_SEGMEN
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
+static int64_t stand_still(void *context)
+{
+    (void)context;
+    return NOW_MS;
+}
+
 static struct engine *start(struct sim_disk *disk)
 {
     struct embedded_options options = {.storage = sim_storage(disk),
@@ -37,7 +43,7 @@ static struct engine *start(struct sim_disk *disk)
     struct engine *engine = NULL;
     struct problem problem = {.code = HF_OK};
 
-    clock_simulated(&options.clock, NOW_MS);
+    clock_asked(&options.clock, stand_still, NULL);
     if (embedded_open_with(&options, &engine, &problem) != HF_OK) {
         CHECK(problem.message[0] != '\0');
         return NULL;

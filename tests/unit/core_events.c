@@ -34,7 +34,6 @@ static void nothing_is_kept_unless_asked_for(void **state)
     run(f, "LOCK.TRY seat-1 10ms ID k1");
     core_advance(f->core, 2000);
     expect_event(f, "none");
-    assert_int_equal(core_events_dropped(f->core), 0);
 }
 
 static void each_expiry_leaves_its_event(void **state)
@@ -167,7 +166,7 @@ static void lock_many(struct fixture *f, int from, int count)
     }
 }
 
-static void past_the_bound_events_are_dropped_and_counted(void **state)
+static void past_the_bound_events_are_dropped(void **state)
 {
     static const uint64_t seed[2] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9};
     struct fixture *f = *state;
@@ -178,7 +177,6 @@ static void past_the_bound_events_are_dropped_and_counted(void **state)
     core_collect_events(f->core, true);
     lock_many(f, 0, EVENTS_MAX + 100);
     core_advance(f->core, 1000000);
-    assert_int_equal(core_events_dropped(f->core), 100);
     for (int i = 0; i < EVENTS_MAX; i++) { /* the oldest are kept */
         assert_true(core_next_event(f->core, &event));
         assert_int_equal(event.time_ms, 1010 + i);
@@ -188,7 +186,6 @@ static void past_the_bound_events_are_dropped_and_counted(void **state)
     run(f, "LOCK.TRY seat-1 10ms ID k1");
     core_advance(f->core, 3000000);
     expect_event(f, "2000010 lock_expired seat-1 seat-1 1");
-    assert_int_equal(core_events_dropped(f->core), 100);
 }
 
 static void what_fell_due_is_counted_in_the_figures(void **state)
@@ -224,7 +221,7 @@ int main(void)
         CASE(events_come_in_the_order_of_the_deadlines),
         CASE(long_names_come_whole),
         CASE(turning_events_off_forgets_them),
-        CASE(past_the_bound_events_are_dropped_and_counted),
+        CASE(past_the_bound_events_are_dropped),
         CASE(what_fell_due_is_counted_in_the_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
