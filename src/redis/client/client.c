@@ -58,7 +58,7 @@ static void sweep(struct alarm *alarm)
 
 /* ---- ready ----------------------------------------------------------------------------------- */
 
-static void say_ready(struct redis_client *client, const struct problem *problem)
+static void report_ready(struct redis_client *client, const struct problem *problem)
 {
     void (*ready)(void *context, const struct problem *problem) = client->ready;
 
@@ -74,40 +74,40 @@ static void ready_is_late(struct alarm *alarm)
     struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, ready_alarm);
     struct problem problem;
 
-    if (client->topology->stands(client, true)) {
-        say_ready(client, NULL);
+    if (client->topology->is_ready(client, true)) {
+        report_ready(client, NULL);
         return;
     }
-    client_why_not(client, NULL, &problem);
-    say_ready(client, &problem);
+    client_explain_unavailable(client, NULL, &problem);
+    report_ready(client, &problem);
 }
 
-void client_turned_away(struct redis_client *client, const redisReply *reply)
+void client_query_refused(struct redis_client *client, const redisReply *reply)
 {
     struct error_reply error;
 
     error_reply_read(reply, &error);
     if (error.action != ERROR_LATER && client->ready != NULL) {
-        say_ready(client, &client->problem);
+        report_ready(client, &client->problem);
     }
 }
 
-void client_changed(struct redis_client *client)
+void client_topology_changed(struct redis_client *client)
 {
     if (client->closing) {
         return;
     }
-    if (client->ready != NULL && client->topology->stands(client, false)) {
-        say_ready(client, NULL);
+    if (client->ready != NULL && client->topology->is_ready(client, false)) {
+        report_ready(client, NULL);
     }
     client_send_waiting(client);
-    subscription_look(client->subscription);
+    subscription_check(client->subscription);
 }
 
 void client_node_up(struct redis_node *node)
 {
-    node->client->topology->up(node->client, node);
-    client_changed(node->client);
+    node->client->topology->node_up(node->client, node);
+    client_topology_changed(node->client);
 }
 
 void client_node_down(struct redis_node *node)
@@ -118,9 +118,9 @@ void client_node_down(struct redis_node *node)
         return;
     }
     if (node->refused && client->ready != NULL) {
-        say_ready(client, &node->problem);
+        report_ready(client, &node->problem);
     }
-    client->topology->down(client, node);
+    client->topology->node_down(client, node);
     client_send_waiting(client);
 }
 
@@ -138,7 +138,7 @@ void redis_host_show(const struct redis_host *host, char *out, size_t size)
     snprintf(out, size, has_colons ? "[%s]:%u" : "%s:%u", host->name, host->port);
 }
 
-void client_write_words(struct buffer *out, size_t count, const char *const *words)
+void client_write_command(struct buffer *out, size_t count, const char *const *words)
 {
     resp_number(out, '*', (int64_t)count);
     for (size_t i = 0; i < count; i++) {
@@ -155,9 +155,9 @@ unsigned client_write_auth(const struct redis_client *client, struct buffer *out
         return 0;
     }
     if (client->url.username[0] != '\0') {
-        client_write_words(out, 3, words);
+        client_write_command(out, 3, words);
     } else {
-        client_write_words(out, 2, only_password);
+        client_write_command(out, 2, only_password);
     }
     return 1;
 }
@@ -197,7 +197,7 @@ static void prepare(uv_prepare_t *handle)
 {
     struct redis_client *client = handle->data;
 
-    client_tell_refused(client);
+    client_answer_refused(client);
     client_streams_flush(&client->streams);
 }
 
@@ -230,7 +230,7 @@ struct redis_client *redis_client_open(const struct redis_client_options *option
     alarm_init(&client->ready_alarm, ready_is_late);
     alarm_init(&client->sweep_alarm, sweep);
     alarm_init(&client->close_alarm, close_now);
-    if (!client->topology->make(client)) {
+    if (!client->topology->create(client)) {
         free(client);
         return NULL;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The connections to one deployment of Redis: a server alone, the master that Sentinel names, or a
- * cluster. Requests go to whoever has their slot; they are pipelined, find their way after a
- * redirect, a failover or a flush of the scripts, and are answered exactly once, within their time.
+ * cluster. Requests go to the master that has their slot. They are pipelined, sent again after a
+ * redirect, a failover or a flush of the scripts, and answered exactly once, within their time.
  *
  * A client lives on one uv loop and is used by its thread alone. Callbacks come from the loop, never
  * from inside redis_client_send(). Nothing blocks the loop: names are looked up on other threads. */
@@ -46,16 +46,16 @@ struct redis_request {
     redis_done *done;
 
     struct {
-        struct alarm deadline;     /* when its time is over */
-        struct list waiting;       /* while it is not sent */
-        struct redis_node *sent;   /* there, and not answered yet; NULL: it waits */
-        struct redis_node *target; /* there and nowhere else: pinned, or after an ASK; or NULL */
-        uint64_t flight;           /* its number among what was sent there */
-        uint64_t not_before_ms;    /* not to be sent again before */
-        unsigned tries;            /* how often it was sent */
+        struct alarm deadline;      /* rings when its time is over */
+        struct list waiting;        /* in the client's `waiting` or `refused`, if is_waiting */
+        struct redis_node *sent_to; /* the node that has not answered it yet; NULL: not in flight */
+        struct redis_node *target;  /* the only node it may go to: pinned, or by an ASK; or NULL */
+        uint64_t position;          /* in the pipeline of the node it was sent to */
+        uint64_t not_before_ms;     /* uv_now() before which it is not sent again */
+        unsigned attempts;          /* how often it was sent */
         bool is_waiting;
-        bool asking;         /* an ASKING goes before it */
-        struct problem last; /* why the last try was not carried out; HF_OK: there was none */
+        bool asking;                 /* an ASKING is sent in front of it */
+        struct problem last_problem; /* why the last attempt was not carried out; HF_OK: none */
     } private;
 };
 
@@ -64,7 +64,7 @@ struct redis_client_options {
     size_t host;                 /* REDIS_REDLOCK: the client is for this host alone */
     uv_loop_t *loop;
     struct log log;
-    /* Called once: the first connections stand (NULL), or not within the connect timeout. */
+    /* Called once: the first connections are up (NULL), or are not within the connect timeout. */
     void (*ready)(void *context, const struct problem *problem);
     void *context;
 };
@@ -78,7 +78,7 @@ struct redis_figures {
 /* NULL when there is no memory. */
 struct redis_client *redis_client_open(const struct redis_client_options *options);
 
-/* Everything under way is answered (NOT_DONE or UNKNOWN), handles are closed, then `closed` is
+/* Every request in flight is answered (NOT_DONE or UNKNOWN), handles are closed, then `closed` is
  * called from the loop; the client is gone with it. */
 void redis_client_close(struct redis_client *client, void (*closed)(void *context), void *context);
 
@@ -91,10 +91,11 @@ void redis_client_masters(struct redis_client *client,
 const char *redis_node_name(const struct redis_node *node); /* "127.0.0.1:7001" */
 
 /* Messages of a channel, on a connection of its own that is made again when it breaks; at most one
- * channel a client. `again` is called whenever it stands anew: something may have been missed. */
+ * channel a client. `resubscribed` is called whenever the subscription is made, the first time too:
+ * messages may have been missed. */
 void redis_client_subscribe(struct redis_client *client, const char *channel,
                             void (*message)(void *context, struct hf_bytes payload),
-                            void (*again)(void *context), void *context);
+                            void (*resubscribed)(void *context), void *context);
 
 const struct redis_figures *redis_client_figures(const struct redis_client *client);
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client is made of; for the files of this folder that make it up.
+ * What a client is made of; for the files of this room that make it up.
  *
- *     client.c     beginning and end, and what the others have in common
- *     request.c    requests: where they go, when their time is over, what came of them
- *     node.c       a server and the connection to it
- *     reply_stream.c  a stream whose input goes through hiredis' reader
- *     standalone.c, sentinel.c, cluster.c
- *                  who the masters are: a topology
- *     ask.c        a question to a server on a connection of its own
- *     subscribe.c  messages of a channel */
+ *     client.c           beginning and end, nodes, readiness
+ *     request.c          requests: where they go, when their time is over, what became of them
+ *     node.c             a server, the connection to it and the pipeline on that
+ *     reply_stream.c     a stream whose input goes through hiredis' reader
+ *     error_reply.c      what an error reply asks for
+ *     topology_standalone.c, topology_sentinel.c, topology_cluster.c
+ *                        which masters there are
+ *     topology_query.c   one query to a server on a connection of its own
+ *     slot_map.c, slot.c the answer to CLUSTER SLOTS; the slot of a key
+ *     subscription.c     messages of a channel
+ *     script.c           the scripts to be loaded
+ *     url.c              the URL of a deployment */
 #ifndef REDIS_CLIENT_CLIENT_STATE_H
 #define REDIS_CLIENT_CLIENT_STATE_H
 
@@ -19,30 +23,31 @@
 #include "redis/client/node.h"
 #include "redis/client/reply_stream.h"
 
-/* Who serves what. Everything is called from the loop. */
+/* Which master serves which slots. Everything is called from the loop. */
 struct topology {
-    /* Makes client->topology_state. False when there is no memory. */
-    bool (*make)(struct redis_client *client);
-    /* Begins to find out. */
+    /* Allocates client->topology_state. False when there is no memory. */
+    bool (*create)(struct redis_client *client);
+    /* Begins to find the masters. */
     void (*open)(struct redis_client *client);
-    /* Stops it, and frees the state. */
+    /* Stops that, and frees the state. */
     void (*close)(struct redis_client *client);
-    /* Who has the slot (-1: anybody will do); NULL: that is not known now. */
+    /* The node that has the slot (-1: any master); NULL: none is known now. */
     struct redis_node *(*route)(struct redis_client *client, int slot);
-    /* A node came up; or could not be reached, is lost, does not answer in time, or cannot do what
-     * it is there for. */
-    void (*up)(struct redis_client *client, struct redis_node *node);
-    void (*down)(struct redis_client *client, struct redis_node *node);
-    /* A node says that it is a replica. */
-    void (*doubt)(struct redis_client *client, struct redis_node *node);
+    /* A node came up; or could not be reached, was lost, did not answer in time, or answered that
+     * it is not able to serve now. */
+    void (*node_up)(struct redis_client *client, struct redis_node *node);
+    void (*node_down)(struct redis_client *client, struct redis_node *node);
+    /* A node answered that it is a replica. */
+    void (*not_master)(struct redis_client *client, struct redis_node *node);
     /* A slot is at another node now. NULL: there are no slots. */
-    void (*moved)(struct redis_client *client, int slot, struct redis_node *node);
-    /* Can work begin? `late`: with what there is. */
-    bool (*stands)(struct redis_client *client, bool late);
-    /* Where to subscribe; false: nobody is known. */
-    bool (*anybody)(struct redis_client *client, struct redis_host *host);
-    /* Is a subscription there any good (still)? */
-    bool (*knows)(struct redis_client *client, const struct redis_host *host);
+    void (*slot_moved)(struct redis_client *client, int slot, struct redis_node *node);
+    /* Can requests be served? `late`: the connect timeout is over, and part of the masters will
+     * do. */
+    bool (*is_ready)(struct redis_client *client, bool late);
+    /* The host to subscribe at; false: none is known. */
+    bool (*subscription_host)(struct redis_client *client, struct redis_host *host);
+    /* Does a subscription at this host (still) receive what is published? */
+    bool (*serves_subscription)(struct redis_client *client, const struct redis_host *host);
 };
 
 extern const struct topology topology_standalone, topology_sentinel, topology_cluster;
@@ -65,8 +70,8 @@ struct redis_client {
     struct list nodes;
     struct subscription *subscription;
 
-    struct list waiting; /* requests that were not sent, or have to be again */
-    struct list refused; /* to be answered from the loop; private.last says what */
+    struct list waiting; /* requests to be sent, or sent again */
+    struct list refused; /* to be answered from the loop, with private.last_problem */
     struct alarm waiting_alarm, ready_alarm, sweep_alarm, close_alarm;
     struct redis_figures figures;
 
@@ -78,10 +83,10 @@ struct redis_client {
     void *closed_context;
 };
 
-/* ---- what node.c tells client.c -------------------------------------------------------------- */
+/* ---- called by node.c ------------------------------------------------------------------------ */
 
 void client_node_up(struct redis_node *node);
-/* After client_lost() for all that was under way there. */
+/* After client_lost() for every request that was in flight there. */
 void client_node_down(struct redis_node *node);
 void client_answered(struct redis_node *node, struct redis_request *request,
                      const redisReply *reply);
@@ -95,42 +100,42 @@ void client_lost(struct redis_node *node, struct redis_request *request, bool se
 struct redis_node *client_node(struct redis_client *client, const struct redis_host *host);
 /* The same, if there is one. */
 struct redis_node *client_find_node(struct redis_client *client, const struct redis_host *host);
-/* Who was asked who the masters are answered with an error: if it is not about the moment, those
- * who wait for the client to be ready need not wait longer. client->problem says it in words. */
-void client_turned_away(struct redis_client *client, const redisReply *error);
-/* Requests that wait may find somebody now; and perhaps the client is ready. */
-void client_changed(struct redis_client *client);
+/* A server answered a query for the masters with an error. If that is not a passing one, the caller
+ * that waits for the client to be ready is notified: client->problem has the words. */
+void client_query_refused(struct redis_client *client, const redisReply *error);
+/* The masters changed: waiting requests may be sent now, and perhaps the client is ready. */
+void client_topology_changed(struct redis_client *client);
 
-/* Somewhere between half of it and all of it, so that many clients do not come at once. */
+/* A random delay between half of it and all of it, so that many clients do not retry at once. */
 uint64_t client_jitter(struct redis_client *client, uint64_t delay_ms);
 
 bool redis_host_equal(const struct redis_host *a, const struct redis_host *b);
 /* "127.0.0.1:6379", "[::1]:6379". */
 void redis_host_show(const struct redis_host *host, char *out, size_t size);
 
-/* What goes in front of everything on a connection: AUTH, if there is a password. How many answers
- * that gives. */
+/* What a connection begins with: AUTH, if there is a password. Returns how many replies to expect
+ * for it. */
 unsigned client_write_auth(const struct redis_client *client, struct buffer *out);
-/* A command of words, in RESP. */
-void client_write_words(struct buffer *out, size_t count, const char *const *words);
+/* A command in RESP. */
+void client_write_command(struct buffer *out, size_t count, const char *const *words);
 
-/* ---- ask.c ----------------------------------------------------------------------------------- */
+/* ---- topology_query.c ------------------------------------------------------------------------ */
 
-struct ask;
+struct topology_query;
 
-/* Asks one question on a connection of its own. `answered` is told the answer, which may be an
- * error reply, or NULL and why there is none; from the loop, once, unless it is cancelled first.
+/* Sends one command on a connection of its own. `answered` gets the reply, which may be an error
+ * reply, or NULL and why there is none; from the loop, once, unless the query is cancelled first.
  * NULL when there is no memory. */
-struct ask *ask_begin(struct redis_client *client, const struct redis_host *host,
-                      bool with_password, size_t count, const char *const *words,
-                      void (*answered)(struct redis_client *client, const redisReply *reply,
-                                       const char *why));
-void ask_cancel(struct ask *ask); /* NULL is fine */
+struct topology_query *topology_query_start(
+    struct redis_client *client, const struct redis_host *host, bool with_password, size_t count,
+    const char *const *words,
+    void (*answered)(struct redis_client *client, const redisReply *reply, const char *why));
+void topology_query_cancel(struct topology_query *query); /* NULL is fine */
 
-/* ---- subscribe.c ----------------------------------------------------------------------------- */
+/* ---- subscription.c -------------------------------------------------------------------------- */
 
-/* Who the masters are has changed. */
-void subscription_look(struct subscription *subscription); /* NULL is fine */
-void subscription_free(struct subscription *subscription); /* NULL is fine */
+/* The masters changed: is the subscription still at one of them? */
+void subscription_check(struct subscription *subscription); /* NULL is fine */
+void subscription_free(struct subscription *subscription);  /* NULL is fine */
 
 #endif

@@ -15,7 +15,7 @@
 #define UP_FAILURES 3      /* … but who let us in is tried again sooner than who did not */
 #define DRAINED_MS 250     /* until one that takes no writes is looked at again */
 #define SILENT_MS 300      /* who owes an answer so long is not well */
-#define FLIGHTS_MIN 64
+#define PIPELINE_MIN 64
 
 static void move(struct redis_node *node, enum node_state to)
 {
@@ -29,57 +29,57 @@ static void move(struct redis_node *node, enum node_state to)
     CHECK(allowed[node->state][to]);
     node->state = to;
     CHECK((node->stream == NULL) == (to == NODE_DOWN));
-    CHECK(to != NODE_DOWN || node->flights.first == node->flights.next);
+    CHECK(to != NODE_DOWN || node->pipeline.first == node->pipeline.next);
 }
 
-/* ---- flights --------------------------------------------------------------------------------- */
+/* ---- the pipeline ---------------------------------------------------------------------------- */
 
-static bool flights_grow(struct flights *flights)
+static bool pipeline_grow(struct node_pipeline *pipeline)
 {
-    uint64_t size = flights->at != NULL ? flights->mask + 1 : 0;
-    uint64_t new_size = size > 0 ? 2 * size : FLIGHTS_MIN;
-    struct flight *grown = calloc(new_size, sizeof *grown);
+    uint64_t size = pipeline->at != NULL ? pipeline->mask + 1 : 0;
+    uint64_t new_size = size > 0 ? 2 * size : PIPELINE_MIN;
+    struct node_command *grown = calloc(new_size, sizeof *grown);
 
     if (grown == NULL) {
         return false;
     }
-    CHECK(flights->at != NULL || flights->first == flights->next);
-    for (uint64_t number = flights->first; number != flights->next; number++) {
-        grown[number & (new_size - 1)] = flights->at[number & flights->mask];
+    CHECK(pipeline->at != NULL || pipeline->first == pipeline->next);
+    for (uint64_t number = pipeline->first; number != pipeline->next; number++) {
+        grown[number & (new_size - 1)] = pipeline->at[number & pipeline->mask];
     }
-    free(flights->at);
-    flights->at = grown;
-    flights->mask = new_size - 1;
+    free(pipeline->at);
+    pipeline->at = grown;
+    pipeline->mask = new_size - 1;
     return true;
 }
 
-static bool flights_have_room(struct flights *flights, uint64_t count)
+static bool pipeline_reserve(struct node_pipeline *pipeline, uint64_t count)
 {
-    while (flights->at == NULL || flights->next - flights->first + count > flights->mask + 1) {
-        if (!flights_grow(flights)) {
+    while (pipeline->at == NULL || pipeline->next - pipeline->first + count > pipeline->mask + 1) {
+        if (!pipeline_grow(pipeline)) {
             return false;
         }
     }
     return true;
 }
 
-static struct flight *flight_at(const struct flights *flights, uint64_t number)
+static struct node_command *pipeline_at(const struct node_pipeline *pipeline, uint64_t number)
 {
-    CHECK(number - flights->first < flights->next - flights->first);
-    return &flights->at[number & flights->mask];
+    CHECK(number - pipeline->first < pipeline->next - pipeline->first);
+    return &pipeline->at[number & pipeline->mask];
 }
 
 /* What was just written is under way. There must be room. */
-static uint64_t take_off(struct redis_node *node, enum flight_kind kind,
-                         struct redis_request *request)
+static uint64_t pipeline_append(struct redis_node *node, enum node_command_kind kind,
+                                struct redis_request *request)
 {
-    struct flights *flights = &node->flights;
-    uint64_t number = flights->next++;
+    struct node_pipeline *pipeline = &node->pipeline;
+    uint64_t number = pipeline->next++;
 
-    if (number == flights->first) {
-        node->heard_ms = uv_now(node->client->loop);
+    if (number == pipeline->first) {
+        node->last_reply_ms = uv_now(node->client->loop);
     }
-    *flight_at(flights, number) = (struct flight){
+    *pipeline_at(pipeline, number) = (struct node_command){
         .request = request, .end = reply_stream_written(node->stream), .kind = kind};
     return number;
 }
@@ -103,13 +103,13 @@ static void schedule(struct redis_node *node)
 /* Those that were under way look for another way; the node is down when they do. */
 static void go_down(struct redis_node *node, const char *why)
 {
-    struct flights flights = node->flights;
+    struct node_pipeline pipeline = node->pipeline;
     uint64_t taken = reply_stream_sent(node->stream);
 
     reply_stream_close(node->stream);
     node->stream = NULL;
     node->draining = false;
-    node->flights = (struct flights){.first = flights.next, .next = flights.next};
+    node->pipeline = (struct node_pipeline){.first = pipeline.next, .next = pipeline.next};
     for (size_t i = 0; i < script_count; i++) {
         node->loaded_at[i] = 0;
     }
@@ -120,13 +120,13 @@ static void go_down(struct redis_node *node, const char *why)
     }
     move(node, NODE_DOWN);
     schedule(node);
-    for (uint64_t number = flights.first; number != flights.next; number++) {
-        const struct flight *flight = &flights.at[number & flights.mask];
-        if (flight->request != NULL) {
-            client_lost(node, flight->request, flight->end <= taken, why);
+    for (uint64_t number = pipeline.first; number != pipeline.next; number++) {
+        const struct node_command *command = &pipeline.at[number & pipeline.mask];
+        if (command->request != NULL) {
+            client_lost(node, command->request, command->end <= taken, why);
         }
     }
-    free(flights.at);
+    free(pipeline.at);
     client_node_down(node);
 }
 
@@ -163,7 +163,7 @@ static void stream_failed(void *owner, const char *why)
 static void write_load(struct buffer *out, const struct script *script)
 {
     const char *words[] = {"SCRIPT", "LOAD", script->text};
-    client_write_words(out, 3, words);
+    client_write_command(out, 3, words);
 }
 
 static void greet(void *owner)
@@ -172,34 +172,34 @@ static void greet(void *owner)
     struct redis_node *node = owner;
     struct buffer *out = reply_stream_out(node->stream);
 
-    if (!flights_have_room(&node->flights, script_count + 3)) {
+    if (!pipeline_reserve(&node->pipeline, script_count + 3)) {
         node_lose(node, "out of memory");
         return;
     }
     move(node, NODE_GREETING);
     /* Who wants a password reads no scripts without one, they are too long: it says so first. */
     if (client_write_auth(node->client, out) == 0) {
-        client_write_words(out, 1, ping);
+        client_write_command(out, 1, ping);
     }
-    take_off(node, FLIGHT_GREETING, NULL);
+    pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     if (node->client->url.database != 0) {
         char number[16];
         const char *const words[] = {"SELECT", number};
         snprintf(number, sizeof number, "%d", node->client->url.database);
-        client_write_words(out, 2, words);
-        take_off(node, FLIGHT_GREETING, NULL);
+        client_write_command(out, 2, words);
+        pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     }
     for (size_t i = 0; i < script_count; i++) {
         write_load(out, &script_table[i]);
-        node->loaded_at[i] = take_off(node, FLIGHT_GREETING, NULL) + 1;
+        node->loaded_at[i] = pipeline_append(node, NODE_COMMAND_GREETING, NULL) + 1;
     }
-    client_write_words(out, 1, node->must_be_master ? role : ping);
-    take_off(node, FLIGHT_LAST_GREETING, NULL);
+    client_write_command(out, 1, node->must_be_master ? role : ping);
+    pipeline_append(node, NODE_COMMAND_LAST_GREETING, NULL);
 }
 
 /* An error in answer to the greeting. One that is not about the moment is remembered, so that
  * nobody waits in vain. */
-static void be_turned_away(struct redis_node *node, const redisReply *reply)
+static void greeting_refused(struct redis_node *node, const redisReply *reply)
 {
     struct error_reply error;
     bool full = strncmp(reply->str, "ERR max number of clients", 25) == 0;
@@ -244,29 +244,29 @@ static void greeted(struct redis_node *node, const redisReply *last)
 static void reply_came(void *owner, const redisReply *reply)
 {
     struct redis_node *node = owner;
-    struct flights *flights = &node->flights;
+    struct node_pipeline *pipeline = &node->pipeline;
 
-    if (flights->first == flights->next) {
+    if (pipeline->first == pipeline->next) {
         node_lose(node, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer to no question");
         return;
     }
-    struct flight flight = *flight_at(flights, flights->first);
-    flights->first++;
-    node->heard_ms = uv_now(node->client->loop);
-    if (flight.kind == FLIGHT_REQUEST) {
-        if (flight.request != NULL) {
-            client_answered(node, flight.request, reply);
+    struct node_command command = *pipeline_at(pipeline, pipeline->first);
+    pipeline->first++;
+    node->last_reply_ms = uv_now(node->client->loop);
+    if (command.kind == NODE_COMMAND_REQUEST) {
+        if (command.request != NULL) {
+            client_answered(node, command.request, reply);
         }
     } else if (reply->type == REDIS_REPLY_ERROR) {
-        if (flight.kind == FLIGHT_ASIDE) {
+        if (command.kind == NODE_COMMAND_ASIDE) {
             log_line(&node->client->log, LOG_WARNING, "redis %s: %s", node->name, reply->str);
         } else {
-            be_turned_away(node, reply);
+            greeting_refused(node, reply);
         }
-    } else if (flight.kind == FLIGHT_LAST_GREETING) {
+    } else if (command.kind == NODE_COMMAND_LAST_GREETING) {
         greeted(node, reply);
     }
-    if (node->draining && node->flights.first == node->flights.next) {
+    if (node->draining && node->pipeline.first == node->pipeline.next) {
         problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s does not take writes", node->name);
         go_down(node, "it does not take writes");
         /* It may from one moment to the next, or its name stand for another. */
@@ -296,7 +296,7 @@ static void alarm_rang(struct alarm *alarm)
     struct redis_node *node = LIST_ENTRY(alarm, struct redis_node, alarm);
 
     if (node->state == NODE_DOWN) {
-        if (node->wanted || node->users > 0) {
+        if (node->wanted || node->pinned_requests > 0) {
             connect_now(node);
         }
     } else {
@@ -307,7 +307,7 @@ static void alarm_rang(struct alarm *alarm)
     }
 }
 
-void node_need(struct redis_node *node)
+void node_connect(struct redis_node *node)
 {
     if (node->state == NODE_DOWN && !alarm_is_set(&node->alarm)) {
         connect_now(node);
@@ -318,7 +318,7 @@ void node_want(struct redis_node *node, bool wanted)
 {
     node->wanted = wanted;
     if (wanted) {
-        node_need(node);
+        node_connect(node);
     }
 }
 
@@ -342,19 +342,19 @@ bool node_send(struct redis_node *node, struct redis_request *request)
 {
     static const char *const asking[] = {"ASKING"};
 
-    CHECK(node_is_open(node) && request->private.sent == NULL);
-    if (!flights_have_room(&node->flights, 2)) {
+    CHECK(node_is_open(node) && request->private.sent_to == NULL);
+    if (!pipeline_reserve(&node->pipeline, 2)) {
         return false;
     }
     struct buffer *out = reply_stream_out(node->stream);
     if (request->private.asking) {
-        client_write_words(out, 1, asking);
-        take_off(node, FLIGHT_ASIDE, NULL);
+        client_write_command(out, 1, asking);
+        pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
     }
     buffer_bytes(out, request->bytes, request->size);
-    request->private.flight = take_off(node, FLIGHT_REQUEST, request);
-    request->private.sent = node;
-    request->private.tries++;
+    request->private.position = pipeline_append(node, NODE_COMMAND_REQUEST, request);
+    request->private.sent_to = node;
+    request->private.attempts++;
     return true;
 }
 
@@ -367,14 +367,14 @@ void node_load(struct redis_node *node, const struct redis_request *request)
         index++;
     }
     /* Of many that were under way when the scripts were flushed, the first has it loaded. */
-    if (index < script_count && node->loaded_at[index] > request->private.flight) {
+    if (index < script_count && node->loaded_at[index] > request->private.position) {
         return;
     }
-    if (!flights_have_room(&node->flights, 1)) {
+    if (!pipeline_reserve(&node->pipeline, 1)) {
         return;
     }
     write_load(reply_stream_out(node->stream), script);
-    uint64_t number = take_off(node, FLIGHT_ASIDE, NULL);
+    uint64_t number = pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
     if (index < script_count) {
         node->loaded_at[index] = number + 1;
     }
@@ -383,11 +383,11 @@ void node_load(struct redis_node *node, const struct redis_request *request)
 
 void node_abandon(struct redis_node *node, struct redis_request *request)
 {
-    struct flight *flight = flight_at(&node->flights, request->private.flight);
+    struct node_command *command = pipeline_at(&node->pipeline, request->private.position);
 
-    CHECK(flight->request == request && request->private.sent == node);
-    flight->request = NULL;
-    request->private.sent = NULL;
+    CHECK(command->request == request && request->private.sent_to == node);
+    command->request = NULL;
+    request->private.sent_to = NULL;
 }
 
 void node_drain(struct redis_node *node)
@@ -401,13 +401,13 @@ void node_drain(struct redis_node *node)
 
 bool node_is_idle(const struct redis_node *node)
 {
-    return node->users == 0 && node->flights.first == node->flights.next;
+    return node->pinned_requests == 0 && node->pipeline.first == node->pipeline.next;
 }
 
-bool node_is_well(const struct redis_node *node)
+bool node_is_healthy(const struct redis_node *node)
 {
-    return node_is_open(node) && (node->flights.first == node->flights.next ||
-                                  uv_now(node->client->loop) - node->heard_ms < SILENT_MS);
+    return node_is_open(node) && (node->pipeline.first == node->pipeline.next ||
+                                  uv_now(node->client->loop) - node->last_reply_ms < SILENT_MS);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -435,7 +435,7 @@ void node_free(struct redis_node *node)
 {
     alarm_stop(&node->alarm);
     reply_stream_close(node->stream);
-    free(node->flights.at);
+    free(node->pipeline.at);
     free(node->loaded_at);
     free(node);
 }

@@ -2,7 +2,7 @@
  *
  * A server of Redis at one address, and our connection to it.
  *
- *              node_need()        connected          greeted
+ *              node_connect()        connected          greeted
  *       DOWN ---------------> CONNECTING ---> GREETING ---> UP
  *        ^                        |              |           |
  *        +------------------------+--------------+-----------+   failed, lost, closed
@@ -20,23 +20,24 @@
 
 enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_GREETING, NODE_UP, NODE_STATES };
 
-/* Sent, and not answered yet; answers come in the order of what was sent. */
-enum flight_kind {
-    FLIGHT_REQUEST,
-    FLIGHT_GREETING,      /* whose answer only must not be an error */
-    FLIGHT_LAST_GREETING, /* PING or ROLE */
-    FLIGHT_ASIDE,         /* SCRIPT LOAD or ASKING in front of a request */
+/* What a command in the pipeline is for, and so what its reply means. */
+enum node_command_kind {
+    NODE_COMMAND_REQUEST,
+    NODE_COMMAND_GREETING,      /* its reply only must not be an error */
+    NODE_COMMAND_LAST_GREETING, /* PING or ROLE */
+    NODE_COMMAND_ASIDE,         /* SCRIPT LOAD or ASKING in front of a request */
 };
 
-struct flight {
-    struct redis_request *request; /* NULL: nobody waits for the answer (any more) */
+/* A command in flight. Replies come in the order in which commands were sent. */
+struct node_command {
+    struct redis_request *request; /* NULL: no caller waits for the reply (any more) */
     uint64_t end;                  /* of its bytes, among those written to the stream */
-    enum flight_kind kind;
+    enum node_command_kind kind;
 };
 
-/* Numbered flights in a ring; those with first <= number < next are under way. */
-struct flights {
-    struct flight *at;
+/* Numbered commands in a ring; those with first <= number < next are in flight. */
+struct node_pipeline {
+    struct node_command *at;
     uint64_t mask; /* size - 1; the size is a power of two */
     uint64_t first, next;
 };
@@ -52,17 +53,17 @@ struct redis_node {
     struct alarm alarm; /* the end of an attempt, or the beginning of the next */
     unsigned failures;  /* since it was last up for a while */
     uint64_t up_ms;     /* when it came up */
-    struct flights flights;
-    uint64_t heard_ms;   /* when it last answered, or began to owe an answer */
-    uint64_t *loaded_at; /* of each script: the number of its last SCRIPT LOAD plus 1 */
+    struct node_pipeline pipeline;
+    uint64_t last_reply_ms; /* when it last answered, or began to owe an answer */
+    uint64_t *loaded_at;    /* of each script: the number of its last SCRIPT LOAD plus 1 */
 
-    bool wanted;            /* a master, as far as we know */
-    unsigned missed;        /* of a cluster: how many maps in a row did not have it as one */
-    bool must_be_master;    /* check its role when we come in */
-    bool draining;          /* nothing is sent any more; when all is answered, it is made anew */
-    unsigned users;         /* requests that are for this node and no other */
-    bool refused;           /* it does not let us in, and will not for the asking */
-    struct problem problem; /* why it is not up; HF_OK: it was never tried, or is up */
+    bool wanted;              /* a master, as far as we know */
+    unsigned missed;          /* of a cluster: how many maps in a row did not have it as one */
+    bool must_be_master;      /* check its role when we come in */
+    bool draining;            /* nothing is sent any more; when all is answered, it is made anew */
+    unsigned pinned_requests; /* requests that may go to this node alone */
+    bool refused;             /* it does not let us in, and will not for the asking */
+    struct problem problem;   /* why it is not up; HF_OK: it was never tried, or is up */
 };
 
 /* NULL when there is no memory. */
@@ -71,7 +72,7 @@ struct redis_node *node_make(struct redis_client *client, const struct redis_hos
 void node_free(struct redis_node *node);
 
 /* Connects, unless that is under way, or has to wait after a failure. */
-void node_need(struct redis_node *node);
+void node_connect(struct redis_node *node);
 /* Is it a master? If so it is connected, again and again. */
 void node_want(struct redis_node *node, bool wanted);
 /* It was a master and is none any more. What it still answers is worth nothing: it may have been
@@ -94,6 +95,6 @@ void node_lose(struct redis_node *node, const char *why);
 void node_drain(struct redis_node *node);
 bool node_is_idle(const struct redis_node *node);
 /* Is it up, and answers as it should? One that owes an answer for long may have been replaced. */
-bool node_is_well(const struct redis_node *node);
+bool node_is_healthy(const struct redis_node *node);
 
 #endif

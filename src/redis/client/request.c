@@ -6,38 +6,38 @@
 
 #include <stdio.h>
 
-#define WAITING_MS 10      /* how often those that wait are looked at, if nothing happens */
-#define LATER_MS 40        /* until a try that came to nothing is made again */
-#define ANSWER_MS 20       /* what an answer to it may take */
-#define SILENCE_SLACK_MS 5 /* a node silent for a timeout less this is lost with the request */
-#define QUICK_TRIES_MAX 4  /* redirects and such that are followed without a pause */
+#define WAITING_POLL_MS 10   /* how often those that wait are looked at, if nothing happens */
+#define RETRY_MS 40          /* until a try that came to nothing is made again */
+#define REPLY_MS 20          /* what an answer to it may take */
+#define SILENCE_SLACK_MS 5   /* a node silent for a timeout less this is lost with the request */
+#define QUICK_ATTEMPTS_MAX 4 /* redirects and such that are followed without a pause */
 
 static void expire(struct alarm *alarm);
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
 /* From now on it is a request for this node only (NULL: for whoever has its slot). */
-static void aim(struct redis_request *request, struct redis_node *node)
+static void set_target(struct redis_request *request, struct redis_node *node)
 {
     if (request->private.target != NULL) {
-        request->private.target->users--;
+        request->private.target->pinned_requests--;
     }
     request->private.target = node;
     if (node != NULL) {
-        node->users++;
+        node->pinned_requests++;
     }
 }
 
 static void finish(struct redis_client *client, struct redis_request *request, enum redis_fate fate,
                    const redisReply *reply, const struct problem *problem)
 {
-    CHECK(request->private.sent == NULL);
+    CHECK(request->private.sent_to == NULL);
     CHECK((fate == REDIS_ANSWERED) == (reply != NULL));
     alarm_stop(&request->private.deadline);
     if (request->private.is_waiting) {
         list_remove(&request->private.waiting);
     }
-    aim(request, NULL);
+    set_target(request, NULL);
     client->figures.in_flight--;
     client->figures.unknown += fate == REDIS_UNKNOWN;
     client->figures.refused += fate == REDIS_NOT_DONE;
@@ -63,8 +63,8 @@ static void finish_unknown(struct redis_client *client, struct redis_request *re
     finish(client, request, REDIS_UNKNOWN, NULL, &problem);
 }
 
-void client_why_not(struct redis_client *client, const struct redis_node *node,
-                    struct problem *problem)
+void client_explain_unavailable(struct redis_client *client, const struct redis_node *node,
+                                struct problem *problem)
 {
     char where[MESSAGE_SIZE / 2];
 
@@ -86,29 +86,30 @@ void client_why_not(struct redis_client *client, const struct redis_node *node,
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static void wait(struct redis_client *client, struct redis_request *request)
+static void enqueue(struct redis_client *client, struct redis_request *request)
 {
     request->private.is_waiting = true;
     list_add_last(&client->waiting, &request->private.waiting);
-    alarm_set_sooner(&client->alarms, &client->waiting_alarm, WAITING_MS);
+    alarm_set_sooner(&client->alarms, &client->waiting_alarm, WAITING_POLL_MS);
 }
 
 /* Not now. And a last try that may not be answered in time would make of what is certainly not done
  * something that nobody knows: it is not made. */
-static bool has_to_wait(const struct redis_client *client, const struct redis_request *request)
+static bool must_wait(const struct redis_client *client, const struct redis_request *request)
 {
     uint64_t now_ms = uv_now(client->loop);
-    bool was_tried = request->private.last.code != HF_OK;
+    bool was_tried = request->private.last_problem.code != HF_OK;
 
     return now_ms < request->private.not_before_ms ||
-           (was_tried && now_ms + ANSWER_MS > alarm_due_ms(&request->private.deadline));
+           (was_tried && now_ms + REPLY_MS > alarm_due_ms(&request->private.deadline));
 }
 
 /* Sends it if that can be. False, with the problem: it never can be. */
-static bool try(struct redis_client *client, struct redis_request *request, struct problem *problem)
+static bool attempt(struct redis_client *client, struct redis_request *request,
+                    struct problem *problem)
 {
-    if (has_to_wait(client, request)) {
-        wait(client, request);
+    if (must_wait(client, request)) {
+        enqueue(client, request);
         return true;
     }
     struct redis_node *node = request->private.target;
@@ -119,16 +120,16 @@ static bool try(struct redis_client *client, struct redis_request *request, stru
     if (node != NULL && node != request->node && node->state == NODE_DOWN &&
         node->problem.code != HF_OK) {
         /* We were sent to one that could not be reached: back to who sent us. */
-        node_need(node);
+        node_connect(node);
         request->private.asking = false;
-        aim(request, NULL);
+        set_target(request, NULL);
         node = NULL;
     }
     if (node == NULL) {
         node = client->topology->route(client, request->slot);
     }
     if (node == NULL) {
-        wait(client, request);
+        enqueue(client, request);
         return true;
     }
     if (node->refused) {
@@ -136,41 +137,41 @@ static bool try(struct redis_client *client, struct redis_request *request, stru
         return false;
     }
     if (!node_is_open(node)) {
-        node_need(node);
-        wait(client, request);
+        node_connect(node);
+        enqueue(client, request);
         return true;
     }
     if (!node_send(node, request)) {
         problem_set(problem, HF_BUSY, "out of memory");
         return false;
     }
-    client->figures.resent += request->private.tries > 1;
+    client->figures.resent += request->private.attempts > 1;
     return true;
 }
 
 /* Once more; from the loop. */
-static void try_again(struct redis_client *client, struct redis_request *request)
+static void attempt_or_finish(struct redis_client *client, struct redis_request *request)
 {
     struct problem problem;
 
-    if (!try(client, request, &problem)) {
+    if (!attempt(client, request, &problem)) {
         finish(client, request, REDIS_NOT_DONE, NULL, &problem);
     }
 }
 
-static void try_later(struct redis_client *client, struct redis_request *request)
+static void retry_later(struct redis_client *client, struct redis_request *request)
 {
-    request->private.not_before_ms = uv_now(client->loop) + client_jitter(client, LATER_MS);
-    wait(client, request);
+    request->private.not_before_ms = uv_now(client->loop) + client_jitter(client, RETRY_MS);
+    enqueue(client, request);
 }
 
 /* At once the first few times; then there may be something that goes in a circle. */
-static void try_soon(struct redis_client *client, struct redis_request *request)
+static void retry(struct redis_client *client, struct redis_request *request)
 {
-    if (request->private.tries > QUICK_TRIES_MAX) {
-        try_later(client, request);
+    if (request->private.attempts > QUICK_ATTEMPTS_MAX) {
+        retry_later(client, request);
     } else {
-        try_again(client, request);
+        attempt_or_finish(client, request);
     }
 }
 
@@ -185,33 +186,33 @@ void client_send_waiting(struct redis_client *client)
         more = first != last;
         list_remove(first);
         request->private.is_waiting = false;
-        try_again(client, request);
+        attempt_or_finish(client, request);
     }
 }
 
-static void look_at_waiting(struct alarm *alarm)
+static void poll_waiting(struct alarm *alarm)
 {
     struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, waiting_alarm);
 
     client_send_waiting(client);
     if (!list_empty(&client->waiting)) {
-        alarm_set(&client->alarms, alarm, WAITING_MS);
+        alarm_set(&client->alarms, alarm, WAITING_POLL_MS);
     }
 }
 
 void redis_client_send(struct redis_client *client, struct redis_request *request)
 {
     int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : client->url.timeout_ms;
-    struct problem *problem = &request->private.last;
+    struct problem *problem = &request->private.last_problem;
     bool fine = false;
 
     CHECK(request->done != NULL && request->slot >= -1 && request->slot < REDIS_SLOTS);
-    request->private.sent = request->private.target = NULL;
+    request->private.sent_to = request->private.target = NULL;
     request->private.not_before_ms = 0;
-    request->private.tries = 0;
+    request->private.attempts = 0;
     request->private.is_waiting = request->private.asking = false;
     problem->code = HF_OK;
-    aim(request, request->node);
+    set_target(request, request->node);
     alarm_init(&request->private.deadline, expire);
     alarm_set(&client->alarms, &request->private.deadline, (uint64_t)timeout_ms);
     client->figures.in_flight++;
@@ -221,7 +222,7 @@ void redis_client_send(struct redis_client *client, struct redis_request *reques
         problem_set(problem, HF_BUSY, "%u commands are under way to redis already",
                     client->url.queue);
     } else {
-        fine = try(client, request, problem);
+        fine = attempt(client, request, problem);
     }
     if (!fine) {
         request->private.is_waiting = true;
@@ -229,28 +230,28 @@ void redis_client_send(struct redis_client *client, struct redis_request *reques
     }
 }
 
-void client_tell_refused(struct redis_client *client)
+void client_answer_refused(struct redis_client *client)
 {
     while (!list_empty(&client->refused)) {
         struct redis_request *request =
             LIST_ENTRY(client->refused.next, struct redis_request, private.waiting);
-        finish_not_done(client, request, &request->private.last);
+        finish_not_done(client, request, &request->private.last_problem);
     }
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void remember(struct redis_request *request, const struct redis_node *node,
-                     const struct error_reply *error, const redisReply *reply)
+static void note_problem(struct redis_request *request, const struct redis_node *node,
+                         const struct error_reply *error, const redisReply *reply)
 {
     bool full = error->action == ERROR_REFUSED && error->code == HF_BUSY;
 
-    problem_set(&request->private.last, error->code, "redis %s%s: %s", node->name,
+    problem_set(&request->private.last_problem, error->code, "redis %s%s: %s", node->name,
                 full ? " is out of memory (maxmemory)" : "", reply->str);
 }
 
 /* The node that a redirect names; NULL when there is no memory. */
-static struct redis_node *redirected(struct redis_node *from, const struct error_reply *error)
+static struct redis_node *redirect_target(struct redis_node *from, const struct error_reply *error)
 {
     struct redis_host host = {.port = error->port};
 
@@ -266,22 +267,22 @@ static void redirect(struct redis_node *node, struct redis_request *request,
     struct redis_client *client = node->client;
 
     if (request->private.target == node && request->node == node) {
-        finish_not_done(client, request, &request->private.last);
+        finish_not_done(client, request, &request->private.last_problem);
         return;
     }
-    struct redis_node *there = redirected(node, error);
-    aim(request, NULL);
+    struct redis_node *there = redirect_target(node, error);
+    set_target(request, NULL);
     if (there == NULL) {
-        try_later(client, request);
+        retry_later(client, request);
         return;
     }
     if (error->action == ERROR_ASK) {
         request->private.asking = true;
-        aim(request, there);
-    } else if (client->topology->moved != NULL) {
-        client->topology->moved(client, error->slot, there);
+        set_target(request, there);
+    } else if (client->topology->slot_moved != NULL) {
+        client->topology->slot_moved(client, error->slot, there);
     }
-    try_soon(client, request);
+    retry(client, request);
 }
 
 static void answer_error(struct redis_node *node, struct redis_request *request,
@@ -296,38 +297,38 @@ static void answer_error(struct redis_node *node, struct redis_request *request,
         finish(client, request, REDIS_ANSWERED, reply, NULL);
         return;
     }
-    remember(request, node, &error, reply);
+    note_problem(request, node, &error, reply);
     request->private.asking = request->private.asking && error.action == ERROR_NO_SCRIPT;
     switch (error.action) {
     case ERROR_NO_SCRIPT:
         if (node_is_open(node)) {
             node_load(node, request);
         }
-        try_soon(client, request);
+        retry(client, request);
         break;
     case ERROR_MOVED:
     case ERROR_ASK:
         redirect(node, request, &error);
         break;
     case ERROR_LATER:
-        aim(request, request->node);
+        set_target(request, request->node);
         if (error.not_master) {
-            client->topology->doubt(client, node);
+            client->topology->not_master(client, node);
         } else if (error.code != HF_BUSY) {
-            client->topology->down(client, node);
+            client->topology->node_down(client, node);
         }
-        try_later(client, request);
+        retry_later(client, request);
         break;
     default:
-        finish_not_done(client, request, &request->private.last);
+        finish_not_done(client, request, &request->private.last_problem);
     }
 }
 
 void client_answered(struct redis_node *node, struct redis_request *request,
                      const redisReply *reply)
 {
-    CHECK(request->private.sent == node);
-    request->private.sent = NULL;
+    CHECK(request->private.sent_to == node);
+    request->private.sent_to = NULL;
     if (reply->type == REDIS_REPLY_ERROR) {
         answer_error(node, request, reply);
     } else {
@@ -339,15 +340,15 @@ void client_lost(struct redis_node *node, struct redis_request *request, bool se
 {
     struct redis_client *client = node->client;
 
-    CHECK(request->private.sent == node);
-    request->private.sent = NULL;
+    CHECK(request->private.sent_to == node);
+    request->private.sent_to = NULL;
     if (sent && !request->repeatable) {
         finish_unknown(client, request, node, why);
         return;
     }
     request->private.asking = false;
-    aim(request, request->node);
-    wait(client, request);
+    set_target(request, request->node);
+    enqueue(client, request);
 }
 
 /* ---- when the time is over ------------------------------------------------------------------- */
@@ -356,23 +357,23 @@ static void expire(struct alarm *alarm)
 {
     struct redis_request *request = LIST_ENTRY(alarm, struct redis_request, private.deadline);
     struct redis_client *client = LIST_ENTRY(alarm->alarms, struct redis_client, alarms);
-    struct redis_node *node = request->private.sent;
+    struct redis_node *node = request->private.sent_to;
     struct problem problem;
     char why[80];
 
     if (node == NULL) {
-        if (request->private.last.code != HF_OK) {
-            problem = request->private.last;
+        if (request->private.last_problem.code != HF_OK) {
+            problem = request->private.last_problem;
         } else {
             node = request->private.target != NULL ? request->private.target
                                                    : client->topology->route(client, request->slot);
-            client_why_not(client, node, &problem);
+            client_explain_unavailable(client, node, &problem);
         }
         finish(client, request, REDIS_NOT_DONE, NULL, &problem);
         return;
     }
     /* What it was sent after may have had no time left: then it is not silent yet. */
-    uint64_t silent_ms = uv_now(client->loop) - node->heard_ms;
+    uint64_t silent_ms = uv_now(client->loop) - node->last_reply_ms;
     bool dead = silent_ms + SILENCE_SLACK_MS >= (uint64_t)client->url.timeout_ms;
     node_abandon(node, request);
     finish_unknown(client, request, node, "no answer in time");
@@ -380,7 +381,7 @@ static void expire(struct alarm *alarm)
         snprintf(why, sizeof why, "no answer for %llu ms", (unsigned long long)silent_ms);
         node_lose(node, why);
     } else {
-        client->topology->down(client, node);
+        client->topology->node_down(client, node);
     }
 }
 
@@ -390,7 +391,7 @@ void client_init_requests(struct redis_client *client)
 {
     list_init(&client->waiting);
     list_init(&client->refused);
-    alarm_init(&client->waiting_alarm, look_at_waiting);
+    alarm_init(&client->waiting_alarm, poll_waiting);
 }
 
 void client_refuse_all(struct redis_client *client)

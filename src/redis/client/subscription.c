@@ -18,11 +18,11 @@ struct subscription {
     struct reply_stream *stream; /* NULL: there is none, the alarm makes the next */
     struct redis_host host;      /* where it is */
     struct alarm alarm;
-    bool stands;
+    bool is_subscribed;
     unsigned failures;
-    uint64_t heard_ms;
+    uint64_t last_reply_ms;
     void (*message)(void *context, struct hf_bytes payload);
-    void (*again)(void *context);
+    void (*resubscribed)(void *context);
     void *context;
     char channel[];
 };
@@ -33,13 +33,13 @@ static void drop(struct subscription *subscription, const char *why)
     unsigned doublings = subscription->failures < 8 ? subscription->failures : 8;
     uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
 
-    if (subscription->stands) {
+    if (subscription->is_subscribed) {
         log_line(&client->log, LOG_WARNING, "the subscription at redis %s:%u broke: %s",
                  subscription->host.name, subscription->host.port, why);
     }
     reply_stream_close(subscription->stream);
     subscription->stream = NULL;
-    subscription->stands = false;
+    subscription->is_subscribed = false;
     subscription->failures++;
     alarm_set(&client->alarms, &subscription->alarm,
               client_jitter(client, delay_ms < BACKOFF_MAX_MS ? delay_ms : BACKOFF_MAX_MS));
@@ -55,7 +55,7 @@ static void opened(void *owner)
     (void)owner; /* everything is written already */
 }
 
-static bool says(const redisReply *reply, const char *word)
+static bool is_message_of(const redisReply *reply, const char *word)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
            reply->element[0]->type == REDIS_REPLY_STRING &&
@@ -66,15 +66,15 @@ static void reply_came(void *owner, const redisReply *reply)
 {
     struct subscription *subscription = owner;
 
-    subscription->heard_ms = uv_now(subscription->client->loop);
+    subscription->last_reply_ms = uv_now(subscription->client->loop);
     if (reply->type == REDIS_REPLY_ERROR) {
         drop(subscription, reply->str);
-    } else if (says(reply, "subscribe")) {
-        subscription->stands = true;
+    } else if (is_message_of(reply, "subscribe")) {
+        subscription->is_subscribed = true;
         subscription->failures = 0;
         alarm_set(&subscription->client->alarms, &subscription->alarm, PING_MS);
-        subscription->again(subscription->context);
-    } else if (says(reply, "message") && reply->elements == 3 &&
+        subscription->resubscribed(subscription->context);
+    } else if (is_message_of(reply, "message") && reply->elements == 3 &&
                reply->element[2]->type == REDIS_REPLY_STRING) {
         struct hf_bytes payload = {reply->element[2]->str, reply->element[2]->len};
         subscription->message(subscription->context, payload);
@@ -88,9 +88,9 @@ static void subscribe_now(struct subscription *subscription)
     struct redis_client *client = subscription->client;
     const char *const words[] = {"SUBSCRIBE", subscription->channel};
 
-    if (!client->topology->anybody(client, &subscription->host)) {
+    if (!client->topology->subscription_host(client, &subscription->host)) {
         alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
-        return; /* subscription_look() comes before */
+        return; /* subscription_check() comes before */
     }
     subscription->stream = reply_stream_open(&client->streams, subscription->host.name,
                                              subscription->host.port, &events, subscription);
@@ -100,7 +100,7 @@ static void subscribe_now(struct subscription *subscription)
     }
     struct buffer *out = reply_stream_out(subscription->stream);
     client_write_auth(client, out);
-    client_write_words(out, 2, words);
+    client_write_command(out, 2, words);
     alarm_set(&client->alarms, &subscription->alarm, (uint64_t)client->url.connect_timeout_ms);
 }
 
@@ -112,16 +112,16 @@ static void alarm_rang(struct alarm *alarm)
 
     if (subscription->stream == NULL) {
         subscribe_now(subscription);
-    } else if (!subscription->stands ||
-               uv_now(client->loop) - subscription->heard_ms > SILENCE_MS) {
+    } else if (!subscription->is_subscribed ||
+               uv_now(client->loop) - subscription->last_reply_ms > SILENCE_MS) {
         drop(subscription, "no answer in time");
     } else {
-        client_write_words(reply_stream_out(subscription->stream), 1, ping);
+        client_write_command(reply_stream_out(subscription->stream), 1, ping);
         alarm_set(&client->alarms, alarm, PING_MS);
     }
 }
 
-void subscription_look(struct subscription *subscription)
+void subscription_check(struct subscription *subscription)
 {
     if (subscription == NULL) {
         return;
@@ -131,14 +131,14 @@ void subscription_look(struct subscription *subscription)
         if (subscription->failures == 0) {
             alarm_set_sooner(&client->alarms, &subscription->alarm, 0);
         }
-    } else if (!client->topology->knows(client, &subscription->host)) {
+    } else if (!client->topology->serves_subscription(client, &subscription->host)) {
         drop(subscription, "it is no longer the place for it");
     }
 }
 
 void redis_client_subscribe(struct redis_client *client, const char *channel,
                             void (*message)(void *context, struct hf_bytes payload),
-                            void (*again)(void *context), void *context)
+                            void (*resubscribed)(void *context), void *context)
 {
     size_t size = strlen(channel) + 1;
     struct subscription *subscription = calloc(1, sizeof *subscription + size);
@@ -146,7 +146,7 @@ void redis_client_subscribe(struct redis_client *client, const char *channel,
     CHECK(client->subscription == NULL && subscription != NULL);
     subscription->client = client;
     subscription->message = message;
-    subscription->again = again;
+    subscription->resubscribed = resubscribed;
     subscription->context = context;
     memcpy(subscription->channel, channel, size);
     alarm_init(&subscription->alarm, alarm_rang);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A cluster: which master has which slot, as CLUSTER SLOTS of any node tells it. The map is read
- * anew when something does not agree with it (MOVED, CLUSTERDOWN), at most every REST_MS; again and
+ * anew when something does not agree with it (MOVED, CLUSTERDOWN), at most every POLL_MIN_MS; again and
  * again while a master is away or silent, or a slot has none; and now and then anyway. Whom to ask:
  * the nodes of the last map, replicas too, then those of the URL, in turn. */
 #include "redis/client/client_state.h"
@@ -12,19 +12,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REST_MS 100   /* between two questions at least */
-#define SEEK_MS 250   /* while something is wrong; so often we see whether it is */
-#define LOOK_MS 15000 /* while nothing is */
-#define ANOTHER_MS 10 /* until another is asked, if one does not answer */
+#define POLL_MIN_MS 100 /* between two questions at least */
+#define CHECK_MS 250    /* while something is wrong; so often we see whether it is */
+#define POLL_MS 15000   /* while nothing is */
+#define NEXT_HOST_MS 10 /* until another is asked, if one does not answer */
 
 struct cluster {
     struct redis_client *client;
     struct alarm alarm;
-    struct ask *ask;
-    struct redis_host asked;
-    uint64_t asked_ms;
+    struct topology_query *query;
+    struct redis_host queried;
+    uint64_t queried_ms;
     unsigned failures; /* questions in a row that gave no map */
-    bool in_doubt;     /* something did not agree with the map */
+    bool map_is_stale; /* something did not agree with the map */
     size_t at;         /* who is to be asked next */
     struct slot_map map;
     struct redis_node *owners[REDIS_SLOTS]; /* NULL: the slot has none */
@@ -47,7 +47,7 @@ static const struct redis_host *known(const struct cluster *cluster, size_t inde
 }
 
 /* The next in turn, but rather one that is not known to be away. */
-static const struct redis_host *choose(struct cluster *cluster)
+static const struct redis_host *next_host(struct cluster *cluster)
 {
     size_t count = known_count(cluster);
 
@@ -62,50 +62,50 @@ static const struct redis_host *choose(struct cluster *cluster)
     return known(cluster, cluster->at++ % count);
 }
 
-static bool is_well(const struct cluster *cluster)
+static bool is_healthy(const struct cluster *cluster)
 {
     const struct list *nodes = &cluster->client->nodes;
 
     for (const struct list *at = nodes->next; at != nodes; at = at->next) {
         const struct redis_node *node = LIST_ENTRY(at, struct redis_node, node);
-        if ((node->wanted && !node_is_well(node)) || node->missed == 1) {
+        if ((node->wanted && !node_is_healthy(node)) || node->missed == 1) {
             return false;
         }
     }
-    return cluster->map.covered == REDIS_SLOTS && cluster->failures == 0 && !cluster->in_doubt;
+    return cluster->map.covered == REDIS_SLOTS && cluster->failures == 0 && !cluster->map_is_stale;
 }
 
-static void look(struct alarm *alarm)
+static void poll(struct alarm *alarm)
 {
     static const char *const words[] = {"CLUSTER", "SLOTS"};
     struct cluster *cluster = LIST_ENTRY(alarm, struct cluster, alarm);
     struct redis_client *client = cluster->client;
 
-    bool rests = is_well(cluster) && uv_now(client->loop) - cluster->asked_ms < LOOK_MS;
-    if (cluster->ask == NULL && !rests) {
-        cluster->in_doubt = false;
-        cluster->asked = *choose(cluster);
-        cluster->asked_ms = uv_now(client->loop);
-        cluster->ask = ask_begin(client, &cluster->asked, true, 2, words, answered);
+    bool rests = is_healthy(cluster) && uv_now(client->loop) - cluster->queried_ms < POLL_MS;
+    if (cluster->query == NULL && !rests) {
+        cluster->map_is_stale = false;
+        cluster->queried = *next_host(cluster);
+        cluster->queried_ms = uv_now(client->loop);
+        cluster->query = topology_query_start(client, &cluster->queried, true, 2, words, answered);
     }
-    alarm_set(&client->alarms, alarm, client_jitter(client, SEEK_MS));
+    alarm_set(&client->alarms, alarm, client_jitter(client, CHECK_MS));
 }
 
 /* As soon as may be. */
-static void ask_soon(struct cluster *cluster)
+static void poll_soon(struct cluster *cluster)
 {
-    uint64_t since_ms = uv_now(cluster->client->loop) - cluster->asked_ms;
+    uint64_t since_ms = uv_now(cluster->client->loop) - cluster->queried_ms;
 
-    cluster->in_doubt = true;
+    cluster->map_is_stale = true;
     alarm_set_sooner(&cluster->client->alarms, &cluster->alarm,
-                     since_ms < REST_MS ? REST_MS - since_ms : 0);
+                     since_ms < POLL_MIN_MS ? POLL_MIN_MS - since_ms : 0);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* A node that is in no two maps in a row, from two nodes, is no master any more; one map alone may
  * be an old one. */
-static void dismiss_others(struct redis_client *client)
+static void dismiss_missing(struct redis_client *client)
 {
     struct list *nodes = &client->nodes;
 
@@ -119,7 +119,7 @@ static void dismiss_others(struct redis_client *client)
     }
 }
 
-static void follow(struct cluster *cluster)
+static void apply_map(struct cluster *cluster)
 {
     struct redis_client *client = cluster->client;
     struct list *nodes = &client->nodes;
@@ -142,20 +142,20 @@ static void follow(struct cluster *cluster)
             cluster->owners[slot] = node;
         }
     }
-    dismiss_others(client);
+    dismiss_missing(client);
 }
 
 static void answered(struct redis_client *client, const redisReply *reply, const char *why)
 {
     struct cluster *cluster = client->topology_state;
     struct slot_map map;
-    char name[sizeof cluster->asked.name + 8];
+    char name[sizeof cluster->queried.name + 8];
 
-    cluster->ask = NULL;
-    redis_host_show(&cluster->asked, name, sizeof name);
+    cluster->query = NULL;
+    redis_host_show(&cluster->queried, name, sizeof name);
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
         why = reply->str;
-    } else if (reply != NULL && slot_map_read(&map, reply, &cluster->asked)) {
+    } else if (reply != NULL && slot_map_read(&map, reply, &cluster->queried)) {
         slot_map_free(&cluster->map);
         cluster->map = map;
         cluster->failures = 0;
@@ -164,8 +164,8 @@ static void answered(struct redis_client *client, const redisReply *reply, const
             problem_set(&client->problem, HF_ENGINE_DOWN,
                         "the cluster has no master for %d of its slots", REDIS_SLOTS - map.covered);
         }
-        follow(cluster);
-        client_changed(client);
+        apply_map(cluster);
+        client_topology_changed(client);
         return;
     } else if (reply != NULL) {
         why = "it knows of no slots";
@@ -176,16 +176,16 @@ static void answered(struct redis_client *client, const redisReply *reply, const
                     name, why);
     }
     if (cluster->failures <= known_count(cluster)) {
-        alarm_set_sooner(&client->alarms, &cluster->alarm, ANOTHER_MS);
+        alarm_set_sooner(&client->alarms, &cluster->alarm, NEXT_HOST_MS);
     }
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-        client_turned_away(client, reply);
+        client_query_refused(client, reply);
     }
 }
 
 /* ---- the topology ---------------------------------------------------------------------------- */
 
-static bool make(struct redis_client *client)
+static bool create(struct redis_client *client)
 {
     struct cluster *cluster = calloc(1, sizeof *cluster);
 
@@ -193,23 +193,23 @@ static bool make(struct redis_client *client)
         return false;
     }
     cluster->client = client;
-    alarm_init(&cluster->alarm, look);
+    alarm_init(&cluster->alarm, poll);
     client->topology_state = cluster;
     return true;
 }
 
-static void begin(struct redis_client *client)
+static void open_topology(struct redis_client *client)
 {
     struct cluster *cluster = client->topology_state;
-    look(&cluster->alarm);
+    poll(&cluster->alarm);
 }
 
-static void end(struct redis_client *client)
+static void close_topology(struct redis_client *client)
 {
     struct cluster *cluster = client->topology_state;
 
     alarm_stop(&cluster->alarm);
-    ask_cancel(cluster->ask);
+    topology_query_cancel(cluster->query);
     slot_map_free(&cluster->map);
     free(cluster);
     client->topology_state = NULL;
@@ -241,49 +241,49 @@ static struct redis_node *route(struct redis_client *client, int slot)
     return slot < 0 ? any_master(cluster) : cluster->owners[slot];
 }
 
-static void up(struct redis_client *client, struct redis_node *node)
+static void node_up(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
     (void)node;
 }
 
-static void doubt(struct redis_client *client, struct redis_node *node)
+static void poll_for(struct redis_client *client, struct redis_node *node)
 {
     struct cluster *cluster = client->topology_state;
 
     if (node->wanted) {
-        ask_soon(cluster);
+        poll_soon(cluster);
     }
 }
 
-static void moved(struct redis_client *client, int slot, struct redis_node *node)
+static void slot_moved(struct redis_client *client, int slot, struct redis_node *node)
 {
     struct cluster *cluster = client->topology_state;
 
     cluster->owners[slot] = node;
     node->missed = 0;
     node_want(node, true);
-    ask_soon(cluster);
+    poll_soon(cluster);
 }
 
-static bool stands(struct redis_client *client, bool late)
+static bool is_ready(struct redis_client *client, bool late)
 {
     const struct cluster *cluster = client->topology_state;
     const struct redis_node *some = any_master(client->topology_state);
 
     return cluster->map.covered > 0 &&
-           (is_well(cluster) || (late && some != NULL && some->state == NODE_UP));
+           (is_healthy(cluster) || (late && some != NULL && some->state == NODE_UP));
 }
 
-static bool anybody(struct redis_client *client, struct redis_host *host)
+static bool subscription_host(struct redis_client *client, struct redis_host *host)
 {
     struct cluster *cluster = client->topology_state;
 
-    *host = *choose(cluster);
+    *host = *next_host(cluster);
     return cluster->map.covered > 0;
 }
 
-static bool knows(struct redis_client *client, const struct redis_host *host)
+static bool serves_subscription(struct redis_client *client, const struct redis_host *host)
 {
     const struct cluster *cluster = client->topology_state;
 
@@ -296,15 +296,15 @@ static bool knows(struct redis_client *client, const struct redis_host *host)
 }
 
 const struct topology topology_cluster = {
-    .make = make,
-    .open = begin,
-    .close = end,
+    .create = create,
+    .open = open_topology,
+    .close = close_topology,
     .route = route,
-    .up = up,
-    .down = doubt,
-    .doubt = doubt,
-    .moved = moved,
-    .stands = stands,
-    .anybody = anybody,
-    .knows = knows,
+    .node_up = node_up,
+    .node_down = poll_for,
+    .not_master = poll_for,
+    .slot_moved = slot_moved,
+    .is_ready = is_ready,
+    .subscription_host = subscription_host,
+    .serves_subscription = serves_subscription,
 };

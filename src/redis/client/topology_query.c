@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASK_TIMEOUT_MS 1000
+#define QUERY_TIMEOUT_MS 1000
 
-struct ask {
+struct topology_query {
     struct redis_client *client;
     struct reply_stream *stream;
     struct alarm alarm;
@@ -17,22 +17,22 @@ struct ask {
     void (*answered)(struct redis_client *client, const redisReply *reply, const char *why);
 };
 
-void ask_cancel(struct ask *ask)
+void topology_query_cancel(struct topology_query *query)
 {
-    if (ask != NULL) {
-        alarm_stop(&ask->alarm);
-        reply_stream_close(ask->stream);
-        free(ask);
+    if (query != NULL) {
+        alarm_stop(&query->alarm);
+        reply_stream_close(query->stream);
+        free(query);
     }
 }
 
-static void answer(struct ask *ask, const redisReply *reply, const char *why)
+static void finish(struct topology_query *query, const redisReply *reply, const char *why)
 {
-    struct redis_client *client = ask->client;
+    struct redis_client *client = query->client;
     void (*answered)(struct redis_client * client, const redisReply *reply, const char *why) =
-        ask->answered;
+        query->answered;
 
-    ask_cancel(ask);
+    topology_query_cancel(query);
     answered(client, reply, why);
 }
 
@@ -43,51 +43,51 @@ static void opened(void *owner)
 
 static void reply_came(void *owner, const redisReply *reply)
 {
-    struct ask *ask = owner;
+    struct topology_query *query = owner;
 
     /* An error in answer to AUTH is one in answer to the question, too, and says more. */
-    if (ask->to_skip > 0 && reply->type != REDIS_REPLY_ERROR) {
-        ask->to_skip--;
+    if (query->to_skip > 0 && reply->type != REDIS_REPLY_ERROR) {
+        query->to_skip--;
     } else {
-        answer(ask, reply, NULL);
+        finish(query, reply, NULL);
     }
 }
 
 static void failed(void *owner, const char *why)
 {
-    answer(owner, NULL, why);
+    finish(owner, NULL, why);
 }
 
 static void too_late(struct alarm *alarm)
 {
-    answer(LIST_ENTRY(alarm, struct ask, alarm), NULL, "no answer in time");
+    finish(LIST_ENTRY(alarm, struct topology_query, alarm), NULL, "no answer in time");
 }
 
-struct ask *ask_begin(struct redis_client *client, const struct redis_host *host,
-                      bool with_password, size_t count, const char *const *words,
-                      void (*answered)(struct redis_client *client, const redisReply *reply,
-                                       const char *why))
+struct topology_query *topology_query_start(
+    struct redis_client *client, const struct redis_host *host, bool with_password, size_t count,
+    const char *const *words,
+    void (*answered)(struct redis_client *client, const redisReply *reply, const char *why))
 {
     static const struct reply_stream_events events = {
         .opened = opened, .reply = reply_came, .failed = failed};
-    struct ask *ask = calloc(1, sizeof *ask);
+    struct topology_query *query = calloc(1, sizeof *query);
     int64_t timeout_ms = client->url.connect_timeout_ms;
 
-    if (ask == NULL) {
+    if (query == NULL) {
         return NULL;
     }
-    ask->client = client;
-    ask->answered = answered;
-    alarm_init(&ask->alarm, too_late);
-    ask->stream = reply_stream_open(&client->streams, host->name, host->port, &events, ask);
-    if (ask->stream == NULL) {
-        free(ask);
+    query->client = client;
+    query->answered = answered;
+    alarm_init(&query->alarm, too_late);
+    query->stream = reply_stream_open(&client->streams, host->name, host->port, &events, query);
+    if (query->stream == NULL) {
+        free(query);
         return NULL;
     }
-    struct buffer *out = reply_stream_out(ask->stream);
-    ask->to_skip = with_password ? client_write_auth(client, out) : 0;
-    client_write_words(out, count, words);
-    alarm_set(&client->alarms, &ask->alarm,
-              (uint64_t)(timeout_ms < ASK_TIMEOUT_MS ? timeout_ms : ASK_TIMEOUT_MS));
-    return ask;
+    struct buffer *out = reply_stream_out(query->stream);
+    query->to_skip = with_password ? client_write_auth(client, out) : 0;
+    client_write_command(out, count, words);
+    alarm_set(&client->alarms, &query->alarm,
+              (uint64_t)(timeout_ms < QUERY_TIMEOUT_MS ? timeout_ms : QUERY_TIMEOUT_MS));
+    return query;
 }

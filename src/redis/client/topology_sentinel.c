@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_MS 1000 /* between two questions while all is well */
-#define SEEK_MS 150  /* while it is not; so often we see whether it is */
+#define POLL_MS 1000 /* between two questions while all is well */
+#define CHECK_MS 150 /* while it is not; so often we see whether it is */
 
 struct sentinel {
     struct redis_client *client;
     struct alarm alarm;
-    struct ask *ask;
-    uint64_t asked_ms;
+    struct topology_query *query;
+    uint64_t queried_ms;
     size_t at;                    /* which sentinel is asked */
     bool with_password;           /* one of them wanted it */
     struct redis_node *master;    /* who is used; NULL: none was found yet */
@@ -29,28 +29,28 @@ static void answered(struct redis_client *client, const redisReply *reply, const
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static bool is_well(const struct sentinel *sentinel)
+static bool is_healthy(const struct sentinel *sentinel)
 {
-    return sentinel->master != NULL && node_is_well(sentinel->master) &&
+    return sentinel->master != NULL && node_is_healthy(sentinel->master) &&
            sentinel->candidate == NULL;
 }
 
-static void look(struct alarm *alarm)
+static void poll(struct alarm *alarm)
 {
     struct sentinel *sentinel = LIST_ENTRY(alarm, struct sentinel, alarm);
     struct redis_client *client = sentinel->client;
     const char *const words[] = {"SENTINEL", "get-master-addr-by-name", client->url.master};
 
-    bool rests = is_well(sentinel) && uv_now(client->loop) - sentinel->asked_ms < LOOK_MS;
-    if (sentinel->ask == NULL && !rests) {
-        sentinel->asked_ms = uv_now(client->loop);
-        sentinel->ask = ask_begin(client, &client->url.hosts[sentinel->at], sentinel->with_password,
-                                  3, words, answered);
+    bool rests = is_healthy(sentinel) && uv_now(client->loop) - sentinel->queried_ms < POLL_MS;
+    if (sentinel->query == NULL && !rests) {
+        sentinel->queried_ms = uv_now(client->loop);
+        sentinel->query = topology_query_start(client, &client->url.hosts[sentinel->at],
+                                               sentinel->with_password, 3, words, answered);
     }
-    alarm_set(&client->alarms, alarm, client_jitter(client, SEEK_MS));
+    alarm_set(&client->alarms, alarm, client_jitter(client, CHECK_MS));
 }
 
-static void ask_another(struct sentinel *sentinel)
+static void query_another(struct sentinel *sentinel)
 {
     sentinel->at = (sentinel->at + 1) % sentinel->client->url.host_count;
 }
@@ -110,7 +110,7 @@ static void name_master(struct sentinel *sentinel, const struct redis_host *host
     node_want(node, true);
     if (node->state == NODE_UP) {
         take_over(sentinel);
-        client_changed(sentinel->client);
+        client_topology_changed(sentinel->client);
     }
 }
 
@@ -120,13 +120,13 @@ static void answered(struct redis_client *client, const redisReply *reply, const
     struct redis_host host;
     char name[sizeof host.name + 8];
 
-    sentinel->ask = NULL;
+    sentinel->query = NULL;
     redis_host_show(&client->url.hosts[sentinel->at], name, sizeof name);
     if (reply != NULL && read_address(reply, &host)) {
         client->problem.code = HF_OK;
         name_master(sentinel, &host);
-        if (!is_well(sentinel)) {
-            ask_another(sentinel); /* who may know better */
+        if (!is_healthy(sentinel)) {
+            query_another(sentinel); /* who may know better */
         }
     } else if (reply != NULL && reply->type == REDIS_REPLY_ERROR && !sentinel->with_password &&
                strncmp(reply->str, "NOAUTH", 6) == 0) {
@@ -138,13 +138,13 @@ static void answered(struct redis_client *client, const redisReply *reply, const
                     is_nil          ? "it knows of none"
                     : reply != NULL ? reply->str
                                     : why);
-        ask_another(sentinel);
+        query_another(sentinel);
     }
 }
 
 /* ---- the topology ---------------------------------------------------------------------------- */
 
-static bool make(struct redis_client *client)
+static bool create(struct redis_client *client)
 {
     struct sentinel *sentinel = calloc(1, sizeof *sentinel);
 
@@ -152,23 +152,23 @@ static bool make(struct redis_client *client)
         return false;
     }
     sentinel->client = client;
-    alarm_init(&sentinel->alarm, look);
+    alarm_init(&sentinel->alarm, poll);
     client->topology_state = sentinel;
     return true;
 }
 
-static void begin(struct redis_client *client)
+static void open_topology(struct redis_client *client)
 {
     struct sentinel *sentinel = client->topology_state;
-    look(&sentinel->alarm);
+    poll(&sentinel->alarm);
 }
 
-static void end(struct redis_client *client)
+static void close_topology(struct redis_client *client)
 {
     struct sentinel *sentinel = client->topology_state;
 
     alarm_stop(&sentinel->alarm);
-    ask_cancel(sentinel->ask);
+    topology_query_cancel(sentinel->query);
     free(sentinel);
     client->topology_state = NULL;
 }
@@ -181,7 +181,7 @@ static struct redis_node *route(struct redis_client *client, int slot)
     return sentinel->master != NULL ? sentinel->master : sentinel->candidate;
 }
 
-static void up(struct redis_client *client, struct redis_node *node)
+static void node_up(struct redis_client *client, struct redis_node *node)
 {
     struct sentinel *sentinel = client->topology_state;
 
@@ -191,19 +191,19 @@ static void up(struct redis_client *client, struct redis_node *node)
 }
 
 /* The next look is not far. */
-static void down(struct redis_client *client, struct redis_node *node)
+static void node_down(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
     (void)node;
 }
 
-static void doubt(struct redis_client *client, struct redis_node *node)
+static void not_master(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
     node_drain(node); /* then it has to prove again that it is the master */
 }
 
-static bool stands(struct redis_client *client, bool late)
+static bool is_ready(struct redis_client *client, bool late)
 {
     const struct sentinel *sentinel = client->topology_state;
 
@@ -211,7 +211,7 @@ static bool stands(struct redis_client *client, bool late)
     return sentinel->master != NULL && sentinel->master->state == NODE_UP;
 }
 
-static bool anybody(struct redis_client *client, struct redis_host *host)
+static bool subscription_host(struct redis_client *client, struct redis_host *host)
 {
     const struct sentinel *sentinel = client->topology_state;
 
@@ -221,21 +221,21 @@ static bool anybody(struct redis_client *client, struct redis_host *host)
     return sentinel->master != NULL;
 }
 
-static bool knows(struct redis_client *client, const struct redis_host *host)
+static bool serves_subscription(struct redis_client *client, const struct redis_host *host)
 {
     const struct sentinel *sentinel = client->topology_state;
     return sentinel->master != NULL && redis_host_equal(&sentinel->master->host, host);
 }
 
 const struct topology topology_sentinel = {
-    .make = make,
-    .open = begin,
-    .close = end,
+    .create = create,
+    .open = open_topology,
+    .close = close_topology,
     .route = route,
-    .up = up,
-    .down = down,
-    .doubt = doubt,
-    .stands = stands,
-    .anybody = anybody,
-    .knows = knows,
+    .node_up = node_up,
+    .node_down = node_down,
+    .not_master = not_master,
+    .is_ready = is_ready,
+    .subscription_host = subscription_host,
+    .serves_subscription = serves_subscription,
 };

@@ -3,18 +3,18 @@
  * A server alone: it has every slot, and what is lost is there again or nowhere. */
 #include "redis/client/client_state.h"
 
-static bool make(struct redis_client *client)
+static bool create(struct redis_client *client)
 {
     client->topology_state = client_node(client, &client->url.hosts[client->host]);
     return client->topology_state != NULL;
 }
 
-static void begin(struct redis_client *client)
+static void open_topology(struct redis_client *client)
 {
     node_want(client->topology_state, true);
 }
 
-static void end(struct redis_client *client)
+static void close_topology(struct redis_client *client)
 {
     client->topology_state = NULL; /* the node is the client's */
 }
@@ -32,13 +32,13 @@ static void ignore(struct redis_client *client, struct redis_node *node)
 }
 
 /* Its name may stand for another server by now. */
-static void doubt(struct redis_client *client, struct redis_node *node)
+static void not_master(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
     node_drain(node);
 }
 
-static bool stands(struct redis_client *client, bool late)
+static bool is_ready(struct redis_client *client, bool late)
 {
     const struct redis_node *node = client->topology_state;
 
@@ -46,13 +46,13 @@ static bool stands(struct redis_client *client, bool late)
     return node->state == NODE_UP;
 }
 
-static bool anybody(struct redis_client *client, struct redis_host *host)
+static bool subscription_host(struct redis_client *client, struct redis_host *host)
 {
     *host = client->url.hosts[client->host];
     return true;
 }
 
-static bool knows(struct redis_client *client, const struct redis_host *host)
+static bool serves_subscription(struct redis_client *client, const struct redis_host *host)
 {
     (void)client;
     (void)host;
@@ -60,14 +60,14 @@ static bool knows(struct redis_client *client, const struct redis_host *host)
 }
 
 const struct topology topology_standalone = {
-    .make = make,
-    .open = begin,
-    .close = end,
+    .create = create,
+    .open = open_topology,
+    .close = close_topology,
     .route = route,
-    .up = ignore,
-    .down = ignore,
-    .doubt = doubt,
-    .stands = stands,
-    .anybody = anybody,
-    .knows = knows,
+    .node_up = ignore,
+    .node_down = ignore,
+    .not_master = not_master,
+    .is_ready = is_ready,
+    .subscription_host = subscription_host,
+    .serves_subscription = serves_subscription,
 };
