@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's beginning and end, its nodes, and when it is ready. */
 #include "redis/client/client_state.h"
 
 #include "base/check.h"
@@ -9,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SWEEP_MS 1000 /* how often nodes that nobody needs are let go */
+#define SWEEP_MS 1000 /* how often nodes that are neither wanted nor in use are freed */
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -40,7 +42,7 @@ static void free_node(struct redis_node *node)
     node_free(node);
 }
 
-/* From the loop's own timers only, so that a node stays where it is during a callback. */
+/* Only an alarm frees nodes, so that a node stays valid during any other callback. */
 static void sweep(struct alarm *alarm)
 {
     struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, sweep_alarm);
@@ -124,7 +126,7 @@ void client_node_down(struct redis_node *node)
     client_send_waiting(client);
 }
 
-/* ---- small things ---------------------------------------------------------------------------- */
+/* ---- for the other files --------------------------------------------------------------------- */
 
 bool redis_host_equal(const struct redis_host *a, const struct redis_host *b)
 {

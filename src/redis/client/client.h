@@ -4,8 +4,9 @@
  * cluster. Requests go to the master that has their slot. They are pipelined, sent again after a
  * redirect, a failover or a flush of the scripts, and answered exactly once, within their time.
  *
- * A client lives on one uv loop and is used by its thread alone. Callbacks come from the loop, never
- * from inside redis_client_send(). Nothing blocks the loop: names are looked up on other threads. */
+ * A client lives on one uv loop and is used by its thread alone. Callbacks come from the loop,
+ * never from inside redis_client_send(). Nothing blocks the loop: names are looked up on other
+ * threads. */
 #ifndef REDIS_CLIENT_CLIENT_H
 #define REDIS_CLIENT_CLIENT_H
 

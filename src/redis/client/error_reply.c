@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of error words, and where in a reply they stand. */
 #include "redis/client/error_reply.h"
 
 #include "base/text.h"

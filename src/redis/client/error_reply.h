@@ -21,7 +21,7 @@ enum error_action {
 struct error_reply {
     enum error_action action;
     enum hf_error code; /* ours, if it comes to nothing */
-    bool not_master;    /* whoever said so is a replica */
+    bool not_master;    /* the server that answered is a replica */
     int slot;           /* of MOVED and ASK */
     uint16_t port;
     char host[ADDRESS_HOST_SIZE]; /* empty: the host that was asked */

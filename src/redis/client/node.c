@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The connection to a node: attempts and their backoff, the greeting, and the pipeline, which knows
+ * for every reply what it answers, and for every request whether its bytes were sent when the
+ * connection broke. */
 #include "redis/client/node.h"
 
 #include "base/check.h"
@@ -11,11 +15,15 @@
 
 #define BACKOFF_MIN_MS 10
 #define BACKOFF_MAX_MS 2000
-#define UP_A_WHILE_MS 2000 /* who is lost before counts as one who fails again and again … */
-#define UP_FAILURES 3      /* … but who let us in is tried again sooner than who did not */
-#define DRAINED_MS 250     /* until one that takes no writes is looked at again */
-#define SILENT_MS 300      /* who owes an answer so long is not well */
+#define DRAINED_MS 250 /* until a node that takes no writes is connected again */
+#define SILENT_MS 300  /* a node that has not replied for so long is not healthy */
 #define PIPELINE_MIN 64
+
+/* A node that had failed before, and then was up for less than UP_A_WHILE_MS, goes on with the
+ * backoff of UP_FAILURES failures: more than a node that broke once, less than one that cannot be
+ * reached. */
+#define UP_A_WHILE_MS 2000
+#define UP_FAILURES 3
 
 static void move(struct redis_node *node, enum node_state to)
 {
@@ -69,7 +77,7 @@ static struct node_command *pipeline_at(const struct node_pipeline *pipeline, ui
     return &pipeline->at[number & pipeline->mask];
 }
 
-/* What was just written is under way. There must be room. */
+/* What was just written is in flight. There must be room. */
 static uint64_t pipeline_append(struct redis_node *node, enum node_command_kind kind,
                                 struct redis_request *request)
 {
@@ -91,7 +99,7 @@ static void schedule(struct redis_node *node)
     unsigned doublings = node->failures < 8 ? node->failures : 8; /* beyond the most anyway */
     uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
 
-    /* Whoever asks in the meantime must be able to see it come back. */
+    /* A request that comes in the meantime must have time to see the node come back. */
     uint64_t patience_ms = (uint64_t)node->client->url.timeout_ms / 2;
     uint64_t most_ms = patience_ms < BACKOFF_MAX_MS ? patience_ms : BACKOFF_MAX_MS;
 
@@ -100,7 +108,7 @@ static void schedule(struct redis_node *node)
               client_jitter(node->client, delay_ms < most_ms ? delay_ms : most_ms));
 }
 
-/* Those that were under way look for another way; the node is down when they do. */
+/* Requests in flight are routed anew or answered; the node is down by then. */
 static void go_down(struct redis_node *node, const char *why)
 {
     struct node_pipeline pipeline = node->pipeline;
@@ -130,7 +138,7 @@ static void go_down(struct redis_node *node, const char *why)
     client_node_down(node);
 }
 
-/* The attempt to come in failed. */
+/* The attempt to connect or to be greeted failed. */
 static void fail_attempt(struct redis_node *node, enum hf_error code, const char *what,
                          const char *why)
 {
@@ -177,7 +185,8 @@ static void greet(void *owner)
         return;
     }
     move(node, NODE_GREETING);
-    /* Who wants a password reads no scripts without one, they are too long: it says so first. */
+    /* A server that wants a password reads no long command, such as a script, without one: a short
+     * one has it say so. */
     if (client_write_auth(node->client, out) == 0) {
         client_write_command(out, 1, ping);
     }
@@ -197,8 +206,8 @@ static void greet(void *owner)
     pipeline_append(node, NODE_COMMAND_LAST_GREETING, NULL);
 }
 
-/* An error in answer to the greeting. One that is not about the moment is remembered, so that
- * nobody waits in vain. */
+/* An error reply to the greeting. One that is not passing is noted in `refused`, so that requests
+ * are refused at once rather than wait for their time to be over. */
 static void greeting_refused(struct redis_node *node, const redisReply *reply)
 {
     struct error_reply error;
@@ -269,7 +278,7 @@ static void reply_came(void *owner, const redisReply *reply)
     if (node->draining && node->pipeline.first == node->pipeline.next) {
         problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s does not take writes", node->name);
         go_down(node, "it does not take writes");
-        /* It may from one moment to the next, or its name stand for another. */
+        /* It may take them from one moment to the next, or its name lead to another server. */
         alarm_set(&node->client->alarms, &node->alarm, client_jitter(node->client, DRAINED_MS));
     }
 }
@@ -366,7 +375,7 @@ void node_load(struct redis_node *node, const struct redis_request *request)
     while (index < script_count && &script_table[index] != script) {
         index++;
     }
-    /* Of many that were under way when the scripts were flushed, the first has it loaded. */
+    /* Of many requests in flight when the scripts were flushed, the first has it loaded. */
     if (index < script_count && node->loaded_at[index] > request->private.position) {
         return;
     }

@@ -9,7 +9,7 @@
  *
  * Greeting: AUTH, SELECT, SCRIPT LOAD of every script, and PING (of a master that Sentinel named
  * ROLE, which has to be master), all written at once. A connection that failed is made anew with
- * growing delays as long as the node is wanted or somebody asks for it. */
+ * growing delays as long as the node is wanted or a request is pinned to it. */
 #ifndef REDIS_CLIENT_NODE_H
 #define REDIS_CLIENT_NODE_H
 
@@ -54,47 +54,47 @@ struct redis_node {
     unsigned failures;  /* since it was last up for a while */
     uint64_t up_ms;     /* when it came up */
     struct node_pipeline pipeline;
-    uint64_t last_reply_ms; /* when it last answered, or began to owe an answer */
+    uint64_t last_reply_ms; /* when it last replied, or the first command of a pipeline was sent */
     uint64_t *loaded_at;    /* of each script: the number of its last SCRIPT LOAD plus 1 */
 
-    bool wanted;              /* a master, as far as we know */
-    unsigned missed;          /* of a cluster: how many maps in a row did not have it as one */
-    bool must_be_master;      /* check its role when we come in */
-    bool draining;            /* nothing is sent any more; when all is answered, it is made anew */
+    bool wanted;              /* it is a master, as far as the topology knows */
+    unsigned missed;          /* of a cluster: how many maps in a row did not have it as a master */
+    bool must_be_master;      /* its role is checked when it is greeted */
+    bool draining;            /* nothing is sent any more; connected anew when all is answered */
     unsigned pinned_requests; /* requests that may go to this node alone */
-    bool refused;             /* it does not let us in, and will not for the asking */
+    bool refused;             /* it refused the greeting, and would refuse it again */
     struct problem problem;   /* why it is not up; HF_OK: it was never tried, or is up */
 };
 
 /* NULL when there is no memory. */
 struct redis_node *node_make(struct redis_client *client, const struct redis_host *host);
-/* Nothing is under way there any more, or nobody is to hear of it. */
+/* Nothing is in flight there, or its callers are not to be notified. */
 void node_free(struct redis_node *node);
 
-/* Connects, unless that is under way, or has to wait after a failure. */
+/* Connects, unless that is in progress, or has to wait after a failure. */
 void node_connect(struct redis_node *node);
-/* Is it a master? If so it is connected, again and again. */
+/* Is it a master? Then its connection is made again whenever it is lost. */
 void node_want(struct redis_node *node, bool wanted);
-/* It was a master and is none any more. What it still answers is worth nothing: it may have been
- * away while another took over, and will throw away what it carried out since. So what is under way
- * there is lost. */
+/* It was a master and is none any more. What it still answers is worth nothing: another may have
+ * taken over before, so that it will discard what it carried out since. Its requests in flight are
+ * lost. */
 void node_dismiss(struct redis_node *node);
 
 /* Can requests be sent? */
 bool node_is_open(const struct redis_node *node);
-/* Sends it; the answer goes to client_answered(). False when there is no memory. */
+/* Sends it; the reply goes to client_answered(). False when there is no memory. */
 bool node_send(struct redis_node *node, struct redis_request *request);
 /* Loads the script of a request that was answered NOSCRIPT, unless that was done meanwhile. */
 void node_load(struct redis_node *node, const struct redis_request *request);
-/* Nobody waits for this answer any more. */
+/* The caller does not wait for this reply any more. */
 void node_abandon(struct redis_node *node, struct redis_request *request);
 
-/* The connection is broken or useless: what was sent there goes to client_lost(). */
+/* The connection is broken or useless: requests in flight there go to client_lost(). */
 void node_lose(struct redis_node *node, const char *why);
-/* Let what was sent be answered, then connect anew. */
+/* Sends nothing more; connects anew when everything in flight is answered. */
 void node_drain(struct redis_node *node);
 bool node_is_idle(const struct redis_node *node);
-/* Is it up, and answers as it should? One that owes an answer for long may have been replaced. */
+/* Is it up, and does it answer in time? One that does not may have been replaced. */
 bool node_is_healthy(const struct redis_node *node);
 
 #endif

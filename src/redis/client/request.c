@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A request from redis_client_send() to its one answer: it waits until its node is known and up, is
+ * sent, and is sent again after errors that say that it was not carried out. */
 #include "redis/client/request.h"
 
 #include "base/check.h"
@@ -6,17 +9,17 @@
 
 #include <stdio.h>
 
-#define WAITING_POLL_MS 10   /* how often those that wait are looked at, if nothing happens */
-#define RETRY_MS 40          /* until a try that came to nothing is made again */
-#define REPLY_MS 20          /* what an answer to it may take */
+#define WAITING_POLL_MS 10   /* how often waiting requests are tried, if nothing changes */
+#define RETRY_MS 40          /* between two attempts, of which the first was not carried out */
+#define REPLY_MS 20          /* what the reply to such a second attempt may take */
 #define SILENCE_SLACK_MS 5   /* a node silent for a timeout less this is lost with the request */
-#define QUICK_ATTEMPTS_MAX 4 /* redirects and such that are followed without a pause */
+#define QUICK_ATTEMPTS_MAX 4 /* attempts, such as after redirects, without a delay */
 
 static void expire(struct alarm *alarm);
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- answers to the caller ------------------------------------------------------------------- */
 
-/* From now on it is a request for this node only (NULL: for whoever has its slot). */
+/* From now on the request may go to this node alone (NULL: to the master of its slot). */
 static void set_target(struct redis_request *request, struct redis_node *node)
 {
     if (request->private.target != NULL) {
@@ -93,8 +96,8 @@ static void enqueue(struct redis_client *client, struct redis_request *request)
     alarm_set_sooner(&client->alarms, &client->waiting_alarm, WAITING_POLL_MS);
 }
 
-/* Not now. And a last try that may not be answered in time would make of what is certainly not done
- * something that nobody knows: it is not made. */
+/* Is it too early for the next attempt, or too late? An attempt whose reply may not come in time
+ * would turn "certainly not carried out" into "unknown", so it is not made. */
 static bool must_wait(const struct redis_client *client, const struct redis_request *request)
 {
     uint64_t now_ms = uv_now(client->loop);
@@ -104,7 +107,7 @@ static bool must_wait(const struct redis_client *client, const struct redis_requ
            (was_tried && now_ms + REPLY_MS > alarm_due_ms(&request->private.deadline));
 }
 
-/* Sends it if that can be. False, with the problem: it never can be. */
+/* Sends the request, or has it wait. False, with the problem: it can never be sent. */
 static bool attempt(struct redis_client *client, struct redis_request *request,
                     struct problem *problem)
 {
@@ -119,7 +122,7 @@ static bool attempt(struct redis_client *client, struct redis_request *request,
     }
     if (node != NULL && node != request->node && node->state == NODE_DOWN &&
         node->problem.code != HF_OK) {
-        /* We were sent to one that could not be reached: back to who sent us. */
+        /* An ASK led to a node that cannot be reached: back to the master of the slot. */
         node_connect(node);
         request->private.asking = false;
         set_target(request, NULL);
@@ -149,7 +152,7 @@ static bool attempt(struct redis_client *client, struct redis_request *request,
     return true;
 }
 
-/* Once more; from the loop. */
+/* From the loop. */
 static void attempt_or_finish(struct redis_client *client, struct redis_request *request)
 {
     struct problem problem;
@@ -165,7 +168,7 @@ static void retry_later(struct redis_client *client, struct redis_request *reque
     enqueue(client, request);
 }
 
-/* At once the first few times; then there may be something that goes in a circle. */
+/* At once the first few times; more of them may be redirects in a circle. */
 static void retry(struct redis_client *client, struct redis_request *request)
 {
     if (request->private.attempts > QUICK_ATTEMPTS_MAX) {
@@ -177,7 +180,7 @@ static void retry(struct redis_client *client, struct redis_request *request)
 
 void client_send_waiting(struct redis_client *client)
 {
-    const struct list *last = client->waiting.prev; /* those that wait again come behind it */
+    const struct list *last = client->waiting.prev; /* those that have to wait on come behind it */
     bool more = !list_empty(&client->waiting);
 
     while (more) {
@@ -239,7 +242,7 @@ void client_answer_refused(struct redis_client *client)
     }
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static void note_problem(struct redis_request *request, const struct redis_node *node,
                          const struct error_reply *error, const redisReply *reply)
@@ -372,7 +375,7 @@ static void expire(struct alarm *alarm)
         finish(client, request, REDIS_NOT_DONE, NULL, &problem);
         return;
     }
-    /* What it was sent after may have had no time left: then it is not silent yet. */
+    /* Requests that it was sent behind may have been answered late: then the node is not silent. */
     uint64_t silent_ms = uv_now(client->loop) - node->last_reply_ms;
     bool dead = silent_ms + SILENCE_SLACK_MS >= (uint64_t)client->url.timeout_ms;
     node_abandon(node, request);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way of a request through a client. It waits or is sent, and may be either several times; it
- * is answered once. */
+ * Requests inside a client, for the files of this room. A request waits or is sent, and may be
+ * either several times; it is answered once. */
 #ifndef REDIS_CLIENT_REQUEST_H
 #define REDIS_CLIENT_REQUEST_H
 
@@ -9,11 +9,11 @@
 
 void client_init_requests(struct redis_client *client);
 
-/* Sends those that wait and can be. */
+/* Sends the waiting requests that can be sent. */
 void client_send_waiting(struct redis_client *client);
-/* Answers those that were refused inside of redis_client_send(). */
+/* Answers the requests that redis_client_send() refused. */
 void client_answer_refused(struct redis_client *client);
-/* Nothing is under way when it returns. All nodes are down. */
+/* Answers every request; all nodes are down. None is in flight when it returns. */
 void client_refuse_all(struct redis_client *client);
 
 /* Why requests for this node (NULL: for any) cannot be sent. */

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The script with a given name, found in the table that tools/assemble-lua has sorted. */
 #include "redis/client/script.h"
 
 #include "base/check.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads the reply to CLUSTER SLOTS, which comes from another program: nothing in it is trusted. */
 #include "redis/client/slot_map.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages of a channel, on a connection of its own. It is pinged, because a channel may be silent
- * for long: a server that is gone without a word is to be noticed all the same. */
+ * Messages of a channel, on a connection of its own, which is pinged: a channel may be silent for
+ * long, and a server that vanished without a word has to be noticed all the same. */
 #include "redis/client/client_state.h"
 
 #include "base/check.h"
@@ -15,8 +15,8 @@
 
 struct subscription {
     struct redis_client *client;
-    struct reply_stream *stream; /* NULL: there is none, the alarm makes the next */
-    struct redis_host host;      /* where it is */
+    struct reply_stream *stream; /* NULL: none; the alarm opens the next */
+    struct redis_host host;      /* where the stream leads */
     struct alarm alarm;
     bool is_subscribed;
     unsigned failures;
@@ -90,7 +90,7 @@ static void subscribe_now(struct subscription *subscription)
 
     if (!client->topology->subscription_host(client, &subscription->host)) {
         alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
-        return; /* subscription_check() comes before */
+        return; /* subscription_check() is called before, if a host is found */
     }
     subscription->stream = reply_stream_open(&client->streams, subscription->host.name,
                                              subscription->host.port, &events, subscription);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster: which master has which slot, as CLUSTER SLOTS of any node tells it. The map is read
- * anew when something does not agree with it (MOVED, CLUSTERDOWN), at most every POLL_MIN_MS; again and
- * again while a master is away or silent, or a slot has none; and now and then anyway. Whom to ask:
- * the nodes of the last map, replicas too, then those of the URL, in turn. */
+ * A cluster: which master has which slot, as CLUSTER SLOTS of any node tells it. The map is polled
+ *
+ *  - when a reply does not agree with it (MOVED, CLUSTERDOWN), at most every POLL_MIN_MS,
+ *  - every CHECK_MS while a master is away or silent, or a slot has none,
+ *  - every POLL_MS otherwise.
+ *
+ * The nodes of the last map, replicas too, and then the hosts of the URL are queried in turn. */
 #include "redis/client/client_state.h"
 
 #include "base/check.h"
@@ -12,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POLL_MIN_MS 100 /* between two questions at least */
-#define CHECK_MS 250    /* while something is wrong; so often we see whether it is */
-#define POLL_MS 15000   /* while nothing is */
-#define NEXT_HOST_MS 10 /* until another is asked, if one does not answer */
+#define POLL_MIN_MS 100 /* between two queries at least */
+#define CHECK_MS 250    /* how often the cluster's health is checked */
+#define POLL_MS 15000   /* between two queries while it is healthy */
+#define NEXT_HOST_MS 10 /* after a query that failed, until the next host is queried */
 
 struct cluster {
     struct redis_client *client;
@@ -23,9 +26,9 @@ struct cluster {
     struct topology_query *query;
     struct redis_host queried;
     uint64_t queried_ms;
-    unsigned failures; /* questions in a row that gave no map */
-    bool map_is_stale; /* something did not agree with the map */
-    size_t at;         /* who is to be asked next */
+    unsigned failures; /* queries in a row that gave no map */
+    bool map_is_stale; /* a reply did not agree with the map */
+    size_t at;         /* the host to be queried next */
     struct slot_map map;
     struct redis_node *owners[REDIS_SLOTS]; /* NULL: the slot has none */
     unsigned turn;
@@ -33,7 +36,7 @@ struct cluster {
 
 static void answered(struct redis_client *client, const redisReply *reply, const char *why);
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- polling --------------------------------------------------------------------------------- */
 
 static size_t known_count(const struct cluster *cluster)
 {
@@ -46,7 +49,7 @@ static const struct redis_host *known(const struct cluster *cluster, size_t inde
     return index < nodes ? &cluster->map.nodes[index] : &cluster->client->url.hosts[index - nodes];
 }
 
-/* The next in turn, but rather one that is not known to be away. */
+/* The next host in turn; one that is known to be away only if all are. */
 static const struct redis_host *next_host(struct cluster *cluster)
 {
     size_t count = known_count(cluster);
@@ -75,7 +78,7 @@ static bool is_healthy(const struct cluster *cluster)
     return cluster->map.covered == REDIS_SLOTS && cluster->failures == 0 && !cluster->map_is_stale;
 }
 
-static void poll(struct alarm *alarm)
+static void poll_slots(struct alarm *alarm)
 {
     static const char *const words[] = {"CLUSTER", "SLOTS"};
     struct cluster *cluster = LIST_ENTRY(alarm, struct cluster, alarm);
@@ -91,7 +94,7 @@ static void poll(struct alarm *alarm)
     alarm_set(&client->alarms, alarm, client_jitter(client, CHECK_MS));
 }
 
-/* As soon as may be. */
+/* Polls as soon as POLL_MIN_MS allows. */
 static void poll_soon(struct cluster *cluster)
 {
     uint64_t since_ms = uv_now(cluster->client->loop) - cluster->queried_ms;
@@ -103,8 +106,8 @@ static void poll_soon(struct cluster *cluster)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* A node that is in no two maps in a row, from two nodes, is no master any more; one map alone may
- * be an old one. */
+/* A node that two maps in a row do not have, from two nodes, is no master any more; one map alone
+ * may be outdated. */
 static void dismiss_missing(struct redis_client *client)
 {
     struct list *nodes = &client->nodes;
@@ -193,7 +196,7 @@ static bool create(struct redis_client *client)
         return false;
     }
     cluster->client = client;
-    alarm_init(&cluster->alarm, poll);
+    alarm_init(&cluster->alarm, poll_slots);
     client->topology_state = cluster;
     return true;
 }
@@ -201,7 +204,7 @@ static bool create(struct redis_client *client)
 static void open_topology(struct redis_client *client)
 {
     struct cluster *cluster = client->topology_state;
-    poll(&cluster->alarm);
+    poll_slots(&cluster->alarm);
 }
 
 static void close_topology(struct redis_client *client)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A question on a connection of its own: it does not wait behind what is under way elsewhere, and a
- * server that does not answer holds nobody else up. */
+ * One query for the masters on a connection of its own: it does not wait behind requests in flight,
+ * and a server that does not answer delays nothing else. */
 #include "redis/client/client_state.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct topology_query {
     struct redis_client *client;
     struct reply_stream *stream;
     struct alarm alarm;
-    unsigned to_skip; /* answers that come before */
+    unsigned to_skip; /* replies to AUTH, which come before the query's */
     void (*answered)(struct redis_client *client, const redisReply *reply, const char *why);
 };
 
@@ -38,14 +38,14 @@ static void finish(struct topology_query *query, const redisReply *reply, const 
 
 static void opened(void *owner)
 {
-    (void)owner; /* the question is written already */
+    (void)owner; /* the query is written already */
 }
 
 static void reply_came(void *owner, const redisReply *reply)
 {
     struct topology_query *query = owner;
 
-    /* An error in answer to AUTH is one in answer to the question, too, and says more. */
+    /* An error reply to AUTH ends the query, too, and says more than the next reply would. */
     if (query->to_skip > 0 && reply->type != REDIS_REPLY_ERROR) {
         query->to_skip--;
     } else {

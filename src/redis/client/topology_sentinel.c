@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The master that Sentinel names. The sentinels are asked in turn; one that answers is asked again
- * every second, so that a failover is seen even if the old master goes on answering. Whom they name
- * takes over once it has said itself that it is a master. While there is none, all are asked in
+ * The master that Sentinel names. A sentinel that answers is polled every second, so that a
+ * failover is seen even if the old master goes on answering. The node that it names becomes the
+ * master once its own ROLE says so. While there is no healthy master, all sentinels are polled in
  * turn, and more often. */
 #include "redis/client/client_state.h"
 
@@ -11,23 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POLL_MS 1000 /* between two questions while all is well */
-#define CHECK_MS 150 /* while it is not; so often we see whether it is */
+#define POLL_MS 1000 /* between two queries while the master is healthy */
+#define CHECK_MS 150 /* how often its health is checked; while it is not, between two queries */
 
 struct sentinel {
     struct redis_client *client;
     struct alarm alarm;
     struct topology_query *query;
     uint64_t queried_ms;
-    size_t at;                    /* which sentinel is asked */
-    bool with_password;           /* one of them wanted it */
-    struct redis_node *master;    /* who is used; NULL: none was found yet */
-    struct redis_node *candidate; /* who was named and has to prove it; or NULL */
+    size_t at;                    /* the sentinel that is queried */
+    bool with_password;           /* a sentinel answered NOAUTH */
+    struct redis_node *master;    /* NULL: none was found yet */
+    struct redis_node *candidate; /* was named, and its role is not known yet; or NULL */
 };
 
 static void answered(struct redis_client *client, const redisReply *reply, const char *why);
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- polling --------------------------------------------------------------------------------- */
 
 static bool is_healthy(const struct sentinel *sentinel)
 {
@@ -35,7 +35,7 @@ static bool is_healthy(const struct sentinel *sentinel)
            sentinel->candidate == NULL;
 }
 
-static void poll(struct alarm *alarm)
+static void poll_sentinel(struct alarm *alarm)
 {
     struct sentinel *sentinel = LIST_ENTRY(alarm, struct sentinel, alarm);
     struct redis_client *client = sentinel->client;
@@ -126,7 +126,7 @@ static void answered(struct redis_client *client, const redisReply *reply, const
         client->problem.code = HF_OK;
         name_master(sentinel, &host);
         if (!is_healthy(sentinel)) {
-            query_another(sentinel); /* who may know better */
+            query_another(sentinel); /* which may know of a failover */
         }
     } else if (reply != NULL && reply->type == REDIS_REPLY_ERROR && !sentinel->with_password &&
                strncmp(reply->str, "NOAUTH", 6) == 0) {
@@ -152,7 +152,7 @@ static bool create(struct redis_client *client)
         return false;
     }
     sentinel->client = client;
-    alarm_init(&sentinel->alarm, poll);
+    alarm_init(&sentinel->alarm, poll_sentinel);
     client->topology_state = sentinel;
     return true;
 }
@@ -160,7 +160,7 @@ static bool create(struct redis_client *client)
 static void open_topology(struct redis_client *client)
 {
     struct sentinel *sentinel = client->topology_state;
-    poll(&sentinel->alarm);
+    poll_sentinel(&sentinel->alarm);
 }
 
 static void close_topology(struct redis_client *client)
@@ -190,7 +190,7 @@ static void node_up(struct redis_client *client, struct redis_node *node)
     }
 }
 
-/* The next look is not far. */
+/* The next poll comes soon anyway. */
 static void node_down(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
@@ -200,7 +200,7 @@ static void node_down(struct redis_client *client, struct redis_node *node)
 static void not_master(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
-    node_drain(node); /* then it has to prove again that it is the master */
+    node_drain(node); /* its role is checked when it is connected again */
 }
 
 static bool is_ready(struct redis_client *client, bool late)

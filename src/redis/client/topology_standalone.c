@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A server alone: it has every slot, and what is lost is there again or nowhere. */
+ * A server alone: it has every slot, and when it is lost there is no other. */
 #include "redis/client/client_state.h"
 
 static bool create(struct redis_client *client)
@@ -31,7 +31,7 @@ static void ignore(struct redis_client *client, struct redis_node *node)
     (void)node;
 }
 
-/* Its name may stand for another server by now. */
+/* A new connection may lead to another server: the name's address may have changed. */
 static void not_master(struct redis_client *client, struct redis_node *node)
 {
     (void)client;

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parser of Redis URLs; url.h has their form. */
 #include "redis/client/url.h"
 
 #include "base/text.h"

@@ -8,7 +8,7 @@
  *     redlock://[[user]:password@]host[:6379],…[/database]
  *
  * IPv6 addresses stand in brackets; user and password may be percent-encoded. Behind a question
- * mark, joined by &: timeout=MS (of a command), connect_timeout=MS, queue=N (commands under way at
+ * mark, joined by &: timeout=MS (of a command), connect_timeout=MS, queue=N (commands in flight at
  * a time), namespace=NAME (in front of every key), worker=yes|no (the release worker). */
 #ifndef REDIS_CLIENT_URL_H
 #define REDIS_CLIENT_URL_H
@@ -34,7 +34,7 @@ struct redis_url {
     char username[129], password[513]; /* empty: none */
     int database;
     int64_t timeout_ms, connect_timeout_ms;
-    unsigned queue;      /* commands under way at a time; beyond: BUSY */
+    unsigned queue;      /* commands in flight at a time; beyond: BUSY */
     char name_space[65]; /* empty, or with its colon: "shop:" */
     bool worker;
 };
