@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between a stream and its session: reading into a buffer that all connections share, back
+ * pressure, turns, and at the end how much of the answers the client has acknowledged. */
 #include "server/connection.h"
 
 #include "net/address.h"
@@ -17,7 +20,7 @@
  * has a growing buffer of its own. */
 #define LEFT_OVER_SMALL ((size_t)8 << 10)
 
-/* Whoever sends so much at a time is served behind those who send less. */
+/* A client that sends so much at a time is served behind those that send less. */
 #define HEAVY ((size_t)16 << 10)
 
 #define MUTED_A_TURN 512
@@ -51,7 +54,7 @@ void connection_release(struct session *session)
     struct connection *connection = connection_of(session);
 
     if (connection->ending) {
-        connection->released = true; /* session_close() is still at work on it */
+        connection->released = true; /* session_close() still uses it */
     } else {
         list_add_last(&connection->loop->released, &session->touched);
     }
@@ -74,8 +77,8 @@ void connection_free_released(struct loop *loop)
     list_init(head);
 }
 
-/* So many bytes were sent that the client's side has not acknowledged; it does so with every
- * packet. The figure outlives a reset, which acknowledges nothing. */
+/* How many bytes were sent that the client's system has not acknowledged. The figure outlives a
+ * reset, which acknowledges nothing. */
 static size_t unacknowledged(const struct connection *connection)
 {
     int bytes = 0;
@@ -87,16 +90,16 @@ static size_t unacknowledged(const struct connection *connection)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* Finds out how much of what was answered has been delivered, however the connection ended: what
- * the client's side has acknowledged, the client may know of, and its heartbeat tells whether it
- * lives. Of TLS the bytes on the wire are more than those of the answers: a little too much is
- * taken for undelivered. True if all of it was. */
+/* Finds out how many bytes of the answers were delivered, however the connection ended: the client
+ * may know of what its system has acknowledged, and its heartbeat tells whether it lives. TLS sends
+ * more bytes than the answers have, so that a little too much counts as undelivered. True if all
+ * was delivered. */
 static bool note_delivered(const struct connection *connection, struct session *session)
 {
     size_t missing = unacknowledged(connection);
     uint64_t sent = connection->stream.sent;
 
-    if (session->out.failed) { /* the last answers are not among them */
+    if (session->out.failed) { /* the last answers are not in it */
         return false;
     }
     session->delivered = missing < sent ? sent - missing : 0;
@@ -127,8 +130,8 @@ void connection_end(struct connection *connection)
     }
 }
 
-/* Does nothing keep a server that stops from hanging up? The client's side has taken all of its
- * answers, and a reset cannot take them away again. */
+/* May a server that stops hang up? Only when all answers are acknowledged: a reset cannot destroy
+ * them then. */
 static bool may_close(const struct connection *connection)
 {
     return connection->session.server->state == SERVER_DRAINING && unacknowledged(connection) == 0;
@@ -141,8 +144,8 @@ void connection_hang_up(struct connection *connection)
     }
 }
 
-/* All is said. What the client still sends is read and thrown away until it hangs up, so that it
- * gets to read our last words. */
+/* Everything is answered. What the client still sends is read and discarded until it hangs up: a
+ * close with unread input would be a reset, and could destroy the last answers. */
 static void linger(struct connection *connection)
 {
     stream_end_tls(&connection->stream);
@@ -199,7 +202,7 @@ void connection_send(struct connection *connection)
     struct session *session = &connection->session;
     struct stream *stream = &connection->stream;
 
-    if (session->out.failed) { /* no memory for its answers: it has to ask again */
+    if (session->out.failed) { /* no memory for its answers: the client has to retry */
         connection_end(connection);
         return;
     }
@@ -225,7 +228,7 @@ void connection_send(struct connection *connection)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Offers what stands in `in`. */
+/* Gives the session what stands in `in`. */
 static void feed_own(struct connection *connection)
 {
     struct buffer *in = &connection->in;
@@ -242,7 +245,7 @@ static void feed_own(struct connection *connection)
     }
 }
 
-/* Offers what stands in the loop's buffer, and keeps what is not used. */
+/* Gives the session what stands in the loop's buffer, and retains what it does not use. */
 static void feed_shared(struct connection *connection, size_t size)
 {
     const char *data = connection->loop->read_buffer;
@@ -253,7 +256,7 @@ static void feed_shared(struct connection *connection, size_t size)
     }
 }
 
-/* Where the next bytes go: behind what was left over, in the loop's buffer if that is little. */
+/* Where to read to: behind what was left over, in the loop's buffer if that is little. */
 static char *room(struct connection *connection, size_t *size)
 {
     struct buffer *in = &connection->in;
@@ -294,7 +297,7 @@ static void received(struct connection *connection, const char *at, size_t size)
     }
 }
 
-/* Is there nothing left to be asked for, answered or sent? */
+/* Is there no request left to be answered, and no answer to be sent? */
 static bool is_done(const struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -303,7 +306,7 @@ static bool is_done(const struct connection *connection)
            !session->is_sending;
 }
 
-/* The client sends no more; what it asked for is still answered. */
+/* The client sends no more; its requests are still answered. */
 static void receive_end(struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -314,8 +317,8 @@ static void receive_end(struct connection *connection)
     }
 }
 
-/* After taking requests. What was answered is sent at the end of the turn, and most often in full:
- * only then is it worth telling the loop, which is not free. */
+/* After requests were taken. If there are answers, the end of the turn sends them, most often in
+ * full, and then tells the loop what to watch: that is a system call, and worth doing once. */
 static void settle(struct connection *connection)
 {
     if (stream_is_open(&connection->stream) && !connection->session.is_touched &&
@@ -347,7 +350,7 @@ static void receive(struct connection *connection)
     settle(connection);
 }
 
-static void see_to(struct connection *connection, int events);
+static void handle_events(struct connection *connection, int events);
 
 void connection_resume(struct connection *connection)
 {
@@ -358,15 +361,15 @@ void connection_resume(struct connection *connection)
     connection->events = 0;
     session->yielded = false;
     if (events != 0) {
-        see_to(connection, events);
+        handle_events(connection, events);
     }
     if (!stream_is_open(&connection->stream)) {
         return;
     }
     if (session_stopped(session) || connections_full(connection->loop)) {
-        session->yielded |= yielded; /* it comes back when it is answered, or when all is sent */
+        session->yielded |= yielded; /* resumed when it is answered, or when all is sent, */
         if (!session_stopped(session)) {
-            session_resume(session); /* … or when there is memory */
+            session_resume(session); /* or when there is memory */
         }
         settle(connection);
         return;
@@ -385,7 +388,7 @@ void connection_resume(struct connection *connection)
 
 /* ---- the loop's side ------------------------------------------------------------------------- */
 
-/* Can it do something with more of what the client sends? */
+/* Can the session take more input? */
 static bool wants_more(const struct connection *connection)
 {
     const struct session *session = &connection->session;
@@ -396,7 +399,7 @@ static bool wants_more(const struct connection *connection)
            !connection->at_end;
 }
 
-static void see_to(struct connection *connection, int events)
+static void handle_events(struct connection *connection, int events)
 {
     if (connection->lingering) {
         read_on(connection);
@@ -419,9 +422,10 @@ static void see_to(struct connection *connection, int events)
     }
 }
 
-/* Has it wait for its turn. Until then it is not heard of: the loop would tell the same again and
- * again. That is not free, so that one turn does it for some only. */
-static void put_off(struct connection *connection, int events, struct list *queue)
+/* Has the connection wait in a queue. Until its turn comes it is not watched: the loop would report
+ * the same events again and again. To stop watching costs something too, so that one turn does it
+ * for some connections only. */
+static void defer(struct connection *connection, int events, struct list *queue)
 {
     connection->events |= events;
     session_wait_turn(&connection->session, queue);
@@ -431,7 +435,7 @@ static void put_off(struct connection *connection, int events, struct list *queu
     }
 }
 
-/* Does it take long, or bring nobody an answer? Then it comes after those who want one. */
+/* Does it take long, or is it only a client that leaves? Then requests of others come first. */
 static bool can_wait(struct connection *connection, int events)
 {
     int size = 0;
@@ -442,7 +446,7 @@ static bool can_wait(struct connection *connection, int events)
     return connection->heavy || (events & UV_DISCONNECT && !session_queues(&connection->session));
 }
 
-/* When the turn is spent, and behind others who wait for the next one, it has to wait too. */
+/* When the turn's time is over, or others wait for the next one, the connection waits, too. */
 static void on_event(struct stream *stream, int status, int events)
 {
     struct connection *connection = LIST_ENTRY(stream, struct connection, stream);
@@ -454,17 +458,17 @@ static void on_event(struct stream *stream, int status, int events)
     if (status < 0) {
         connection_end(connection);
     } else if (stream_is_handshaking(&connection->stream)) {
-        put_off(connection, events, &connection->loop->handshaking);
+        defer(connection, events, &connection->loop->handshaking);
     } else if (!session->is_resumed && crowded && can_wait(connection, events)) {
-        put_off(connection, events, &server->yielded);
+        defer(connection, events, &server->yielded);
     } else if (late || session->is_resumed) {
-        put_off(connection, events, &server->resumed); /* or it stays where it is */
+        defer(connection, events, &server->resumed); /* or it stays in its queue */
     } else {
-        see_to(connection, events);
+        handle_events(connection, events);
     }
 }
 
-/* Asks the loop for what the connection can do something with. */
+/* Watches for the events that the connection can do something with. */
 static void watch(struct connection *connection)
 {
     int events = 0;
@@ -492,7 +496,7 @@ void connection_drain(struct connection *connection)
         return;
     }
     if (!session_stopped(session) && !connection->at_end) {
-        receive(connection); /* what it has asked for already */
+        receive(connection); /* requests that have arrived already */
     }
     if (stream_is_open(&connection->stream) && !session->partial && !session_busy(session)) {
         session->closing = true;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Accepts clients, some each turn, and refuses those beyond max-connections with words that their
+ * front understands. */
 #include "server/listener.h"
 
 #include "net/address.h"
@@ -14,7 +17,7 @@
 #define ACCEPTS_A_TURN 64
 #define HEALTH_RESERVE 16
 
-static void turn_away(struct listener *listener, int fd)
+static void refuse(struct listener *listener, int fd)
 {
     const char *sorry = listener->front->sorry;
     char peer[ADDRESS_TEXT_SIZE];
@@ -27,20 +30,21 @@ static void turn_away(struct listener *listener, int fd)
     close(fd);
 }
 
-/* Out of descriptors: one is kept back so that those in the queue can be turned away. */
+/* Out of descriptors: a spare one is given up for a moment, so that a waiting client is refused
+ * rather than left without an answer. */
 static bool accept_and_drop(struct loop *loop, struct listener *listener)
 {
     close(loop->spare_fd);
     int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-        turn_away(listener, fd);
+        refuse(listener, fd);
     }
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd >= 0;
 }
 
-/* Some more are taken where clients may ask for the server's health: those that come when there are
- * too many ask whether it is alive, and a refusal would have it restarted. */
+/* A front that answers health checks takes some connections more: a check that is refused because
+ * the server is busy would have it restarted. */
 static bool is_too_many(const struct listener *listener)
 {
     const struct server *server = &listener->loop->server;
@@ -65,7 +69,7 @@ static void on_connect(uv_poll_t *poll, int status, int events)
         } else if (fd < 0) {
             return;
         } else if (is_too_many(listener)) {
-            turn_away(listener, fd);
+            refuse(listener, fd);
         } else {
             connection_begin(loop, fd, listener->front);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A port that is listened on, and the front that is spoken there. */
+ * A listening port, and the front that is spoken there. */
 #ifndef SERVER_LISTENER_H
 #define SERVER_LISTENER_H
 

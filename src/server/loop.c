@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Turns of the loop: read what is ready, apply it, commit once, send. Whatever could take long is
+ * done in steps of bounded time, a few each turn. */
 #include "server/loop.h"
 
 #include "server/systemd_notify.h"
@@ -10,11 +13,11 @@
 
 #define TICK_MS 250
 #define DRAIN_TICK_MS 10
-#define EVICT_LOOKS 512 /* connections that one turn may look at to make room */
+#define EVICT_LOOKS 512 /* connections that one turn may examine to reclaim memory */
 #define LINGER_MS 2000
 #define HEALTH_MS 1000
-/* A server whose disk failed goes on refusing so long, so that those who ask for its health see it
- * before it is gone. */
+/* A server whose disk failed goes on refusing for so long, so that health checks see it before it
+ * exits. */
 #define FAILED_MS 5000
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -24,9 +27,8 @@ static bool has_time(uint64_t ends)
     return clock_ticks() <= ends;
 }
 
-/* Serves those in a queue for so many microseconds, the first one in any case. Those who have to
- * come again after this wait for the next turn, so that each gets its share; so do those there was
- * no time for. */
+/* Resumes the sessions of a queue for so many microseconds, the first one in any case. A session
+ * that is not done then, or not reached, waits for the next turn, so that each gets its share. */
 static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
 {
     uint64_t ends = turn_deadline(&loop->server, microseconds);
@@ -45,8 +47,8 @@ static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
     list_splice_first(queue, &waiting);
 }
 
-/* Who asks for little comes first. Sessions that yielded and handshakes, which take long, come
- * after them, in turns. */
+/* Sessions with little to do come first; those that yielded and handshakes, which take long, come
+ * after them and alternate. */
 static void serve_all(struct loop *loop)
 {
     struct server *server = &loop->server;
@@ -58,8 +60,8 @@ static void serve_all(struct loop *loop)
     loop->handshakes_next = !shake;
 }
 
-/* Closes those in a list who keep at least `least` bytes, the longest there first, until what is
- * left is `enough`. Returns how many. */
+/* Closes connections of a list that hold at least `least` bytes, the longest there first, until the
+ * memory in use is `enough`. Returns how many were closed. */
 static unsigned close_some(struct loop *loop, struct patience *patience, size_t least,
                            size_t enough)
 {
@@ -80,8 +82,8 @@ static unsigned close_some(struct loop *loop, struct patience *patience, size_t 
     return closed;
 }
 
-/* Makes room at the cost of those who keep memory without need: a good deal more of it than is
- * missing, so that the next turn is not full at once. Who keeps little goes last. */
+/* Closes connections that hold memory without need, those that hold little last. More is reclaimed
+ * than is missing, so that the next turn does not have to do it again. */
 static void evict(struct loop *loop)
 {
     struct server *server = &loop->server;
@@ -113,9 +115,9 @@ static bool send_some(struct list *list, uint64_t ends)
     return list_empty(list);
 }
 
-/* Commits and sends: what is committed now first, so that one answer does not have to wait for a
- * hundred thousand of an earlier turn. Somebody's end may be another one's answer: that is for the
- * next commit. */
+/* Commits and sends. What is committed now is sent first, so that it does not wait behind a hundred
+ * thousand answers of an earlier turn. A connection that ends may bring a waiter its answer: that
+ * is for the next commit. */
 static void commit_and_send(struct loop *loop)
 {
     struct server *server = &loop->server;
@@ -159,8 +161,8 @@ void loop_wake(void *loop)
     uv_async_send(&((struct loop *)loop)->engine_wake);
 }
 
-/* Wakes the loop when something falls due. The timer is only ever moved to an earlier time: one
- * that comes too early does no harm, and one that is put off each turn never comes. */
+/* Wakes the loop when something falls due in the engine. The timer is only ever moved to an earlier
+ * time: a wake-up for nothing does no harm, and a timer that each turn puts off never expires. */
 static void set_engine_timer(struct loop *loop)
 {
     int64_t idle_ms = loop->server.engine == NULL || loop->server.state == SERVER_FAILED
@@ -259,13 +261,13 @@ static void end_turn(struct loop *loop)
 
 static void keep_house(struct loop *loop);
 
-/* Before the loop waits: what timers and finished work left to be said. */
+/* Before the loop waits: commits and sends what timers and finished work have left. */
 static void on_prepare(uv_prepare_t *prepare)
 {
     end_turn(prepare->data);
 }
 
-/* After it waited and all that was ready has been read, or is in a queue. */
+/* After the loop waited and everything ready was read, or put in a queue. */
 static void on_check(uv_check_t *check)
 {
     struct loop *loop = check->data;
@@ -279,8 +281,8 @@ static void on_check(uv_check_t *check)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Gives a slow one its last words, if it is in the middle of a request, and a second time to take
- * them. */
+/* Answers a slow client that is in the middle of a request with an error, and gives it as much time
+ * again to read that. */
 static bool warn(struct patience *patience, struct connection *connection, uint64_t now_ns)
 {
     struct session *session = &connection->session;
@@ -303,7 +305,7 @@ static bool warn(struct patience *patience, struct connection *connection, uint6
     return true;
 }
 
-/* Closes those who have been in a list for too long. False if there was no time for all of them. */
+/* Closes connections that were in a list for too long. False if there was no time for all. */
 static bool lose_patience(struct loop *loop, struct patience *patience, uint64_t ends)
 {
     uint64_t limit_ns = (uint64_t)patience->limit_ms * 1000000, now_ns = clock_nanoseconds();
@@ -326,7 +328,7 @@ static bool lose_patience(struct loop *loop, struct patience *patience, uint64_t
     return true;
 }
 
-/* The first in the list gets its tick and becomes the last. */
+/* The first session of the list gets its tick and becomes the last. */
 static void tick_one(struct server *server)
 {
     struct session *session = LIST_ENTRY(server->ticking.next, struct session, ticking);
@@ -372,7 +374,7 @@ static void keep_house(struct loop *loop)
     }
 }
 
-/* The work itself is done at the ends of this turn and the next ones, a little each time. */
+/* The work itself is done in this turn and the next ones, a little each time. */
 static void on_tick(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
@@ -457,7 +459,7 @@ static void close_handle(uv_handle_t *handle, void *context)
     }
 }
 
-/* Nobody is left to be answered, and the engine will not ask. */
+/* The engine is detached: sessions whose answers it still owed are freed, too. */
 static void free_those_gone(struct loop *loop)
 {
     struct list *sessions = &loop->server.sessions;
@@ -486,9 +488,9 @@ void loop_free(struct loop *loop)
     while (loop->server.auditing) {
         uv_run(&loop->uv, UV_RUN_ONCE);
     }
-    server_detach(&loop->server); /* nobody wakes the loop after this */
+    server_detach(&loop->server); /* the engine does not wake the loop after this */
     uv_walk(&loop->uv, close_handle, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT); /* until passwords are hashed, too */
+    uv_run(&loop->uv, UV_RUN_DEFAULT); /* until handles and work on other threads have ended */
     free_those_gone(loop);
     uv_loop_close(&loop->uv);
     tls_free(loop->tls);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop: listening sockets, turns, timers and signals. */
+ * The server's loop: listening sockets, turns, timers and signals, on one thread. */
 #ifndef SERVER_LOOP_H
 #define SERVER_LOOP_H
 
@@ -20,22 +20,22 @@ struct loop {
     uv_timer_t engine_timer; /* when something falls due */
     uv_async_t engine_wake;  /* an engine's own thread has answers */
     uv_timer_t ticks;
-    uv_timer_t deadline; /* of draining, or of a failed server */
+    uv_timer_t deadline; /* the end of draining, or of a failed server */
     uv_signal_t signals[3];
     struct tls *tls; /* NULL: plain */
     int spare_fd;    /* given up for a moment when descriptors run out */
     int64_t due_ms;  /* what engine_timer is set to */
     enum server_exit exit_code;
 
-    struct patience slow;      /* in the middle of a request or of taking an answer */
-    struct patience crowding;  /* waiting or idle, and keeping more memory than that is worth */
+    struct patience slow;      /* in the middle of a request, or does not read its answers */
+    struct patience crowding;  /* waiting or idle, and holds more memory than that needs */
     struct patience quiet;     /* HTTP, between two requests */
-    struct patience lingering; /* all is said */
-    struct patience health;    /* beyond max-connections, and has not asked for the health yet */
+    struct patience lingering; /* everything is answered */
+    struct patience health;    /* beyond max-connections, and has not checked the health yet */
     struct list handshaking;   /* sessions whose TLS handshake goes on in one of the next turns */
     bool handshakes_next;      /* those come next, rather than sessions that yielded */
-    bool impatient;            /* somebody may have been slow or quiet for too long */
-    unsigned muted;            /* connections put off in this turn that are not watched any more */
+    bool impatient;            /* the time limits of connections are to be checked */
+    unsigned muted;            /* connections that this turn has stopped to watch */
     size_t ticks_left;         /* sessions that are still to be given their tick */
     struct list released;      /* sessions to be freed at the end of the turn */
     char read_buffer[READ_SIZE];
@@ -45,14 +45,14 @@ void loop_init(struct loop *loop, const struct server_options *options);
 /* Ends all connections. */
 void loop_free(struct loop *loop);
 
-/* Called from any thread: the engine has something to say. */
+/* Called from any thread: the engine has answers. */
 void loop_wake(void *loop);
 
-/* Of a server that stops: hangs up as soon as clients have their answers, and ends when all
- * have. */
+/* Of a server that stops: hangs up on each client that has its answers; the loop ends when all do,
+ * or when the time is over. */
 void loop_drain_within(struct loop *loop, int64_t ms);
 
-/* Whatever is still to be done then. */
+/* The loop ends then, whatever is pending. */
 void loop_end_within(struct loop *loop, int64_t ms);
 
 #endif
