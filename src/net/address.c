@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Addresses to and from text. */
 #include "net/address.h"
 
 #include "base/text.h"

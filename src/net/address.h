@@ -24,7 +24,7 @@ bool address_is_loopback(const char *host);
 /* "127.0.0.1:4653", "[::1]:4653", "unix", or "?" for another family. */
 void address_name(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);
 
-/* Of the two ends of a socket; "?" if it has none. */
+/* The addresses of the two ends of a socket; "?" if it has none. */
 void address_of_socket(int fd, char text[ADDRESS_TEXT_SIZE]);
 void address_of_peer(int fd, char text[ADDRESS_TEXT_SIZE]);
 

@@ -59,13 +59,6 @@ int stream_error(const struct stream *stream)
     return getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-bool stream_start_tls(struct stream *stream, struct tls *tls, const char *host)
-{
-    CHECK(stream_is_open(stream) && stream->tls == NULL);
-    stream->tls = tls_connect(tls, stream->fd, host);
-    return stream->tls != NULL;
-}
-
 void stream_end_tls(struct stream *stream)
 {
     tls_close(stream->tls);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One stream of bytes on a loop: a TCP socket, accepted or connecting, plain or with TLS on it. It
- * tells its owner when the socket is ready; the owner reads and writes when it sees fit, from and
- * to memory of its own, so that nothing is copied or allocated for a message.
+ * notifies its owner when the socket is ready; the owner reads and writes when it sees fit, from
+ * and to memory of its own, so that nothing is copied or allocated for a message.
  *
- *     accepted:    stream_accept()
- *     connecting:  stream_connect(); UV_WRITABLE and stream_error() tell what came of it
+ *     accepted:    stream_accept(), plain or TLS
+ *     connecting:  stream_connect(), plain; at UV_WRITABLE, stream_error() tells what came of it
  *     both:        stream_read(), stream_write(), stream_watch(), then stream_close()
  *
  * net/client_stream.h has name lookup, an output buffer and one write per turn on top of it; the
@@ -48,9 +48,6 @@ int stream_connect(struct stream *stream, uv_loop_t *loop, const struct sockaddr
                    socklen_t size, stream_ready *ready);
 /* The pending error of the socket, which is forgotten; 0: none, a connecting one is connected. */
 int stream_error(const struct stream *stream);
-/* Speaks TLS from now on with a server that has to prove that it is `host`. False when there is no
- * memory. */
-bool stream_start_tls(struct stream *stream, struct tls *tls, const char *host);
 
 /* As recv() and send(), with TLS as tls_read() and tls_write(). What the stream waits for after
  * EAGAIN stands in `blocked` and `wants_read`, which a write clears first. No SIGPIPE. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * OpenSSL reports errors in a queue of the thread, which has to be empty before a call whose result
- * SSL_get_error() is to explain: whoever else uses OpenSSL in the process may have left something
- * there. It would also write to the socket with write(), which raises SIGPIPE; so it gets a BIO of
- * ours. */
+ * TLS by OpenSSL, which reports errors in a queue of the thread. The queue has to be empty before a
+ * call whose result SSL_get_error() is to explain: other code in the process that uses OpenSSL may
+ * have left something there. OpenSSL would also write to the socket with write(), which raises
+ * SIGPIPE; so it gets a BIO of ours. */
 #include "net/tls.h"
 
 #include "base/problem.h"
