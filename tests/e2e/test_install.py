@@ -73,7 +73,8 @@ def test_everything_is_in_its_place(prefix, header):
         "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}",
         "lib/systemd/system/holdfast.service", "share/man/man1/holdfast.1",
         "share/bash-completion/completions/holdfast", "share/zsh/site-functions/_holdfast",
-        *[f"share/holdfast/lua/{script.name}" for script in (ROOT / "lua").glob("*.lua")]}
+        *[f"share/holdfast/lua/{script.name}" for script in (ROOT / "lua").glob("**/*.lua")
+          if script.parent.name != "parts"]}
 
 
 def test_an_installed_script_is_complete(prefix):

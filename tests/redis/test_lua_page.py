@@ -14,7 +14,8 @@ from servers import RedisServer
 
 PAGE = (ROOT / "docs/lua.md").read_text()
 STEPS = re.findall(r"^```sh\n(.*?)^```\n\n```\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-SCRIPTS = sorted(path.name for path in (ROOT / "lua").glob("*.lua"))
+SCRIPTS = sorted(path.name for path in (ROOT / "lua").glob("**/*.lua")
+                 if path.parent.name != "parts")
 
 
 class Shell:
