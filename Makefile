@@ -18,12 +18,15 @@ FUZZED := -Dfuzzers=true -Dtests=disabled -Db_sanitize=address,undefined -Db_lto
 # $(call quietly,COMMAND): shows what it printed only if it fails.
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-# $(call configure,DIRECTORY,OPTIONS,ENVIRONMENT): the first time, and when the sources have moved.
+# $(call configure,DIRECTORY,OPTIONS,ENVIRONMENT): the first time, when the sources have moved, and
+# when a script was added or removed, which Meson does not notice (lua/meson.build).
 define configure
 	@[ "$$(cat $(1)/.source 2>&1)" = "$(CURDIR)" ] || rm -rf $(1)
 	@[ -e $(1) ] || tools/install-packages --check build
 	@[ -e $(1) ] || { $(call quietly,env $(3) meson setup $(1) $(2)); }
 	@echo "$(CURDIR)" >$(1)/.source
+	@[ -z "$$(find lua -type d -newer $(1)/build.ninja)" ] || \
+		{ $(call quietly,meson setup --reconfigure $(1)); }
 	@$(call quietly,ninja -C $(1) build.ninja)
 endef
 
