@@ -15,7 +15,7 @@
 
 local lock_id, ttl_ms = ARGV[1], to_ms(ARGV[2])
 local floor = tonumber((ARGV[3] or ''):match('^floor:(%d+)$'))
-if lock_id == '' or floor and floor > INTEGER_MAX then
+if lock_id == '' or floor and floor > limits.HF_INTEGER_MAX then
     return redis.error_reply('ERR a lock needs an id, and a floor up to 2^53-1')
 end
 local now = now_ms()

@@ -3,8 +3,6 @@
 -- over. Beside the contract's fields: lifetime (1, if the reserve said so), ttl (of the reserve, in
 -- milliseconds, once expires_at - created_at does not tell it any more), and once released,
 -- closed_at.
-local RETRY_WINDOW_MS = 300000
-local NO_BOOKING = 'no such booking: never made, released or expired'
 
 -- The booking's fields, and the entry it has among the deadlines while it is reserved; or nil. A
 -- released one is nil too as soon as the retry window is over.
@@ -17,7 +15,7 @@ local function find_booking(booking_key, now)
     if not booking.status then
         return nil
     end
-    if booking.status == 'released' and now >= booking.closed_at + RETRY_WINDOW_MS then
+    if booking.status == 'released' and now >= booking.closed_at + limits.RETRY_WINDOW_MS then
         redis.call('DEL', booking_key)
         return nil
     end

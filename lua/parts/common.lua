@@ -1,10 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What one call gives back at most of what fell due, so that none takes long.
-local RECLAIM_MAX = 32
-
--- The largest integer: Lua's numbers are exact up to here.
-local INTEGER_MAX = 9007199254740991
-
 -- How long after the last moment a script looks at a record Redis may remove it.
 local GARBAGE_AFTER_MS = 60000
 
@@ -27,7 +21,7 @@ end
 -- Seconds, possibly with a fraction, as whole milliseconds.
 local function to_ms(seconds)
     local ms = math.floor((tonumber(seconds) or 0) * 1000 + 0.5)
-    if not (ms >= 1 and ms <= 2592000000) then
+    if not (ms >= 1 and ms <= limits.HF_TTL_MAX_MS) then
         error('a duration is from 1 ms to 30 days, in seconds')
     end
     return ms

@@ -4,7 +4,6 @@
 -- retry window as "committed amount ttl_ms closed_at" or "cancelled …". All scripts of the family
 -- have the same first five keys.
 local USED, LIMIT, HELD, HOLDS, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local RETRY_WINDOW_MS = 300000
 
 -- Gives back the holds that are due, the oldest first, at most so many. How many more are due, how
 -- many were given back, and the deadline of the first.
@@ -29,7 +28,7 @@ end
 
 -- Whether the tenant is as it has to be seen; if not, the caller is told to call again.
 local function tenant_is_current(now)
-    return reclaim_holds(now, RECLAIM_MAX) == 0
+    return reclaim_holds(now, limits.RECLAIMED_AT_ONCE) == 0
 end
 
 -- used, limit and held; all are 0 for a tenant that nobody has set up.
@@ -47,12 +46,12 @@ end
 -- The amount if it is a whole number within bounds, or nil.
 local function checked_amount(text, least)
     local amount = tonumber(text)
-    if amount and amount % 1 == 0 and amount >= least and amount <= INTEGER_MAX then
+    if amount and amount % 1 == 0 and amount >= least and amount <= limits.HF_INTEGER_MAX then
         return amount
     end
     return nil
 end
 
 local function invalid_amount()
-    return {0, 'INVALID_AMOUNT', 'the amount is out of bounds'}
+    return {0, 'INVALID_AMOUNT', errors.INVALID_AMOUNT}
 end

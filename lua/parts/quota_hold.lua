@@ -18,7 +18,7 @@ local function closed_hold(closed_key, now)
         return nil
     end
     local how, amount, ttl_ms, closed_at = memory:match('^(%a+) (%d+) (%d+) (%d+)$')
-    if now >= closed_at + RETRY_WINDOW_MS then
+    if now >= closed_at + limits.RETRY_WINDOW_MS then
         redis.call('DEL', closed_key)
         return nil
     end
@@ -31,9 +31,10 @@ local function close_hold(closed_key, hold, how, amount, ttl_ms, now)
     redis.call('HDEL', HOLDS, hold)
     redis.call('DECRBY', HELD, digits(amount))
     local memory = {how, digits(amount), digits(ttl_ms), digits(now)}
-    redis.call('SET', closed_key, table.concat(memory, ' '), 'PX', redis_ttl(RETRY_WINDOW_MS))
+    redis.call('SET', closed_key, table.concat(memory, ' '),
+        'PX', redis_ttl(limits.RETRY_WINDOW_MS))
 end
 
 local function no_hold()
-    return {0, 'HOLD_NOT_FOUND', 'no such hold: never made, cancelled or expired'}
+    return {0, 'HOLD_NOT_FOUND', errors.HOLD_NOT_FOUND}
 end

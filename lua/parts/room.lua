@@ -23,6 +23,7 @@ end
 
 -- Whether the line is as it has to be seen; if not, the caller is told to call again.
 local function line_is_current(queue_key, due_key, now)
-    return lapse_entries(queue_key, due_key, now, RECLAIM_MAX) < RECLAIM_MAX
+    local most = limits.RECLAIMED_AT_ONCE
+    return lapse_entries(queue_key, due_key, now, most) < most
         or redis.call('ZCOUNT', due_key, '-inf', digits(now)) == 0
 end

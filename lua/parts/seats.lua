@@ -34,7 +34,6 @@ local function reclaim_seats(due_key, at, limit)
     if due == 0 then
         return 0, 0
     end
-    local USER_GRACE_MS = 60000
     local now = tonumber(at)
     local taken = math.min(due, limit)
     local entries = redis.call('ZRANGE', due_key, 0, taken - 1, 'WITHSCORES')
@@ -51,10 +50,11 @@ local function reclaim_seats(due_key, at, limit)
             zones[zone] = (zones[zone] or 0) + quantity
             records[#records + 1] = key('reservation', booking)
         end
-        if kind == 'h' and now < deadline + USER_GRACE_MS then
+        if kind == 'h' and now < deadline + limits.SEATS_USER_GRACE_MS then
             -- With a clock set back the same booking may expire at the same time twice: both count.
             local grace = 'g' .. entry:sub(2) .. ' ' .. deadline
-            while redis.call('ZADD', due_key, 'NX', deadline + USER_GRACE_MS, grace) == 0 do
+            local ends = deadline + limits.SEATS_USER_GRACE_MS
+            while redis.call('ZADD', due_key, 'NX', ends, grace) == 0 do
                 grace = grace .. '+'
             end
         elseif kind then

@@ -19,8 +19,6 @@
 --
 -- A field in braces, which no id can have, is a remark on the semaphore.
 local DAY_MS = 86400000
-local HEARTBEAT_DEFAULT_MS = 180000
-local TTL_DEFAULT_MS = DAY_MS
 
 -- The time at which slots fell free that are still to be handed on: a call had done enough.
 local HANDING_ON = '{handing on}'
@@ -43,7 +41,7 @@ local RELEASED = 'released while it waited'
 -- Seconds as whole milliseconds, where none and more than a TTL may be are allowed.
 local function span_ms(seconds)
     local ms = math.floor((tonumber(seconds) or -1) * 1000 + 0.5)
-    if not (ms >= 0 and ms < 2^53) then
+    if not (ms >= 0 and ms <= limits.HF_INTEGER_MAX) then
         error('a span of time is a number of seconds')
     end
     return ms
@@ -51,7 +49,7 @@ end
 
 local function check_limit(text)
     local limit = tonumber(text)
-    if not limit or not (limit >= 1 and limit < 2^53) or limit % 1 ~= 0 then
+    if not limit or not (limit >= 1 and limit <= limits.HF_INTEGER_MAX) or limit % 1 ~= 0 then
         error('a limit is a whole number from 1')
     end
     return limit
@@ -379,7 +377,10 @@ local function open_semaphore(keys)
     sem.steps = STEPS_MAX
     sem.granted = {} -- the slots this call gave, by id
     -- Of clients that recorded none.
-    sem.terms = {heartbeat = HEARTBEAT_DEFAULT_MS, ttl = TTL_DEFAULT_MS, token = '', channel = ''}
+    sem.terms = {
+        heartbeat = limits.SEM_HEARTBEAT_DEFAULT_MS, ttl = limits.SEM_TTL_DEFAULT_MS, token = '',
+        channel = '',
+    }
     if sem.in_use == 0 and sem.waiting == 0 then
         sem.is_new = true
         return sem

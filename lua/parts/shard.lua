@@ -36,7 +36,7 @@ end
 -- Counts what was moved, modulo 2^53: differences are right however long it goes on.
 local function count_moved(field, quantity)
     local moved = tonumber(redis.call('HGET', KEYS[2], field)) or 0
-    local room = INTEGER_MAX - moved
+    local room = limits.HF_INTEGER_MAX - moved
     moved = quantity <= room and moved + quantity or quantity - room - 1
     redis.call('HSET', KEYS[2], field, digits(moved))
 end

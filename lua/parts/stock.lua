@@ -8,7 +8,6 @@
 -- count any more, whatever becomes of this one. So if it expires before, it is kept as "G" with
 -- that number until then: a sign that the order is unknown.
 local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
-local RETRY_WINDOW_MS = 300000
 
 local function refuse(code, message)
     return {0, code, message}
@@ -80,7 +79,7 @@ end
 local function open_product()
     local available = redis.call('GET', KEYS[1])
     if not available then
-        return nil, refuse('PRODUCT_NOT_FOUND', 'no such product: load it first')
+        return nil, refuse('PRODUCT_NOT_FOUND', errors.PRODUCT_NOT_FOUND)
     end
     if redis.call('HEXISTS', KEYS[2], 'places') == 1 then
         return nil, redis.error_reply('SHARDED the product is in shards: ask for them')
@@ -115,8 +114,8 @@ end
 local function wanted_order(user, quantity, ttl)
     local wanted = {quantity = tonumber(quantity), ttl_ms = to_ms(ttl), user = user}
     if not wanted.quantity or wanted.quantity < 1 or wanted.quantity % 1 ~= 0
-        or wanted.quantity > INTEGER_MAX then
-        return nil, refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+        or wanted.quantity > limits.HF_INTEGER_MAX then
+        return nil, refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
     end
     return wanted
 end
@@ -128,7 +127,8 @@ local function close_order(now, available, order, state)
         return refuse('NOT_FOUND', 'no such order: never taken, given back or expired')
     end
     if known.state == SETTLED and state == GIVEN then
-        return refuse('INVALID_STATE', 'the order is settled: what is sold is not given back'), SETTLED
+        return refuse('INVALID_STATE',
+            'the order is settled: what is sold is not given back'), SETTLED
     end
     if known.state == TAKEN then
         redis.call('ZREM', KEYS[4], order) -- a full Redis allows this, and then what follows it
@@ -139,7 +139,7 @@ local function close_order(now, available, order, state)
             available = gain(known.quantity)
         end
         known.hides_until = nil -- it is remembered for longer than what it hides
-        put_order(order, known, state, now + RETRY_WINDOW_MS)
+        put_order(order, known, state, now + limits.RETRY_WINDOW_MS)
     end
     return {1, available}, known.state
 end
@@ -155,9 +155,9 @@ end
 
 -- Why a product cannot have `total` in all, or nil.
 local function refuse_total(total, taken, sold)
-    if total > INTEGER_MAX then
+    if total > limits.HF_INTEGER_MAX then
         return refuse('INVALID_QUANTITY', 'that would make ' .. digits(total)
-            .. ' in all: at most ' .. digits(INTEGER_MAX))
+            .. ' in all: at most ' .. digits(limits.HF_INTEGER_MAX))
     end
     if total < taken + sold then
         return refuse('CAPACITY_IN_USE', 'that would leave ' .. digits(total) .. ' in all, with '

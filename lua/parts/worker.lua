@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What scripts for the release worker have in common.
 
--- How many to give back at most, as given: from 1 to RECLAIM_MAX.
+-- How many to give back at most, as given: from 1 to limits.RECLAIMED_AT_ONCE.
 local function worker_limit(text)
-    return math.max(1, math.min(RECLAIM_MAX, math.floor(tonumber(text) or 1)))
+    local most = math.floor(tonumber(text) or 1)
+    return math.max(1, math.min(limits.RECLAIMED_AT_ONCE, most))
 end
 
 -- {how many were given back, milliseconds until the next is due, how late the first was}. 0 until

@@ -20,9 +20,9 @@ if not tenant_is_current(now_ms()) then
 end
 
 local _, limit, held = figures()
-if actual > INTEGER_MAX - held then
+if actual > limits.HF_INTEGER_MAX - held then
     return {0, 'INVALID_AMOUNT', string.format(
-        'actual %.0f and %.0f on hold are more than %.0f', actual, held, INTEGER_MAX)}
+        'actual %.0f and %.0f on hold are more than %.0f', actual, held, limits.HF_INTEGER_MAX)}
 end
 redis.call('SET', USED, digits(actual + held))
 return {1, actual + held, limit}

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ROOM.ADMIT: the first in line leave it and get a pass, in one step. At most 50 in one call, for
--- the sake of everybody else on the server: who wants to admit more calls again, with another
--- token.
+-- ROOM.ADMIT: the first in line leave it and get a pass, in one step. At most
+-- limits.ROOM_ADMITTED_AT_ONCE in one call, so that it does not hold up the server; a caller that
+-- wants to admit more calls again, with another token.
 --
 -- KEYS[1] queue:E        sorted set, users by arrival
 -- KEYS[2] queue:due:{E}  sorted set, users by the deadline of their entry
@@ -11,8 +11,6 @@
 -- Reply   {user, pass, user, pass, …}, oldest first. The hashes queue:user:{E}:U of the admitted are
 --         only known here; they share the slot of KEYS[2].
 -- uses: clock common room
-
-local ADMIT_MAX = 50
 
 local count, pass_ms, token = math.floor(tonumber(ARGV[1])), to_ms(ARGV[2]), ARGV[3]
 local now = now_ms()
@@ -25,12 +23,12 @@ end
 
 local namespace, tag = KEYS[2]:match('^(.*)queue:due:({[^{}]*})$')
 local user_key = namespace .. 'queue:user:' .. tag .. ':'
-local first = redis.call('ZPOPMIN', KEYS[1], math.min(count, ADMIT_MAX))
+local first = redis.call('ZPOPMIN', KEYS[1], math.min(count, limits.ROOM_ADMITTED_AT_ONCE))
 local deadline, kept = digits(now + pass_ms), digits(pass_ms + GARBAGE_AFTER_MS)
 local users, reply = {}, {}
 for i = 1, #first, 2 do
     local user, key = first[i], user_key .. first[i]
-    local pass = redis.sha1hex(token .. ':' .. #users):sub(1, 32)
+    local pass = redis.sha1hex(token .. ':' .. #users):sub(1, limits.HF_TOKEN_SIZE - 1)
     redis.call('HSET', key, 'pass', pass, 'pass_deadline', deadline)
     redis.call('PEXPIRE', key, kept)
     users[#users + 1] = user

@@ -14,6 +14,6 @@ if not line_is_current(KEYS[1], KEYS[3], now_ms()) then
 end
 local rank = redis.call('ZRANK', KEYS[1], ARGV[1])
 if not rank then
-    return {0, 'NOT_IN_QUEUE', 'the user is not in the queue'}
+    return {0, 'NOT_IN_QUEUE', errors.NOT_IN_QUEUE}
 end
 return {rank + 1, redis.call('ZCARD', KEYS[1])}

@@ -18,13 +18,13 @@
 
 local user, payment, code = ARGV[2], ARGV[3], ARGV[4]
 local now = now_ms()
-if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
 local booking = find_booking(KEYS[1], now)
 if not booking or booking.status == 'released' then
-    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+    return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
 end
 if user ~= '' and user ~= booking.user_id then
     return {0, 'NOT_OWNER', 'the booking does not belong to user "' .. user .. '"'}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEATS.EXTEND: moves a booking's deadline to now + ttl; never to an earlier time, and never later
--- than 12 first TTLs after its start.
+-- than limits.SEATS_EXTEND_FACTOR first TTLs after its start.
 --
 -- KEYS[1] reservation:{E}:B  hash, the booking
 -- KEYS[2] seats:due:{E}      sorted set, what falls due when
@@ -10,21 +10,20 @@
 -- Errors  RESERVATION_NOT_FOUND, INVALID_STATE
 -- uses: clock common seats booking
 
-local EXTEND_FACTOR = 12
 local ttl_ms = to_ms(ARGV[2])
 local now = now_ms()
-if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
 local booking = find_booking(KEYS[1], now)
 if not booking or booking.status == 'released' then
-    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+    return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
 end
 if booking.status == 'confirmed' then
     return {0, 'INVALID_STATE', 'the booking is confirmed and has no deadline'}
 end
-local latest = booking.created_at + EXTEND_FACTOR * booking.ttl
+local latest = booking.created_at + limits.SEATS_EXTEND_FACTOR * booking.ttl
 local deadline = math.min(now + ttl_ms, latest)
 if deadline <= tonumber(booking.expires_at) then
     return {1, tonumber(booking.expires_at)}

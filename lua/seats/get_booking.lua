@@ -11,13 +11,13 @@
 -- uses: clock common seats booking
 
 local now = now_ms()
-if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
 local booking = find_booking(KEYS[1], now)
 if not booking or booking.status == 'released' then
-    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+    return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
 end
 local reply = {}
 local function tell(name, value)

@@ -8,7 +8,7 @@
 -- Reply   {held, confirmed}
 -- uses: clock common seats booking
 
-if reclaim_seats(KEYS[3], digits(now_ms()), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 

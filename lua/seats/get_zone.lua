@@ -8,13 +8,13 @@
 -- Errors  ZONE_NOT_FOUND
 -- uses: clock common seats
 
-if reclaim_seats(KEYS[3], digits(now_ms()), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
 local available = tonumber(redis.call('GET', KEYS[1]))
 if not available then
-    return {0, 'ZONE_NOT_FOUND', 'no such zone'}
+    return {0, 'ZONE_NOT_FOUND', errors.ZONE_NOT_FOUND}
 end
 local totals = redis.call('HMGET', KEYS[2], 'capacity', 'confirmed')
 local capacity, confirmed = tonumber(totals[1] or 0), tonumber(totals[2] or 0)

@@ -9,14 +9,14 @@
 -- Errors  INVALID_QUANTITY, CAPACITY_IN_USE
 -- uses: clock common seats
 
-if string.format('%d', INTEGER_MAX) ~= digits(INTEGER_MAX) then
+if string.format('%d', limits.HF_INTEGER_MAX) ~= digits(limits.HF_INTEGER_MAX) then
     return redis.error_reply('ERR seats need a 64-bit server') -- reserve_seats writes times with %d
 end
 local capacity = tonumber(ARGV[1])
-if not capacity or capacity % 1 ~= 0 or capacity < 0 or capacity > INTEGER_MAX then
-    return {0, 'INVALID_QUANTITY', 'the quantity is out of bounds'}
+if not capacity or capacity % 1 ~= 0 or capacity < 0 or capacity > limits.HF_INTEGER_MAX then
+    return {0, 'INVALID_QUANTITY', errors.INVALID_QUANTITY}
 end
-if reclaim_seats(KEYS[3], digits(now_ms()), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 

@@ -15,13 +15,13 @@
 
 local user = ARGV[2]
 local now = now_ms()
-if reclaim_seats(KEYS[2], digits(now), RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
 local booking = find_booking(KEYS[1], now)
 if not booking then
-    return {0, 'RESERVATION_NOT_FOUND', NO_BOOKING}
+    return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
 end
 if user ~= '' and user ~= booking.user_id then
     return {0, 'NOT_OWNER', 'the booking does not belong to user "' .. user .. '"'}
@@ -41,5 +41,5 @@ redis.call('ZREM', KEYS[2], booking.entry)
 local user_count = count_down(user_key, booking.quantity)
 local available = redis.call('INCRBY', zone_key, booking.quantity)
 redis.call('HSET', KEYS[1], 'status', 'released', 'closed_at', digits(now))
-redis.call('PEXPIRE', KEYS[1], redis_ttl(RETRY_WINDOW_MS))
+redis.call('PEXPIRE', KEYS[1], redis_ttl(limits.RETRY_WINDOW_MS))
 return {1, 'SUCCESS', available, user_count}

@@ -25,11 +25,11 @@
 local KEYS, ARGV, call, find = KEYS, ARGV, redis.call, string.find -- globals take longer
 local quantity, max_per_user, ttl_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), to_ms(ARGV[9])
 if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
-    return {0, 'INVALID_QUANTITY', 'the quantity is out of bounds'}
+    return {0, 'INVALID_QUANTITY', errors.INVALID_QUANTITY}
 end
 local now = now_ms()
 local created_at = string.format('%d', now) -- quicker than digits()
-if reclaim_seats(KEYS[4], created_at, RECLAIM_MAX) > 0 then
+if reclaim_seats(KEYS[4], created_at, limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
@@ -64,7 +64,8 @@ if quantity > available then
     return {0, 'INSUFFICIENT_STOCK',
         string.format('%.0f seats available, %.0f requested', available, quantity)}
 end
-if quantity > max_per_user - user_count or quantity > INTEGER_MAX - user_count - beyond_count then
+if quantity > max_per_user - user_count
+    or quantity > limits.HF_INTEGER_MAX - user_count - beyond_count then
     return {0, 'USER_LIMIT_EXCEEDED',
         string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed',
             user_count, quantity, max_per_user)}

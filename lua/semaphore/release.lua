@@ -31,7 +31,7 @@ if sem.in_use > 0 and redis.call('ZSCORE', sem.main, id) then
     end
     take_slots(sem, {id})
     left = true
-    sem.steps = RECLAIM_MAX
+    sem.steps = limits.RECLAIMED_AT_ONCE
     hand_out(sem, sem.now)
 elseif sem.waiting > 0 and redis.call('ZSCORE', sem.line, id) then
     take_places(sem, {id}, RELEASED)

@@ -14,9 +14,9 @@
 
 local delta = tonumber(ARGV[1])
 if not delta or delta % 1 ~= 0 then
-    return refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+    return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
-local _, more = reclaim(now_ms(), RECLAIM_MAX)
+local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

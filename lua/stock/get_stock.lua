@@ -12,7 +12,7 @@
 -- Errors: AGAIN (call again), SHARDED (a cluster keeps the product in shards)
 -- uses: clock common stock
 
-local _, more = reclaim(now_ms(), RECLAIM_MAX)
+local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

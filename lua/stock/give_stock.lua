@@ -13,7 +13,7 @@
 -- uses: clock common stock
 
 local now = now_ms()
-local _, more = reclaim(now, RECLAIM_MAX)
+local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

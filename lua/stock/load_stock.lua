@@ -16,9 +16,9 @@
 
 local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 if not quantity or quantity < 0 or quantity % 1 ~= 0 or not shards or not watermark then
-    return refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+    return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
-local _, more = reclaim(now_ms(), RECLAIM_MAX)
+local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

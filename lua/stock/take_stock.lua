@@ -18,7 +18,7 @@ if not wanted then
     return refusal
 end
 local now = now_ms()
-local _, more = reclaim(now, RECLAIM_MAX)
+local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every bound that callers cannot choose, in one place. Those callers must know stand in
- * holdfast.h. */
+ * holdfast.h. The scripts of lua/ get theirs from here and from there, when they are assembled. */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
@@ -37,6 +37,8 @@
 #define ROOM_TTL_DEFAULT_MS ((int64_t)1800 * 1000)
 #define ROOM_PASS_DEFAULT_MS ((int64_t)600 * 1000)
 #define ROOM_ADMIT_MAX 4000 /* what others can wait for */
+/* Users that one call of the script admits. */
+#define ROOM_ADMITTED_AT_ONCE 50
 #define IDEM_PROCESSING_DEFAULT_MS ((int64_t)60 * 1000)
 #define IDEM_COMPLETED_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
 
@@ -46,6 +48,9 @@
 
 /* Records of other scopes that a command expires on its way. */
 #define EXPIRED_AT_ONCE 256
+
+/* Records that one call of a script gives back of what fell due, so that none takes long. */
+#define RECLAIMED_AT_ONCE 32
 
 /* The latest time a clock may begin at, in the year 4199. The core counts to twice that, so that
  * deadlines and a thousand years of running are within its bounds. */

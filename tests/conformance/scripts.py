@@ -28,10 +28,10 @@ CHANNEL = b"conformance"
 
 def assemble(folder):
     """Puts the scripts together for tests; name -> text."""
-    parts = ["tests/conformance/parts", "lua/parts"]
     subprocess.run(
-        [sys.executable, "tools/assemble-lua", *[word for part in parts for word in
-                                                 ("--parts", part)],
+        [sys.executable, "tools/assemble-lua",
+         "--header", "include/holdfast.h", "--header", "src/base/limits.h",
+         "--parts", "tests/conformance/parts", "--parts", "lua/parts",
          "--to", folder, "--c", Path(folder) / "scripts.c", "lua"],
         cwd=ROOT, check=True)
     return {path.stem: path.read_bytes() for path in Path(folder).glob("*.lua")}

@@ -7,7 +7,7 @@
 -- KEYS[3] quota:tenant:T:held   integer
 -- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
 -- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
--- ARGV[1] how many at most, up to 32
+-- ARGV[1] how many at most, up to limits.RECLAIMED_AT_ONCE
 -- Reply   {how many holds were given back, milliseconds until the next is due, how late the first
 --         was}. 0 until the next: more are due already; -1: nothing is on hold.
 -- uses: clock common worker quota

@@ -4,7 +4,7 @@
 --
 -- KEYS[1] queue:E        sorted set, users by arrival
 -- KEYS[2] queue:due:{E}  sorted set, users by the deadline of their entry
--- ARGV[1] how many at most, up to 32
+-- ARGV[1] how many at most, up to limits.RECLAIMED_AT_ONCE
 -- Reply   {how many left, milliseconds until the next is due, how late the first was}. 0 until the
 --         next: more are due already; -1: nobody is in line.
 -- uses: clock common worker room

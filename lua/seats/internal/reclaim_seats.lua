@@ -3,7 +3,7 @@
 -- ago off its users' counts. The commands do that for themselves too, so nobody depends on it.
 --
 -- KEYS[1] seats:due:{E}  sorted set, what falls due when
--- ARGV[1] how many at most, up to 32
+-- ARGV[1] how many at most, up to limits.RECLAIMED_AT_ONCE
 -- Reply   {how many holds expired, milliseconds until the next is due, how late the first hold
 --         was}. 0 until the next: more is due already; -1: nothing is on hold.
 --

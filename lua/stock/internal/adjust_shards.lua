@@ -16,14 +16,14 @@
 
 local delta = tonumber(ARGV[1])
 if not delta or delta % 1 ~= 0 then
-    return refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+    return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
-local _, more = reclaim(now_ms(), RECLAIM_MAX)
+local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end
 local loaded, adjusted = figures('loaded', 'adjusted')
-if loaded + adjusted + delta > INTEGER_MAX then
+if loaded + adjusted + delta > limits.HF_INTEGER_MAX then
     return refuse_total(loaded + adjusted + delta, 0, 0)
 end
 if available_here() + delta < 0 then

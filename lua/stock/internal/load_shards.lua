@@ -18,16 +18,16 @@
 
 local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 if not quantity or quantity < 0 or quantity % 1 ~= 0 or not shards or not watermark then
-    return refuse('INVALID_QUANTITY', 'the quantity is out of bounds')
+    return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
 local now = now_ms()
-local _, more = reclaim(now, RECLAIM_MAX)
+local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end
 local loaded, adjusted, taken, sold, epoch, old_watermark, places =
     figures('loaded', 'adjusted', 'taken', 'sold', 'epoch', 'watermark', 'places')
-if places == 0 or quantity + adjusted > INTEGER_MAX then
+if places == 0 or quantity + adjusted > limits.HF_INTEGER_MAX then
     local refusal = refuse_total(quantity + adjusted, taken, sold)
     if refusal then
         return refusal

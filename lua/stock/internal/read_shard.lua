@@ -19,7 +19,7 @@
 -- Errors: AGAIN (call again)
 -- uses: clock common stock shard
 
-local _, more = reclaim(now_ms(), RECLAIM_MAX)
+local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

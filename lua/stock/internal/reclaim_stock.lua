@@ -6,7 +6,7 @@
 -- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
 -- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
 -- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
--- ARGV    limit: how many orders at most, up to 32
+-- ARGV    limit: how many orders at most, up to limits.RECLAIMED_AT_ONCE
 --
 -- Reply:  {orders that gave something back, ms until the next falls due (0: now, -1: none),
 --         ms by which the oldest of them was late}

@@ -17,7 +17,7 @@
 -- uses: clock common stock shard
 
 local now = now_ms()
-reclaim(now, RECLAIM_MAX) -- if more is due, it goes another time
+reclaim(now, limits.RECLAIMED_AT_ONCE) -- if more is due, it goes another time
 local available = available_here()
 local open = redis.call('HGET', KEYS[5], ARGV[1])
 if open then

@@ -27,7 +27,7 @@ if not agreed then
     return {0, 'STALE', epoch}
 end
 local now = now_ms()
-local _, more = reclaim(now, RECLAIM_MAX)
+local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end

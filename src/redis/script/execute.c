@@ -63,9 +63,6 @@ void execute_one_call(struct script_env *env, struct pending_command *pending)
 
 /* ---- pairs, a few at a time ------------------------------------------------------------------ */
 
-/* So many a call of the script hands out. */
-#define PAIRS_A_CALL 50
-
 static void admit_more(struct script_env *env, struct pending_command *pending);
 
 /* What came of one call goes behind what the others brought. */
@@ -90,7 +87,7 @@ static void admit_done(struct script_call *call, enum redis_fate fate, const red
         reply_text(&pending->reply, text->str, text->len);
     }
     args->count -= (int64_t)reply->elements / 2;
-    if (reply->elements / 2 < PAIRS_A_CALL || args->count == 0) {
+    if (reply->elements / 2 < ROOM_ADMITTED_AT_ONCE || args->count == 0) {
         pending_finish(pending);
     } else {
         admit_more(call->env, pending);

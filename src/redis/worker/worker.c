@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define VISITS_MAX 16      /* calls under way at a time */
-#define VISIT_LIMIT 32     /* what a call gives back at most */
 #define CALL_MS 1000       /* how long a call may take: others wait behind it */
 #define RETRY_MIN_MS 1000  /* after a failure, doubled with each further one up to … */
 #define RETRY_MAX_MS 60000 /* … this */
@@ -190,7 +189,7 @@ static void begin_visits(struct worker *worker)
         }
         visit->scope = index;
         scopes_write_call(&worker->scopes, scope_at(&worker->scopes, index), &visit->call,
-                          VISIT_LIMIT);
+                          RECLAIMED_AT_ONCE);
         /* Sent twice, it gives back what is due once. */
         script_call_send(&visit->call, true, CALL_MS, visited, visit);
     }
