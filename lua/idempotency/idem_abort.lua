@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- IDEM.ABORT: a request was not carried out after all; the next BEGIN is new.
 --
--- KEYS[1] idemp:K  hash: state, fingerprint, deadline, response
--- Reply   1, or 0 if the key is not being processed
+-- KEYS[1] idemp:$key  hash: state, fingerprint, deadline, response
+-- ARGV    none
+-- Returns 1, or 0 if the key is not being processed
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common idempotency
 
 if find_request(now_ms()) ~= 'processing' then

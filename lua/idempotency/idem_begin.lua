@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- IDEM.BEGIN: may this request be carried out, or was it before?
+-- IDEM.BEGIN: whether this request may be carried out, or was before.
 --
--- KEYS[1] idemp:K  hash: state, fingerprint, deadline, response
+-- KEYS[1] idemp:$key  hash: state, fingerprint, deadline, response
 -- ARGV[1] fingerprint
--- ARGV[2] how long it may be processed, in seconds
--- Reply   {1, 'NEW'}, {0, 'PROCESSING'} or {2, 'COMPLETED', response}
--- Errors  KEY_REUSED
+-- ARGV[2] ttl          how long it may be processed, in seconds
+-- Returns {1, 'NEW'}, {0, 'PROCESSING'} or {2, 'COMPLETED', response}
+-- Refuses KEY_REUSED
+-- Errors  none
 -- uses: clock common idempotency
 
 local fingerprint, ttl_ms = ARGV[1], to_ms(ARGV[2])

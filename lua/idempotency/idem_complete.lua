@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- IDEM.COMPLETE: the answer to a request, for whoever asks again.
+-- IDEM.COMPLETE: the answer to a request, for retries of it.
 --
--- KEYS[1] idemp:K  hash: state, fingerprint, deadline, response
--- ARGV[1] response, any bytes
--- ARGV[2] how long it is kept, in seconds
--- Reply   1 if the key is being processed, or was completed with the same response (nothing changes
+-- KEYS[1] idemp:$key  hash: state, fingerprint, deadline, response
+-- ARGV[1] response  any bytes
+-- ARGV[2] ttl       how long it is kept, in seconds
+-- Returns 1 if the key is being processed, or was completed with the same response (nothing changes
 --         then); otherwise 0
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common idempotency
 
 local response, ttl_ms = ARGV[1], to_ms(ARGV[2])

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- LOCK.EXTEND: the lock lasts until now + ttl, which may be earlier than before.
 --
--- KEYS[1] seat:locked:R  string, the lock id with its TTL
--- KEYS[2] seat:fence:R   string, the last grant: fence, deadline, id
+-- KEYS[1] seat:locked:$resource  string, the lock id with its TTL
+-- KEYS[2] seat:fence:$resource   string, the last grant: fence, deadline, id
 -- ARGV[1] lock_id
--- ARGV[2] ttl in seconds
--- Reply   1, or 0 if that lock id does not hold it
+-- ARGV[2] ttl      in seconds
+-- Returns 1, or 0 if that lock id does not hold it
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common expiry lock
 
 local ttl_ms = to_ms(ARGV[2])

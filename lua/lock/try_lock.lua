@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- LOCK.TRY: takes a lock that nobody holds. By the id that holds it: answers as before, and does
--- not extend.
+-- LOCK.TRY: takes a lock that nobody holds. For the id that holds it: answers as before, and does
+-- not extend it.
 --
--- KEYS[1] seat:locked:R  string, the lock id with its TTL
--- KEYS[2] seat:fence:R   string, the last grant: fence, deadline, id
+-- KEYS[1] seat:locked:$resource  string, the lock id with its TTL
+-- KEYS[2] seat:fence:$resource   string, the last grant: fence, deadline, id
 -- ARGV[1] lock_id
--- ARGV[2] ttl in seconds
--- ARGV[3] optional, "floor:N": the fence is to be at least N, also that of a lock held already. For
---         Redlock, whose fences have to grow across servers.
--- Reply   {lock_id, fence}, with a floor {lock_id, fence, milliseconds left, taken}; taken: 1 if it
---         was taken just now, 0 if the id held it before. Nil while somebody else holds it. Fences
---         of a resource only grow.
+-- ARGV[2] ttl      in seconds
+-- ARGV[3] +floor   optional, "floor:N": the fence is to be at least N, also that of a lock held
+--                  already. For Redlock, whose fences have to grow across servers.
+-- Returns {lock_id, fence}, with a floor {lock_id, fence, milliseconds left, taken}; taken: 1 if it
+--         was taken just now, 0 if the id held it before. Nil while another id holds it. Fences of
+--         a resource only grow.
+-- Refuses nothing
+-- Errors  ERR
 -- uses: clock common expiry lock
 
 local lock_id, ttl_ms = ARGV[1], to_ms(ARGV[2])

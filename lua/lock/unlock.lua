@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- LOCK.UNLOCK: lets a lock go, if this id holds it.
 --
--- KEYS[1] seat:locked:R  string, the lock id with its TTL
--- KEYS[2] seat:fence:R   string, the last grant: fence, deadline, id; stays, for the next fence
+-- KEYS[1] seat:locked:$resource  string, the lock id with its TTL
+-- KEYS[2] seat:fence:$resource   string, the last grant; stays, for the next fence
 -- ARGV[1] lock_id
--- Reply   1, or 0 if that lock id does not hold it
+-- Returns 1, or 0 if that lock id does not hold it
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common lock
 
 local lock = find_lock(now_ms())

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One booking: a hash that stays until the hold expires or, released, until the retry window is
--- over. Beside the contract's fields: lifetime (1, if the reserve said so), ttl (of the reserve, in
--- milliseconds, once expires_at - created_at does not tell it any more), and once released,
--- closed_at.
+-- over. Beside the fields that get_booking.lua returns it has lifetime (1, if the reserve said so),
+-- ttl (of the reserve, in milliseconds, once expires_at - created_at does not tell it any more),
+-- and once released, closed_at.
 
--- The booking's fields, and the entry it has among the deadlines while it is reserved; or nil. A
--- released one is nil too as soon as the retry window is over.
+-- Returns the booking's fields, and as `entry` what stands among the deadlines while it is
+-- reserved; nil if there is no such booking, or its retry window is over.
 local function find_booking(booking_key, now)
     local record = redis.call('HGETALL', booking_key)
     local booking = {}
@@ -25,7 +25,8 @@ local function find_booking(booking_key, now)
     return booking
 end
 
--- Seats a user has confirmed, and how many of them count against the limit for good.
+-- Returns the seats that a user has confirmed, and how many of them count against the limit for
+-- good, from the text "confirmed lifetime".
 local function confirmed_seats(text)
     local confirmed, lifetime = (text or '0 0'):match('^(%d+) (%d+)$')
     return tonumber(confirmed), tonumber(lifetime)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The time, in milliseconds since the epoch: that of the Redis server, never a client's.
 local function now_ms()
     local time = redis.call('TIME')

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A key of idempotency is a hash: state (processing, completed), fingerprint, deadline and, once
--- completed, the response. The deadline counts; Redis removes what is long past it.
+-- completed, the response. The deadline decides; Redis removes a key that is long past it.
 
--- State and fingerprint; nil if the key is unknown. What is past its deadline is removed.
+-- Returns state and fingerprint, nil if the key is unknown. A key past its deadline is removed.
 local function find_request(now)
     local known = redis.call('HMGET', KEYS[1], 'state', 'fingerprint', 'deadline')
     if not known[1] then
@@ -15,7 +15,7 @@ local function find_request(now)
     return known[1], known[2]
 end
 
--- Sets fields, and the deadline.
+-- Writes fields of the request, and its deadline.
 local function write_request(now, ttl_ms, ...)
     redis.call('HSET', KEYS[1], 'deadline', digits(now + ttl_ms), ...)
     redis.call('PEXPIRE', KEYS[1], digits(ttl_ms + GARBAGE_AFTER_MS))

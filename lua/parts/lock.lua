@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A lock is two strings. KEYS[1], as everybody in the field has it: the lock id, with its TTL.
--- KEYS[2], ours: "fence deadline id" of the last grant, which outlives the lock by a day so that
--- fences go on growing. If the two name the same id, the deadline counts, by the time of the
--- script; it is 0 where the TTL of KEYS[1] does, as it does for a lock that another program set.
+-- A lock is two strings. KEYS[1], which other programs know as well: the lock id, with its TTL.
+-- KEYS[2], for these scripts only: "fence deadline id" of the last grant, which outlives the lock
+-- by a day so that fences go on growing. If the two name the same id, the deadline counts, by the
+-- time of the script; it is 0 where the TTL of KEYS[1] does, as it does for a lock that another
+-- program set.
 local FENCE_KEPT_MS = 86400000
 
--- Lets go of a lock. Its fence stays, without the id: another program may lock by the same one.
+-- Releases a lock. Its fence stays, without the id: another program may lock by the same one.
 local function let_go(lock)
     redis.call('DEL', KEYS[1])
     if lock.granted then
@@ -13,8 +14,9 @@ local function let_go(lock)
     end
 end
 
--- The lock, nil if nobody holds it, and the last fence. What is past its deadline is removed, so
--- that a clock that steps back does not bring it back. `granted`: it was a script that set it.
+-- Returns the lock, nil if nobody holds it, and the last fence. A lock past its deadline is
+-- removed, so that a clock that steps back does not bring it back. `granted`: it was a script that
+-- set it.
 local function find_lock(now)
     local id = redis.call('GET', KEYS[1])
     local last = redis.call('GET', KEYS[2]) or ''
@@ -34,13 +36,13 @@ local function find_lock(now)
     return lock, fence
 end
 
--- Writes down a grant, with the milliseconds it may last.
+-- Writes the record of a grant, with the milliseconds it may last.
 local function note_grant(lock, ttl_ms)
     local text = digits(lock.fence) .. ' ' .. digits(lock.deadline) .. ' ' .. lock.id
     redis.call('SET', KEYS[2], text, 'PX', ttl_ms + FENCE_KEPT_MS)
 end
 
--- The milliseconds left; -1 for a lock that another program set for ever.
+-- Returns the milliseconds left; -1 for a lock that another program set for ever.
 local function time_left(lock, now)
     if lock.deadline > 0 then
         return lock.deadline - now

@@ -5,8 +5,8 @@
 -- have the same first five keys.
 local USED, LIMIT, HELD, HOLDS, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
--- Gives back the holds that are due, the oldest first, at most so many. How many more are due, how
--- many were given back, and the deadline of the first.
+-- Gives back the holds that are due, the oldest first, at most `limit` of them. Returns how many
+-- more are due, how many were given back, and the deadline of the first.
 local function reclaim_holds(now, limit)
     local due = redis.call('ZCOUNT', DUE, '-inf', digits(now))
     if due == 0 then
@@ -26,24 +26,24 @@ local function reclaim_holds(now, limit)
     return due - taken, taken, first_due
 end
 
--- Whether the tenant is as it has to be seen; if not, the caller is told to call again.
+-- Gives back what is due. Returns whether that was all; if not, the script has to answer AGAIN.
 local function tenant_is_current(now)
     return reclaim_holds(now, limits.RECLAIMED_AT_ONCE) == 0
 end
 
--- used, limit and held; all are 0 for a tenant that nobody has set up.
+-- Returns used, limit and held; all are 0 for a tenant that has no limit yet.
 local function figures()
     local values = redis.call('MGET', USED, LIMIT, HELD)
     return tonumber(values[1] or 0), tonumber(values[2] or 0), tonumber(values[3] or 0)
 end
 
--- {1, used, limit}, as they are now.
+-- Returns the answer {1, used, limit} with current figures.
 local function quota_answer()
     local used, limit = figures()
     return {1, used, limit}
 end
 
--- The amount if it is a whole number within bounds, or nil.
+-- Returns the amount if it is a whole number from `least` on, or nil.
 local function checked_amount(text, least)
     local amount = tonumber(text)
     if amount and amount % 1 == 0 and amount >= least and amount <= limits.HF_INTEGER_MAX then

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One quota hold, under the id it was given.
 
--- Its amount and TTL while it is open, or nil.
+-- Returns the hold's amount and TTL while it is open, or nil.
 local function open_hold(hold)
     local terms = redis.call('HGET', HOLDS, hold)
     if not terms then
@@ -11,7 +11,7 @@ local function open_hold(hold)
     return tonumber(amount), tonumber(ttl_ms)
 end
 
--- How it ended, its amount and TTL, if that was less than the retry window ago, or nil.
+-- Returns how the hold ended, its amount and TTL, or nil once the retry window is over.
 local function closed_hold(closed_key, now)
     local memory = redis.call('GET', closed_key)
     if not memory then
@@ -25,7 +25,7 @@ local function closed_hold(closed_key, now)
     return how, tonumber(amount), tonumber(ttl_ms)
 end
 
--- The hold is open no longer; what it held stays used. How it ended is remembered.
+-- Closes a hold; what it held stays used. How it ended is remembered for the retry window.
 local function close_hold(closed_key, hold, how, amount, ttl_ms, now)
     redis.call('ZREM', DUE, hold)
     redis.call('HDEL', HOLDS, hold)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A waiting room: who stands in line, sorted by arrival; who has to leave it when, sorted by
--- deadline; and a hash for each user: {token, deadline} of the last entry, {pass, pass_deadline} of
--- the last pass. The sorted sets say who is in line. Redis removes a hash some time after all in it
--- is over.
+-- A waiting room: the users in line, sorted by arrival; the same users, sorted by the deadline of
+-- their entry; and a hash for each user: {token, deadline} of the last entry, {pass, pass_deadline}
+-- of the last pass. The sorted sets decide who is in line. Redis removes a hash a minute after all
+-- in it is over.
 
--- Entries past their deadline leave the line, the oldest deadline first, at most so many. How many
--- they were, and the deadline of the first.
+-- Takes entries past their deadline out of the line, the oldest deadline first, at most `limit` of
+-- them. Returns how many they were, and the deadline of the first.
 local function lapse_entries(queue_key, due_key, now, limit)
     local due = redis.call('ZRANGEBYSCORE', due_key, '-inf', digits(now), 'WITHSCORES',
         'LIMIT', 0, limit)
@@ -21,7 +21,7 @@ local function lapse_entries(queue_key, due_key, now, limit)
     return #users, tonumber(due[2])
 end
 
--- Whether the line is as it has to be seen; if not, the caller is told to call again.
+-- Takes out what is due. Returns whether that was all; if not, the script has to answer AGAIN.
 local function line_is_current(queue_key, due_key, now)
     local most = limits.RECLAIMED_AT_ONCE
     return lapse_entries(queue_key, due_key, now, most) < most

@@ -3,10 +3,10 @@
 -- "h zone user quantity booking", and for the minute that an expired one still counts against its
 -- user as "g zone user quantity booking deadline". An entry says all that is needed to give back
 -- what it stands for; no record has to be there for that.
--- Every function here is made anew for each call of a script, so there are few: RESERVE is to be
--- fast.
+-- Redis makes every function here anew for each call of a script, so there are few: RESERVE has to
+-- be fast.
 
--- Makes keys of the event of which this is the key of the deadlines: seats:due:{E}.
+-- Returns a function that makes the keys of an event, from its key of deadlines seats:due:{$event}.
 local function event_keys(due_key)
     local namespace, tag = due_key:match('^(.*)seats:due:({[^{}]*})$')
     if not tag then
@@ -17,7 +17,7 @@ local function event_keys(due_key)
     end
 end
 
--- Takes seats off a user's count, which is no longer there once it is 0. What is left of it.
+-- Takes seats off a user's count, and deletes the count at 0. Returns what is left of it.
 local function count_down(user_key, quantity)
     local left = redis.call('DECRBY', user_key, quantity)
     if left <= 0 then
@@ -27,8 +27,8 @@ local function count_down(user_key, quantity)
     return left
 end
 
--- Gives back what is due at a time (in digits), the oldest first, at most so many. How much more is
--- due, how many holds expired, and the deadline of the first of them.
+-- Gives back what is due at a time (in digits), the oldest first, at most `limit` entries. Returns
+-- how many more are due, how many holds expired, and the deadline of the first of them.
 local function reclaim_seats(due_key, at, limit)
     local due = redis.call('ZCOUNT', due_key, '-inf', at)
     if due == 0 then

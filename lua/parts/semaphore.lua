@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A semaphore, on keys that other programs work on as well. What they know is the truth:
+-- A semaphore, on keys that other programs work on as well. What those programs know decides:
 --
---   main   sorted set, who holds a slot, by the end of the heartbeat
---   ttl    sorted set, who holds a slot, by the end of its time
+--   main   sorted set, the holders of slots, by the end of the heartbeat
+--   ttl    sorted set, the holders of slots, by the end of the TTL
 --   max    string, the limit
---   line   sorted set, who waits, by arrival
---   alive  sorted set, who waits, by the end of the heartbeat or of the wait
+--   line   sorted set, the waiters, by arrival
+--   alive  sorted set, the waiters, by the end of the heartbeat or of the wait
 --
 -- Scores are seconds. What other programs do not know is beside it:
 --
@@ -13,32 +13,33 @@
 --          H heartbeat ttl granted fence token in_use    it got a slot, with so many in use then
 --          W heartbeat ttl wait_end limit token channel  it waits
 --          The token is that of the ACQUIRE that waits or waited, the channel that of the engine
---          it waits in; both are empty if none did. Others remove ids without asking, so a note
---          counts only if the sorted sets have the id, as what the note says.
+--          it waits in; both are empty if none did. Other programs remove ids but not their notes,
+--          so a note counts only if the sorted sets have the id, in the state the note says.
 --   fence  string, the last fence; it outlives the semaphore
 --
--- A field in braces, which no id can have, is a remark on the semaphore.
+-- A field of `own` in braces, which no id can have, is about the semaphore as a whole.
 local DAY_MS = 86400000
 
--- The time at which slots fell free that are still to be handed on: a call had done enough.
+-- The field with the time at which slots fell free that are still to be handed on: an earlier call
+-- had used up its steps.
 local HANDING_ON = '{handing on}'
--- The first moment that the calls before this one looked at: they had done enough, and what is due
--- is not all done yet.
+-- The field with the first moment that earlier calls worked on: they had used up their steps, and
+-- more is due.
 local BEHIND = '{behind}'
--- How many the calls before this one of the same WAKE have granted.
+-- The field with the number of slots that earlier calls of the same WAKE have granted.
 local WOKEN = '{woken}'
 
--- So many steps one call may do: more than elsewhere, because a call that is answered in between
--- sees a semaphore whose past is not all done yet.
+-- The steps that one call may do: more than elsewhere, because a call that is answered in between
+-- sees a semaphore on which something is still due.
 local STEPS_MAX = 100
--- A grant is the work of so many of the steps that one call may do.
+-- The steps that one grant counts for.
 local GRANT_STEPS = 2
 
 local WAITED = 'waited and got no slot'
 local TAKEN_OVER = 'another call with this id took over'
 local RELEASED = 'released while it waited'
 
--- Seconds as whole milliseconds, where none and more than a TTL may be are allowed.
+-- Returns seconds as whole milliseconds, from 0 on; unlike a TTL, they have no upper bound.
 local function span_ms(seconds)
     local ms = math.floor((tonumber(seconds) or -1) * 1000 + 0.5)
     if not (ms >= 0 and ms <= limits.HF_INTEGER_MAX) then
@@ -59,8 +60,9 @@ local function from_score(score)
     return math.floor(tonumber(score) * 1000 + 0.5)
 end
 
--- Lets Redis collect the key as garbage a day after this time, but never sooner than it would have:
--- one client's short time must not take away what is another's. Half a day's grace saves writes.
+-- Lets Redis remove the key a day after these milliseconds, but never sooner than it would have:
+-- one client's short TTL must not remove what another client needs. Half a day of slack saves
+-- writes.
 local function keep(key, ms, is_new)
     if is_new or redis.call('PTTL', key) < ms + DAY_MS / 2 then
         redis.call('PEXPIRE', key, digits(ms + DAY_MS))
@@ -101,14 +103,15 @@ local function read_note(text)
     return note
 end
 
--- Where an answer is left for a call that got a slot and lost it again before it could look.
+-- Returns the field that holds the answer for a call that got a slot and lost it again before it
+-- polled.
 local function answer_field(id, token)
     return '{' .. id .. ' ' .. token .. '}'
 end
 
--- ---- telling those who wait -------------------------------------------------------------------
+-- ---- notifying waiters ------------------------------------------------------------------------
 
--- The list on which a client that stands in line by itself waits for its slot.
+-- Returns the key of the list on which a client that joined the line by QUEUE waits for its slot.
 local function notification_key(sem, id)
     local namespace, name = sem.main:match('^(.-)semaphore_main:(.*)$')
     if not name then
@@ -118,7 +121,7 @@ local function notification_key(sem, id)
     return namespace .. 'acquisition_notification:' .. (tag and tag .. ':' or '') .. id
 end
 
--- Answers the call that waits under this id, unless it is the one that gets this script's reply.
+-- Publishes the answer to the call that waits under this id, unless this script replies to it.
 local function answer_call(sem, id, note, answer)
     if note.channel ~= '' and note.token ~= sem.token then
         redis.call('PUBLISH', note.channel,
@@ -134,7 +137,8 @@ end
 
 -- ---- slots ------------------------------------------------------------------------------------
 
--- Fences grow from grant to grant: also over a loss of the key, if the clock did not step back.
+-- Returns the next fence. Fences grow from grant to grant, also after the key was lost, unless the
+-- clock stepped back.
 local function take_fence(sem)
     if not sem.last_fence then
         sem.last_fence = tonumber(redis.call('GET', sem.fence)) or 0
@@ -148,7 +152,7 @@ local function save_fence(sem, ttl)
     keep(sem.fence, ttl)
 end
 
--- What is kept of a slot until its time is over, whoever pings or not.
+-- Keeps the keys of a slot until its TTL is over, whether its holder pings or not.
 local function keep_slots(sem, ttl)
     keep(sem.main, ttl, sem.is_new)
     keep(sem.ttl, ttl, sem.is_new)
@@ -156,7 +160,8 @@ local function keep_slots(sem, ttl)
     keep(sem.max, ttl, sem.is_new)
 end
 
--- Tells a client that it got a slot: its call if one waits, unless that gets this script's reply.
+-- Notifies a client that it got a slot: the call that waits for it, unless this script replies to
+-- it, or the client's list.
 local function tell_granted(sem, id, terms, slot)
     if terms.channel ~= '' then
         answer_call(sem, id, terms, '1 ' .. digits(slot.in_use) .. ' ' .. digits(slot.fence))
@@ -167,8 +172,8 @@ local function tell_granted(sem, id, terms, slot)
     end
 end
 
--- The slots are these ids' from that time on, each on the terms of its note, if it has one. With
--- `held` they are so already, by another program.
+-- Gives slots to these ids from a time on, each on the terms of its note, if it has one. With
+-- `held` another program has given them already.
 local function grant(sem, ids, notes, at, held)
     local ends, ttl_ends, texts = {}, {}, {}
     local longest_ttl = 0
@@ -195,7 +200,8 @@ local function grant(sem, ids, notes, at, held)
     keep_slots(sem, longest_ttl)
 end
 
--- Free slots go to the first in line. How many went, and whether the rest needs another call.
+-- Grants free slots to the first in line. Returns how many, and whether the rest needs another
+-- call.
 local function hand_out(sem, at)
     local granted = 0
     while sem.in_use < sem.limit and sem.waiting > 0 do
@@ -219,8 +225,8 @@ local function hand_out(sem, at)
     return granted, false
 end
 
--- The same now, as part of a command. True if the caller has to call again: whatever script comes
--- next hands out the rest first.
+-- Does the same at the current time, as part of a command. Returns true if the script has to answer
+-- AGAIN: the next script on this semaphore hands out the rest first.
 local function hand_out_now(sem)
     local _, more = hand_out(sem, sem.now)
     if more then
@@ -229,7 +235,7 @@ local function hand_out_now(sem)
     return more
 end
 
--- These ids, who hold slots, lose them or give them back.
+-- Takes the slots from these holders.
 local function take_slots(sem, ids)
     if #ids == 0 then
         return
@@ -247,8 +253,8 @@ local function take_slots(sem, ids)
     end
 end
 
--- These ids, who stand in line, leave it.
-local function take_places(sem, ids, why)
+-- Takes these waiters out of the line.
+local function remove_waiters(sem, ids, why)
     if #ids == 0 then
         return
     end
@@ -264,7 +270,7 @@ local function take_places(sem, ids, why)
     redis.call('HDEL', sem.own, unpack(ids))
 end
 
--- A semaphore that nobody holds or waits for is gone, with its limit.
+-- Removes a semaphore without holders and waiters, with its limit.
 local function drop_if_idle(sem)
     if sem.in_use > 0 or sem.waiting > 0 then
         return
@@ -281,7 +287,7 @@ local function first_score(key)
     return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or math.huge)
 end
 
--- The first moment at which a holder loses its slot; infinite if nobody does.
+-- Returns the first moment at which a holder loses its slot; infinite if there is no holder.
 local function slots_due(sem)
     if sem.in_use == 0 then
         return math.huge
@@ -293,7 +299,8 @@ local function waiters_due(sem)
     return sem.waiting > 0 and first_score(sem.alive) or math.huge
 end
 
--- The ids that are due in the millisecond of this score, as many as a call may still do.
+-- Returns the ids that are due in the millisecond of this score, as many as the call has steps
+-- left.
 local function ids_due(sem, key, score)
     local bound = math.max(score, (from_score(score) + 0.499) / 1000)
     local ids = redis.call('ZRANGEBYSCORE', key, '-inf', bound, 'LIMIT', 0, sem.steps)
@@ -301,8 +308,8 @@ local function ids_due(sem, key, score)
     return ids
 end
 
--- The same of a sorted set that goes with another one. Those that the other one no longer has are
--- left over from what somebody else did, and go without further ado.
+-- Returns the same of a sorted set that goes with another one. Ids that the other one no longer has
+-- are left over from what another program did, and are removed.
 local function partners_due(sem, key, other, score)
     local partners, left_over = {}, {}
     for _, id in ipairs(ids_due(sem, key, score)) do
@@ -315,17 +322,17 @@ local function partners_due(sem, key, other, score)
     return partners
 end
 
--- Who is dead or late at this score goes. True if that freed a slot.
+-- Removes holders and waiters that are due at this score. Returns whether that freed a slot.
 local function drop_due(sem, score)
     local in_use = sem.in_use
     take_slots(sem, ids_due(sem, sem.main, score))
     take_slots(sem, partners_due(sem, sem.ttl, sem.main, score))
-    take_places(sem, partners_due(sem, sem.alive, sem.line, score), WAITED)
+    remove_waiters(sem, partners_due(sem, sem.alive, sem.line, score), WAITED)
     return sem.in_use < in_use
 end
 
--- All that is due up to now, in the order in which it fell due; what a slot that fell free then
--- brought about happened then. False if there is more to do than one call does.
+-- Carries out all that is due up to now, in the order in which it fell due; a slot that fell free
+-- is granted as of that moment. Returns false if that takes another call.
 local function expire(sem)
     local handing_on = sem.waiting > 0 and tonumber(redis.call('HGET', sem.own, HANDING_ON)) or nil
     local was_handing_on, now, dropped = handing_on, sem.now, false
@@ -367,7 +374,7 @@ local function expire(sem)
     return not more
 end
 
--- The semaphore as it is now; nil if the caller has to call again.
+-- Returns the semaphore as it is now; nil if the script has to answer AGAIN.
 local function open_semaphore(keys)
     local sem = keys
     sem.now = now_ms()
@@ -376,7 +383,7 @@ local function open_semaphore(keys)
     sem.limit = 0
     sem.steps = STEPS_MAX
     sem.granted = {} -- the slots this call gave, by id
-    -- Of clients that recorded none.
+    -- The terms of clients that recorded none.
     sem.terms = {
         heartbeat = limits.SEM_HEARTBEAT_DEFAULT_MS, ttl = limits.SEM_TTL_DEFAULT_MS, token = '',
         channel = '',
@@ -394,7 +401,7 @@ end
 
 -- ---- what the commands are made of ------------------------------------------------------------
 
--- Another program gave the slot to one of ours that waited: it gets what the grant left out.
+-- Completes the grant of a slot that another program gave to a waiter of these scripts.
 local function adopt(sem, id, note)
     if note.channel ~= '' then
         redis.call('DEL', notification_key(sem, id))
@@ -403,7 +410,7 @@ local function adopt(sem, id, note)
     return sem.granted[id]
 end
 
--- Whether the id holds a slot, its place in line (from 1) if not, and its note.
+-- Returns whether the id holds a slot, its position in line (from 1) if not, and its note.
 local function find_client(sem, id)
     local holds = sem.in_use > 0 and redis.call('ZSCORE', sem.main, id) and true
     local rank = not holds and sem.waiting > 0 and redis.call('ZRANK', sem.line, id)
@@ -419,7 +426,7 @@ local function find_client(sem, id)
     return holds, rank and rank + 1 or nil, note
 end
 
--- A note on a slot that another program's client got by itself.
+-- Writes and returns a note on a slot that a client of another program got by itself.
 local function note_stranger(sem, id, heartbeat, ttl, token)
     local note = {
         holds = true, heartbeat = heartbeat, ttl = ttl, granted = sem.now,
@@ -439,8 +446,8 @@ local function set_limit(sem, limit)
     end
 end
 
--- Notes on ids that others removed pile up if the semaphore is never idle. Once they are more than
--- the others, some are looked at each time somebody joins the line.
+-- Removes some of the notes on ids that other programs removed. They pile up if the semaphore is
+-- never idle; once they outnumber the others, each client that joins the line sweeps a few.
 local function sweep_notes(sem)
     if redis.call('HLEN', sem.own) <= 2 * (sem.in_use + sem.waiting) + STEPS_MAX then
         return
@@ -457,7 +464,7 @@ local function sweep_notes(sem)
     redis.call('HSET', sem.own, '{swept}', page[1])
 end
 
--- Puts an id that is neither holding nor waiting at the end of the line, whatever the clock says.
+-- Puts an id that neither holds nor waits at the end of the line, also if the clock stepped back.
 local function join_line(sem, id)
     local arrival = sem.now / 1000
     if sem.waiting > 0 then
@@ -471,7 +478,7 @@ local function join_line(sem, id)
     sem.waiting = sem.waiting + 1
 end
 
--- What is kept of a waiter until that time.
+-- Keeps the keys of a waiter for these milliseconds.
 local function keep_line(sem, ms)
     keep(sem.line, ms, sem.is_new)
     keep(sem.alive, ms, sem.is_new)
@@ -479,7 +486,7 @@ local function keep_line(sem, ms)
     keep(sem.max, ms, sem.is_new)
 end
 
--- The milliseconds after which a call that waits may learn something by asking: a slot falls free
+-- Returns the milliseconds after which it is of use for a waiting call to poll: a slot falls free
 -- by time, or its wait is over.
 local function look_again_ms(sem, wait_end)
     return math.max(math.min(wait_end, from_score(slots_due(sem))) - sem.now, 0)

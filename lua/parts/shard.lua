@@ -1,13 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A product in shards has a main place and n others, each with the keys of parts/stock.lua and with
--- KEYS[5], the hash of its transfers. New orders go to one place only: to their shard while the
--- mode is `sharded`, to the main place once it is `merged`. The main place says which, and numbers
--- each change with an epoch; every place keeps the newest epoch it has heard of, and takes no order
--- from a caller who has not. Whoever takes at one of the two has looked at the other one before, in
--- the same epoch; so no order is ever made at both. One that was given back at the other is taken
+-- A product in shards has a main counter and n shards, each with the keys of parts/stock.lua and
+-- with KEYS[5], the hash of its transfers. In a key, `k` is "main" or the number of the shard. New
+-- orders go to one counter only: to their shard while the mode is `sharded`, to the main counter
+-- once it is `merged`. The main counter holds the mode, and numbers each change with an epoch;
+-- every counter stores the newest epoch it has learnt of, and takes no order from a caller that
+-- does not know it. A caller that takes at one of the two has read the other one before, in the
+-- same epoch; so no order is ever made at both. An order that was given back at the other is taken
 -- with a note of that, since a new order makes the old one forgotten.
+--
+-- The totals of a counter: taken, sold; sent and received, all that ever went by transfers; gains,
+-- how often what is available grew; epoch, mode; number, of the last transfer sent. The main
+-- counter also has loaded, adjusted, shards, watermark, policy, and places: how many shards there
+-- really are.
 
--- Does the caller know what this place knows? If it knows better, the place learns.
+-- Returns whether the caller knows the newest epoch, and the epoch known here. If the caller's is
+-- newer, the counter learns it.
 local function agrees(epoch, mode)
     local own = tonumber(redis.call('HGET', KEYS[2], 'epoch')) or 0
     if epoch > own then
@@ -16,8 +23,8 @@ local function agrees(epoch, mode)
     return epoch >= own, own
 end
 
--- Until when it is remembered that an order was given back here, and until when this place knows
--- that what the other one remembers does not count; 0: it is not, or does not.
+-- Returns until when this counter remembers that an order was given back here, and until when it
+-- knows that what the other one remembers does not count; 0 where it does not.
 local function remembered(order)
     local known = find_order(order)
     if not known or known.state ~= GIVEN then
@@ -28,12 +35,12 @@ local function remembered(order)
     return tonumber(redis.call('ZSCORE', KEYS[4], order)) or 0, 0
 end
 
--- A number that grows even if Redis lost the last one in a failover.
+-- Returns a number above `last`, which grows even if Redis lost the last one in a failover.
 local function next_number(last, now)
     return math.max(last + 1, now * 1000)
 end
 
--- Counts what was moved, modulo 2^53: differences are right however long it goes on.
+-- Counts what was moved, modulo 2^53: differences stay right after it has wrapped.
 local function count_moved(field, quantity)
     local moved = tonumber(redis.call('HGET', KEYS[2], field)) or 0
     local room = limits.HF_INTEGER_MAX - moved
@@ -41,7 +48,7 @@ local function count_moved(field, quantity)
     redis.call('HSET', KEYS[2], field, digits(moved))
 end
 
--- What is available here; a shard that never had any has no key.
+-- Returns what is available here; a shard that never had any has no key.
 local function available_here()
     return tonumber(redis.call('GET', KEYS[1])) or 0
 end

@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One place of a product: KEYS[1] what is available, KEYS[2] its totals, KEYS[3] its orders by id,
--- KEYS[4] when they fall due. An order is "state quantity ttl_ms user"; one that is closed is kept
--- for the retry window and then falls due as well.
+-- One counter of a product, the main one or a shard: KEYS[1] what is available, KEYS[2] its totals,
+-- KEYS[3] its orders by id, KEYS[4] when they fall due. The totals are a hash: loaded, adjusted,
+-- taken, sold, shards, watermark, policy, and gains, which counts how often the available quantity
+-- grew. An order is "state quantity ttl_ms user"; a closed one is kept for the retry window and
+-- then falls due as well.
 --
--- In shards, an order may be taken anew while another place still remembers that it was given back
--- before. The number of the new one is "ttl_ms/until": what falls due there by `until` is not to
--- count any more, whatever becomes of this one. So if it expires before, it is kept as "G" with
--- that number until then: a sign that the order is unknown.
+-- In shards, an order may be taken anew while another counter still remembers that it was given
+-- back before. The new one has "ttl_ms/until" in place of its TTL: what falls due there by `until`
+-- no longer counts, whatever becomes of the new one. If the new one expires before, it is kept as
+-- "G" with that number until then: a sign that the order is unknown.
 local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
 
 local function refuse(code, message)
@@ -24,7 +26,7 @@ local function find_order(order)
     return record and parse_order(record)
 end
 
--- Writes an order that is in this state until then.
+-- Writes an order, which is in this state until `at_ms`.
 local function put_order(order, record, state, at_ms)
     local ttl = digits(record.ttl_ms)
     if record.hides_until then
@@ -35,15 +37,16 @@ local function put_order(order, record, state, at_ms)
     redis.call('ZADD', KEYS[4], at_ms, order)
 end
 
--- More is available than was. `gains` counts how often that happened, so that whoever adds up
--- several places can tell whether one of them has grown behind its back.
+-- Adds to what is available. `gains` counts how often that happened, so that a caller that adds up
+-- several counters notices that one of them grew in between.
 local function gain(quantity)
     redis.call('HINCRBY', KEYS[2], 'gains', 1)
     return redis.call('INCRBY', KEYS[1], quantity)
 end
 
--- Gives back what orders held that fell due, and forgets closed ones, the oldest first. Returns how
--- many orders gave something back, whether more are due, and the first one's deadline.
+-- Gives back what orders held that fell due, and forgets closed ones, the oldest first, at most
+-- `most` of them. Returns how many orders gave something back, whether more are due, and the
+-- deadline of the first.
 local function reclaim(now, most)
     local due = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, most + 1)
     if #due == 0 then
@@ -75,7 +78,7 @@ local function reclaim(now, most)
     return count, more, tonumber(oldest)
 end
 
--- What is available here. A product that is not here in full is refused: the second result.
+-- Returns what is available; or nil and the refusal, if the product is unknown or in shards.
 local function open_product()
     local available = redis.call('GET', KEYS[1])
     if not available then
@@ -87,7 +90,7 @@ local function open_product()
     return tonumber(available)
 end
 
--- The answer to a TAKE, or nil if there is not enough.
+-- Takes the wanted quantity. Returns the answer to the TAKE, or nil if there is not enough.
 local function take(now, available, order, wanted)
     local known = find_order(order)
     if known and known.state ~= GIVEN then
@@ -110,7 +113,7 @@ local function take(now, available, order, wanted)
     return {1, redis.call('DECRBY', KEYS[1], wanted.quantity)}
 end
 
--- What a TAKE asks for, or nil and the refusal if it makes no sense.
+-- Returns the arguments of a TAKE as an order, or nil and the refusal.
 local function wanted_order(user, quantity, ttl)
     local wanted = {quantity = tonumber(quantity), ttl_ms = to_ms(ttl), user = user}
     if not wanted.quantity or wanted.quantity < 1 or wanted.quantity % 1 ~= 0
@@ -120,7 +123,7 @@ local function wanted_order(user, quantity, ttl)
     return wanted
 end
 
--- The answer to a SETTLE or GIVE, and the state the order was in.
+-- Settles an order or gives it back. Returns the answer, and the state the order was in.
 local function close_order(now, available, order, state)
     local known = find_order(order)
     if not known or (known.state == GIVEN and state == SETTLED) then
@@ -144,7 +147,7 @@ local function close_order(now, available, order, state)
     return {1, available}, known.state
 end
 
--- Numbers of the totals, 0 where there is none yet.
+-- Returns the totals of these names, 0 where there is none yet.
 local function figures(...)
     local values = redis.call('HMGET', KEYS[2], ...)
     for i = 1, select('#', ...) do
@@ -153,7 +156,7 @@ local function figures(...)
     return unpack(values)
 end
 
--- Why a product cannot have `total` in all, or nil.
+-- Returns the refusal if a product cannot have `total` in all, or nil.
 local function refuse_total(total, taken, sold)
     if total > limits.HF_INTEGER_MAX then
         return refuse('INVALID_QUANTITY', 'that would make ' .. digits(total)

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- QUOTA.CANCEL: a hold is given back. Again within the retry window: the same answer, with current
--- figures.
+-- QUOTA.CANCEL: a hold is given back. Within the retry window the same call gets the same answer,
+-- with current figures.
 --
--- KEYS[1] quota:tenant:T:used   integer: committed and held together
--- KEYS[2] quota:tenant:T:limit  integer
--- KEYS[3] quota:tenant:T:held   integer
--- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
--- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
--- KEYS[6] quota:closed:{T}:H    how the hold ended, for the retry window
+-- KEYS[1] quota:tenant:$tenant:used     integer, committed and held together
+-- KEYS[2] quota:tenant:$tenant:limit    integer
+-- KEYS[3] quota:tenant:$tenant:held     integer
+-- KEYS[4] quota:tenant:$tenant:holds    hash, hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:$tenant:due      sorted set, holds by deadline
+-- KEYS[6] quota:closed:{$tenant}:$hold  string, how the hold ended, for the retry window
 -- ARGV[1] hold
--- Reply   {1, used, limit}
--- Errors  HOLD_NOT_FOUND, INVALID_STATE once committed
+-- Returns {1, used, limit}
+-- Refuses HOLD_NOT_FOUND; INVALID_STATE once it is committed
+-- Errors  AGAIN
 -- uses: clock common quota expiry quota_hold
 
 local hold = ARGV[1]

@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- QUOTA.GET: a tenant's totals; used includes held.
 --
--- KEYS[1] quota:tenant:T:used   integer: committed and held together
--- KEYS[2] quota:tenant:T:limit  integer
--- KEYS[3] quota:tenant:T:held   integer
--- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
--- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
--- Reply   {used, limit, held}
+-- KEYS[1] quota:tenant:$tenant:used   integer, committed and held together
+-- KEYS[2] quota:tenant:$tenant:limit  integer
+-- KEYS[3] quota:tenant:$tenant:held   integer
+-- KEYS[4] quota:tenant:$tenant:holds  hash, hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:$tenant:due    sorted set, holds by deadline
+-- ARGV    none
+-- Returns {used, limit, held}
+-- Refuses nothing
+-- Errors  AGAIN
 -- uses: clock common quota
 
 if not tenant_is_current(now_ms()) then

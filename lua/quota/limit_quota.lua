@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- QUOTA.LIMIT: sets a tenant's limit. It may be below what is used.
 --
--- KEYS[1] quota:tenant:T:used   integer: committed and held together
--- KEYS[2] quota:tenant:T:limit  integer
--- KEYS[3] quota:tenant:T:held   integer
--- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
--- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
+-- KEYS[1] quota:tenant:$tenant:used   integer, committed and held together
+-- KEYS[2] quota:tenant:$tenant:limit  integer
+-- KEYS[3] quota:tenant:$tenant:held   integer
+-- KEYS[4] quota:tenant:$tenant:holds  hash, hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:$tenant:due    sorted set, holds by deadline
 -- ARGV[1] limit
--- Reply   {1, used, limit}
--- Errors  INVALID_AMOUNT
+-- Returns {1, used, limit}
+-- Refuses INVALID_AMOUNT
+-- Errors  AGAIN
 -- uses: clock common quota
 
 local limit = checked_amount(ARGV[1], 0)

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- QUOTA.REFUND: gives committed usage back, down to 0. What is on hold stays.
 --
--- KEYS[1] quota:tenant:T:used   integer: committed and held together
--- KEYS[2] quota:tenant:T:limit  integer
--- KEYS[3] quota:tenant:T:held   integer
--- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
--- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
+-- KEYS[1] quota:tenant:$tenant:used   integer, committed and held together
+-- KEYS[2] quota:tenant:$tenant:limit  integer
+-- KEYS[3] quota:tenant:$tenant:held   integer
+-- KEYS[4] quota:tenant:$tenant:holds  hash, hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:$tenant:due    sorted set, holds by deadline
 -- ARGV[1] amount
--- Reply   used
--- Errors  INVALID_AMOUNT
+-- Returns used
+-- Refuses INVALID_AMOUNT
+-- Errors  AGAIN
 -- uses: clock common quota
 
 local amount = checked_amount(ARGV[1], 1)

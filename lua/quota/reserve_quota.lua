@@ -2,17 +2,18 @@
 -- QUOTA.RESERVE: counts an amount as used; with a hold it returns at the TTL unless committed. The
 -- same hold again changes nothing and answers with current figures.
 --
--- KEYS[1] quota:tenant:T:used   integer: committed and held together
--- KEYS[2] quota:tenant:T:limit  integer
--- KEYS[3] quota:tenant:T:held   integer
--- KEYS[4] quota:tenant:T:holds  hash: hold to "amount ttl_ms"
--- KEYS[5] quota:tenant:T:due    sorted set, holds by deadline
--- KEYS[6] quota:closed:{T}:H    how the hold ended, for the retry window
+-- KEYS[1] quota:tenant:$tenant:used     integer, committed and held together
+-- KEYS[2] quota:tenant:$tenant:limit    integer
+-- KEYS[3] quota:tenant:$tenant:held     integer
+-- KEYS[4] quota:tenant:$tenant:holds    hash, hold to "amount ttl_ms"
+-- KEYS[5] quota:tenant:$tenant:due      sorted set, holds by deadline
+-- KEYS[6] quota:closed:{$tenant}:$hold  string, how the hold ended, for the retry window
 -- ARGV[1] amount
--- ARGV[2] hold, or empty: counted until refunded
--- ARGV[3] ttl of the hold in seconds
--- Reply   {1, used, limit}, or {-1, used, limit} if it would be over the limit
--- Errors  INVALID_AMOUNT; INVALID_STATE if the hold exists with another amount or TTL
+-- ARGV[2] hold    or empty: counted until refunded
+-- ARGV[3] ttl     of the hold, in seconds
+-- Returns {1, used, limit}, or {-1, used, limit} if it would be over the limit
+-- Refuses INVALID_AMOUNT; INVALID_STATE if the hold exists with another amount or TTL
+-- Errors  AGAIN
 -- uses: clock common quota expiry quota_hold
 
 local amount, hold = checked_amount(ARGV[1], 1), ARGV[2]

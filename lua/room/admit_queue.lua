@@ -3,13 +3,15 @@
 -- limits.ROOM_ADMITTED_AT_ONCE in one call, so that it does not hold up the server; a caller that
 -- wants to admit more calls again, with another token.
 --
--- KEYS[1] queue:E        sorted set, users by arrival
--- KEYS[2] queue:due:{E}  sorted set, users by the deadline of their entry
+-- KEYS[1] queue:$event        sorted set, users by arrival
+-- KEYS[2] queue:due:{$event}  sorted set, users by the deadline of their entry
 -- ARGV[1] count
--- ARGV[2] how long a pass is good, in seconds
--- ARGV[3] token, 32 characters that nobody can guess: the passes are made from it
--- Reply   {user, pass, user, pass, …}, oldest first. The hashes queue:user:{E}:U of the admitted are
---         only known here; they share the slot of KEYS[2].
+-- ARGV[2] pass   how long a pass is valid, in seconds
+-- ARGV[3] token  32 characters that nobody can guess: the passes are made from it
+-- Returns {user, pass, user, pass, …}, the first in line first
+-- Refuses nothing
+-- Errors  AGAIN
+-- Derives queue:user:{$event}:$user of the admitted
 -- uses: clock common room
 
 local count, pass_ms, token = math.floor(tonumber(ARGV[1])), to_ms(ARGV[2]), ARGV[3]

@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ROOM.CHECK: is this the user's pass, and still good?
+-- ROOM.CHECK: whether this is the user's pass, and still valid.
 --
--- KEYS[1] queue:E           sorted set, users by arrival; not looked at
--- KEYS[2] queue:user:{E}:U  hash, the user's entry and pass
--- KEYS[3] queue:due:{E}     sorted set, users by the deadline of their entry; not looked at
+-- KEYS[1] queue:$event               not used
+-- KEYS[2] queue:user:{$event}:$user  hash, the user's entry and pass
+-- KEYS[3] queue:due:{$event}         not used
 -- ARGV[1] user
 -- ARGV[2] pass
--- Reply   1 or 0
+-- Returns 1 or 0
+-- Refuses nothing
+-- Errors  none
 -- uses: clock
 
 local known = redis.call('HMGET', KEYS[2], 'pass', 'pass_deadline')

@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ROOM.JOIN: puts a user at the end of an event's line.
 --
--- KEYS[1] queue:E           sorted set, users by arrival
--- KEYS[2] queue:user:{E}:U  hash, the user's entry and pass
--- KEYS[3] queue:due:{E}     sorted set, users by the deadline of their entry
+-- KEYS[1] queue:$event               sorted set, users by arrival
+-- KEYS[2] queue:user:{$event}:$user  hash, the user's entry and pass
+-- KEYS[3] queue:due:{$event}         sorted set, users by the deadline of their entry
 -- ARGV[1] user
--- ARGV[2] max: how many may be in line
--- ARGV[3] ttl in seconds
--- ARGV[4] token, 32 characters that nobody can guess
--- Reply   {1, position, total, token}
--- Errors  ALREADY_IN_QUEUE, QUEUE_FULL
+-- ARGV[2] max    how many may be in line
+-- ARGV[3] ttl    in seconds
+-- ARGV[4] token  32 characters that nobody can guess
+-- Returns {1, position, total, token}
+-- Refuses ALREADY_IN_QUEUE, QUEUE_FULL
+-- Errors  AGAIN
 -- uses: clock common room
 
 local user, max, ttl_ms, token = ARGV[1], tonumber(ARGV[2]), to_ms(ARGV[3]), ARGV[4]

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEATS.CONFIRM: paid for. The booking loses its deadline, leaves the user's count (unless its
--- reserve said LIFETIME) and gets its confirmation code. Again with the same payment: the same
+-- SEATS.CONFIRM: a booking is paid for. It loses its deadline, leaves the user's count (unless its
+-- reserve said LIFETIME) and gets its confirmation code. The same payment again gets the same
 -- answer.
 --
--- KEYS[1] reservation:{E}:B  hash, the booking
--- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
+-- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
 -- ARGV[1] booking
--- ARGV[2] user it has to belong to, or empty
--- ARGV[3] payment, or empty
--- ARGV[4] confirmation code, should it be confirmed now
--- Reply   {1, 'CONFIRMED', confirmation_code}
--- Errors  RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
---
--- Zone and user are only known here; their keys zone:totals:{E}:Z, user:reservations:{E}:U and
--- user:confirmed:{E}:U share the slot.
+-- ARGV[2] user     the owner it has to belong to, or empty
+-- ARGV[3] payment  or empty
+-- ARGV[4] code     the confirmation code, should it be confirmed now
+-- Returns {1, 'CONFIRMED', confirmation_code}
+-- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
+-- Errors  AGAIN
+-- Derives zone:totals:{$event}:$zone, user:reservations:{$event}:$user and
+--         user:confirmed:{$event}:$user of the booking
 -- uses: clock common seats booking
 
 local user, payment, code = ARGV[2], ARGV[3], ARGV[4]

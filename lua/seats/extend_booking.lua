@@ -2,12 +2,13 @@
 -- SEATS.EXTEND: moves a booking's deadline to now + ttl; never to an earlier time, and never later
 -- than limits.SEATS_EXTEND_FACTOR first TTLs after its start.
 --
--- KEYS[1] reservation:{E}:B  hash, the booking
--- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
+-- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
 -- ARGV[1] booking
--- ARGV[2] ttl in seconds
--- Reply   {1, expires_at in ms}
--- Errors  RESERVATION_NOT_FOUND, INVALID_STATE
+-- ARGV[2] ttl      in seconds
+-- Returns {1, expires_at in ms}
+-- Refuses RESERVATION_NOT_FOUND, INVALID_STATE
+-- Errors  AGAIN
 -- uses: clock common seats booking
 
 local ttl_ms = to_ms(ARGV[2])

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEATS.GET: one booking.
 --
--- KEYS[1] reservation:{E}:B  hash, the booking
--- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
+-- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
 -- ARGV[1] booking
--- Reply   each field and its value: booking_id, user_id, zone_id, event_id, show_id, quantity,
+-- Returns each field and its value: booking_id, user_id, zone_id, event_id, show_id, quantity,
 --         unit_price, status, created_at, expires_at, and once it is confirmed also confirmed_at,
 --         payment_id, confirmation_code
--- Errors  RESERVATION_NOT_FOUND
+-- Refuses RESERVATION_NOT_FOUND
+-- Errors  AGAIN
 -- uses: clock common seats booking
 
 local now = now_ms()

@@ -1,11 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEATS.USER: how many seats a user holds in an event, with those expired less than a minute ago,
--- and how many are confirmed.
+-- SEATS.USER: how many seats a user holds in an event, with those that expired less than a minute
+-- ago, and how many are confirmed.
 --
--- KEYS[1] user:reservations:{E}:U  integer, what counts against the user's limit
--- KEYS[2] user:confirmed:{E}:U     "confirmed lifetime": seats, and those counting for good
--- KEYS[3] seats:due:{E}            sorted set, what falls due when
--- Reply   {held, confirmed}
+-- KEYS[1] user:reservations:{$event}:$user  integer, what counts against the user's limit
+-- KEYS[2] user:confirmed:{$event}:$user     string, "confirmed lifetime" (parts/booking.lua)
+-- KEYS[3] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
+-- ARGV    none
+-- Returns {held, confirmed}
+-- Refuses nothing
+-- Errors  AGAIN
 -- uses: clock common seats booking
 
 if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEATS.ZONE: a zone's totals. Always: capacity = available + reserved + confirmed.
 --
--- KEYS[1] zone:availability:{E}:Z  integer, free seats
--- KEYS[2] zone:totals:{E}:Z        hash: capacity, confirmed
--- KEYS[3] seats:due:{E}            sorted set, what falls due when
--- Reply   {'capacity', n, 'available', n, 'reserved', n, 'confirmed', n}
--- Errors  ZONE_NOT_FOUND
+-- KEYS[1] zone:availability:{$event}:$zone  integer, free seats
+-- KEYS[2] zone:totals:{$event}:$zone        hash: capacity, confirmed
+-- KEYS[3] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
+-- ARGV    none
+-- Returns {'capacity', n, 'available', n, 'reserved', n, 'confirmed', n}
+-- Refuses ZONE_NOT_FOUND
+-- Errors  AGAIN
 -- uses: clock common seats
 
 if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then

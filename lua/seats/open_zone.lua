@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEATS.OPEN: makes a zone, or changes its capacity; what is free moves by the difference.
+-- SEATS.OPEN: makes a zone, or changes its capacity; the free seats move by the difference.
 --
--- KEYS[1] zone:availability:{E}:Z  integer, free seats
--- KEYS[2] zone:totals:{E}:Z        hash: capacity, confirmed
--- KEYS[3] seats:due:{E}            sorted set, what falls due when
+-- KEYS[1] zone:availability:{$event}:$zone  integer, free seats
+-- KEYS[2] zone:totals:{$event}:$zone        hash: capacity, confirmed
+-- KEYS[3] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
 -- ARGV[1] capacity
--- Reply   {1, available, capacity}
--- Errors  INVALID_QUANTITY, CAPACITY_IN_USE
+-- Returns {1, available, capacity}
+-- Refuses INVALID_QUANTITY, CAPACITY_IN_USE
+-- Errors  AGAIN, ERR
 -- uses: clock common seats
 
 if string.format('%d', limits.HF_INTEGER_MAX) ~= digits(limits.HF_INTEGER_MAX) then

@@ -1,16 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEATS.RELEASE: gives the seats of a booking back, to the zone and off the user's count. Again
--- within the retry window: the same answer, with current figures.
+-- SEATS.RELEASE: gives the seats of a booking back, to the zone and off the user's count. Within
+-- the retry window the same call gets the same answer, with current figures.
 --
--- KEYS[1] reservation:{E}:B  hash, the booking
--- KEYS[2] seats:due:{E}      sorted set, what falls due when
+-- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
+-- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
 -- ARGV[1] booking
--- ARGV[2] user it has to belong to, or empty
--- Reply   {1, 'SUCCESS', available, user_reserved}
--- Errors  RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
---
--- Zone and user are only known here; their keys zone:availability:{E}:Z and user:reservations:{E}:U
--- share the slot.
+-- ARGV[2] user     the owner it has to belong to, or empty
+-- Returns {1, 'SUCCESS', available, user_reserved}
+-- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
+-- Errors  AGAIN
+-- Derives zone:availability:{$event}:$zone and user:reservations:{$event}:$user of the booking
 -- uses: clock common expiry seats booking
 
 local user = ARGV[2]

@@ -2,24 +2,25 @@
 -- SEATS.RESERVE: holds seats in a zone for a user until a deadline. The same call again changes
 -- nothing and answers with current figures.
 --
--- KEYS[1] zone:availability:{E}:Z  integer, free seats
--- KEYS[2] user:reservations:{E}:U  integer, what counts against the user's limit
--- KEYS[3] reservation:{E}:B        hash, the booking
--- KEYS[4] seats:due:{E}            sorted set, what falls due when
--- KEYS[5] user:confirmed:{E}:U     "confirmed lifetime": seats, and those counting for good
+-- KEYS[1] zone:availability:{$event}:$zone  integer, free seats
+-- KEYS[2] user:reservations:{$event}:$user  integer, what counts against the user's limit
+-- KEYS[3] reservation:{$event}:$booking     hash, the booking (parts/booking.lua)
+-- KEYS[4] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
+-- KEYS[5] user:confirmed:{$event}:$user     string, "confirmed lifetime" (parts/booking.lua)
 -- ARGV[1] quantity
 -- ARGV[2] max_per_user
--- ARGV[3] user_id
--- ARGV[4] booking_id
--- ARGV[5] zone_id
--- ARGV[6] event_id
--- ARGV[7] show_id, or empty
--- ARGV[8] unit_price
--- ARGV[9] ttl in seconds
--- ARGV[10] 1: confirmed seats go on counting against the user's limit
--- Reply   {1, remaining, user_reserved, status, expires_at in ms or 0 if confirmed}
--- Errors  INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
+-- ARGV[3] user
+-- ARGV[4] booking
+-- ARGV[5] zone
+-- ARGV[6] event
+-- ARGV[7] show          or empty
+-- ARGV[8] price         of one seat
+-- ARGV[9] ttl           in seconds
+-- ARGV[10] lifetime     1: confirmed seats go on counting against the user's limit
+-- Returns {1, remaining, user_reserved, status, expires_at in ms or 0 if confirmed}
+-- Refuses INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
 --         USER_LIMIT_EXCEEDED; INVALID_ID for an id with a space in it
+-- Errors  AGAIN
 -- uses: clock common seats booking
 
 local KEYS, ARGV, call, find = KEYS, ARGV, redis.call, string.find -- globals take longer

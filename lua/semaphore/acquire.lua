@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEM.CONFIRM: takes a slot that was handed over into use.
 --
--- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
--- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
--- KEYS[3] NS:semaphore_max:N                string, the limit
--- KEYS[4] NS:semaphore_waiting:N            sorted set, the line by arrival
--- KEYS[5] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
--- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
--- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- KEYS[1] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
+-- KEYS[2] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
+-- KEYS[3] adv-sem:semaphore_max:$name                string, the limit
+-- KEYS[4] adv-sem:semaphore_waiting:$name            sorted set, the line by arrival
+-- KEYS[5] adv-sem:semaphore_waiting_heartbeat:$name  sorted set, the line by end of heartbeat
+-- KEYS[6] adv-sem:semaphore_own:$name                hash, notes on the ids
+-- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- ARGV[1] id
 -- ARGV[2] limit
--- ARGV[3] heartbeat in seconds, from now
--- ARGV[4] ttl in seconds, from the grant
--- Reply   {changed, in_use}; changed 0: the id holds no slot, or no longer
+-- ARGV[3] heartbeat  in seconds, from now
+-- ARGV[4] ttl        in seconds, from the grant
+-- Returns {changed, in_use}; changed 0: the id holds no slot, or no longer
+-- Refuses nothing
+-- Errors  AGAIN
 -- uses: clock common semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])

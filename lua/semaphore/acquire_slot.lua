@@ -1,29 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEM.ACQUIRE: takes a slot, or stands in line for it while the call waits.
 --
--- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
--- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
--- KEYS[3] NS:semaphore_max:N                string, the limit
--- KEYS[4] NS:semaphore_waiting:N            sorted set, the line by arrival
--- KEYS[5] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
--- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
--- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- KEYS[1] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
+-- KEYS[2] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
+-- KEYS[3] adv-sem:semaphore_max:$name                string, the limit
+-- KEYS[4] adv-sem:semaphore_waiting:$name            sorted set, the line by arrival
+-- KEYS[5] adv-sem:semaphore_waiting_heartbeat:$name  sorted set, the line by end of heartbeat
+-- KEYS[6] adv-sem:semaphore_own:$name                hash, notes on the ids
+-- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- ARGV[1] id
 -- ARGV[2] limit
--- ARGV[3] heartbeat in seconds
--- ARGV[4] ttl in seconds
--- ARGV[5] wait in seconds; 0: do not wait
--- ARGV[6] token of this call: no two calls have the same; no spaces
--- ARGV[7] channel on which the call is answered if it waits
--- ARGV[8] lease in seconds: a call that waits leaves the line unless await_slot renews it by then
--- Reply   {1, in_use, fence, granted}; granted: 1 if it was this call that got the slot, 0 if the
+-- ARGV[3] heartbeat  in seconds
+-- ARGV[4] ttl        in seconds
+-- ARGV[5] wait       in seconds; 0: do not wait
+-- ARGV[6] +token     of this call: no two calls have the same; no spaces
+-- ARGV[7] +channel   on which the call is answered if it waits
+-- ARGV[8] +lease     in seconds: a call that waits leaves the line unless await_slot renews it by
+--                    then
+-- Returns {1, in_use, fence, granted}; granted: 1 if it was this call that got the slot, 0 if the
 --         id held it already
 --         {2, position, ms}: the call waits. It is answered on the channel, by a message of words
 --         with a space between them:
 --             <KEYS[1]> <id> <token> 1 <in_use> <fence>
 --             <KEYS[1]> <id> <token> 0 <why it timed out>
---         or by await_slot, which is to be asked after ms at the latest.
--- Errors  NO_SLOT, INVALID_STATE
+--         or by await_slot, which is to be called after ms at the latest.
+-- Refuses NO_SLOT; INVALID_STATE if the slot is held with another heartbeat or TTL
+-- Errors  AGAIN
 -- uses: clock common semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])
@@ -38,7 +40,7 @@ if not sem then
     return again()
 end
 
-local holds, place, note = find_client(sem, id)
+local holds, position, note = find_client(sem, id)
 if holds then
     note = note or note_stranger(sem, id, heartbeat, ttl, '')
     if note.heartbeat ~= heartbeat then
@@ -50,7 +52,7 @@ if holds then
     return {1, sem.in_use, note.fence, note.token == token and token ~= '' and 1 or 0}
 end
 
-local ahead = place and place - 1 or sem.waiting
+local ahead = position and position - 1 or sem.waiting
 local fits = sem.in_use + ahead + 1 <= limit
 if not fits and wait == 0 then
     return {0, 'NO_SLOT', string.format('%.0f of %.0f slots in use, %.0f waiting',
@@ -74,7 +76,7 @@ if fits and sem.waiting == 0 then
     return {1, sem.in_use, sem.granted[id].fence, 1}
 end
 
-if not place then
+if not position then
     join_line(sem, id)
 end
 write_note(sem, id, terms)

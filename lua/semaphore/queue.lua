@@ -1,18 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEM.QUEUE: stands in line without waiting for the answer. Grants nothing.
+-- SEM.QUEUE: stands in line without waiting for the answer. It grants nothing.
 --
--- KEYS[1] NS:semaphore_waiting:N            sorted set, the line by arrival
--- KEYS[2] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
--- KEYS[3] NS:semaphore_main:N               sorted set, holders by end of heartbeat
--- KEYS[4] NS:semaphore_ttl:N                sorted set, holders by end of TTL
--- KEYS[5] NS:semaphore_max:N                string, the limit
--- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
--- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- KEYS[1] adv-sem:semaphore_waiting:$name            sorted set, the line by arrival
+-- KEYS[2] adv-sem:semaphore_waiting_heartbeat:$name  sorted set, the line by end of heartbeat
+-- KEYS[3] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
+-- KEYS[4] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
+-- KEYS[5] adv-sem:semaphore_max:$name                string, the limit
+-- KEYS[6] adv-sem:semaphore_own:$name                hash, notes on the ids
+-- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- ARGV[1] id
--- ARGV[2] heartbeat in seconds
--- ARGV[3] ttl in seconds
--- Reply   {1, position}; 0: the id holds a slot. When it gets one, '1' is pushed to the list
---         NS:acquisition_notification:ID, where N is in braces NS:acquisition_notification:{N}:ID.
+-- ARGV[2] heartbeat  in seconds
+-- ARGV[3] ttl        in seconds
+-- Returns {1, position}; position 0: the id holds a slot. When it gets one, '1' is pushed to the
+--         list adv-sem:acquisition_notification:ID, on a cluster
+--         adv-sem:acquisition_notification:{$name}:ID.
+-- Refuses nothing
+-- Errors  AGAIN
 -- uses: clock common semaphore
 
 local id, heartbeat, ttl = ARGV[1], to_ms(ARGV[2]), to_ms(ARGV[3])
@@ -25,14 +28,14 @@ if not sem then
     return again()
 end
 
-local holds, place, note = find_client(sem, id)
+local holds, position, note = find_client(sem, id)
 if holds then
     return {1, 0}
 end
-if not place then
+if not position then
     redis.call('DEL', notification_key(sem, id))
     join_line(sem, id)
-    place = sem.waiting
+    position = sem.waiting
 end
 -- An ACQUIRE that waits is its own sign of life.
 if not note or note.token == '' then
@@ -41,4 +44,4 @@ if not note or note.token == '' then
     redis.call('ZADD', sem.alive, (sem.now + heartbeat) / 1000, id)
     keep_line(sem, heartbeat)
 end
-return {1, place}
+return {1, position}

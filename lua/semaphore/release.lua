@@ -1,15 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEM.RELEASE: leaves the slot or the line; the slot goes to the next in line in the same step.
 --
--- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
--- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
--- KEYS[3] NS:semaphore_waiting:N            sorted set, the line by arrival
--- KEYS[4] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
--- KEYS[5] NS:semaphore_max:N                string, the limit
--- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
--- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- KEYS[1] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
+-- KEYS[2] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
+-- KEYS[3] adv-sem:semaphore_waiting:$name            sorted set, the line by arrival
+-- KEYS[4] adv-sem:semaphore_waiting_heartbeat:$name  sorted set, the line by end of heartbeat
+-- KEYS[5] adv-sem:semaphore_max:$name                string, the limit
+-- KEYS[6] adv-sem:semaphore_own:$name                hash, notes on the ids
+-- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- ARGV[1] id
--- Reply   1, or 0 if the id neither held a slot nor stood in line
+-- Returns 1, or 0 if the id neither held a slot nor stood in line
+-- Refuses nothing
+-- Errors  AGAIN
 -- uses: clock common semaphore
 
 local id = ARGV[1]
@@ -34,7 +36,7 @@ if sem.in_use > 0 and redis.call('ZSCORE', sem.main, id) then
     sem.steps = limits.RECLAIMED_AT_ONCE
     hand_out(sem, sem.now)
 elseif sem.waiting > 0 and redis.call('ZSCORE', sem.line, id) then
-    take_places(sem, {id}, RELEASED)
+    remove_waiters(sem, {id}, RELEASED)
     left = true
 end
 if left then

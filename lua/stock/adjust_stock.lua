@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- STOCK.ADJUST: moves what is available, and what was loaded, by a difference.
 --
--- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
--- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
--- ARGV    delta, reason (for whoever reads the log of commands; not kept)
---
--- Reply:  {1, available}
--- Refuses with PRODUCT_NOT_FOUND, CAPACITY_IN_USE, INVALID_QUANTITY: {0, code, message}
--- Errors: AGAIN (call again), SHARDED (a cluster keeps the product in shards)
+-- KEYS[1] stock:$product_main           integer, what is available
+-- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
+-- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
+-- ARGV[1] delta
+-- ARGV[2] reason  for readers of the log of commands; not kept
+-- Returns {1, available}
+-- Refuses PRODUCT_NOT_FOUND, CAPACITY_IN_USE, INVALID_QUANTITY
+-- Errors  AGAIN, SHARDED
 -- uses: clock common stock
 
 local delta = tonumber(ARGV[1])

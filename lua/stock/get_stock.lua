@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- STOCK.GET: a product's totals: loaded = available + taken + sold.
 --
--- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
--- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
+-- KEYS[1] stock:$product_main           integer, what is available
+-- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
+-- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
 -- ARGV    none
---
--- Reply:  {"available", n, "taken", n, "sold", n, "loaded", n, "shards", n, "mode", "single"}
--- Refuses with PRODUCT_NOT_FOUND: {0, code, message}
--- Errors: AGAIN (call again), SHARDED (a cluster keeps the product in shards)
+-- Returns {'available', n, 'taken', n, 'sold', n, 'loaded', n, 'shards', n, 'mode', 'single'}
+-- Refuses PRODUCT_NOT_FOUND
+-- Errors  AGAIN, SHARDED
 -- uses: clock common stock
 
 local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)

@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- STOCK.GIVE: an order is taken back.
 --
--- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
--- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
--- ARGV    order
---
--- Reply:  {1, remaining}; again for an order that was given back less than 300 s ago
--- Refuses with PRODUCT_NOT_FOUND, NOT_FOUND, INVALID_STATE (it is settled): {0, code, message}
--- Errors: AGAIN (call again), SHARDED (a cluster keeps the product in shards)
+-- KEYS[1] stock:$product_main           integer, what is available
+-- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
+-- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
+-- ARGV[1] order
+-- Returns {1, remaining}; again for an order that was given back within the retry window
+-- Refuses PRODUCT_NOT_FOUND, NOT_FOUND; INVALID_STATE if it is settled
+-- Errors  AGAIN, SHARDED
 -- uses: clock common stock
 
 local now = now_ms()

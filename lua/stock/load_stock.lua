@@ -2,16 +2,17 @@
 -- STOCK.LOAD: sets how much of a product there is to sell. What is available moves by the
 -- difference to the last load.
 --
--- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:{P_main}   loaded, adjusted, taken, sold, shards, watermark, policy, gains
---                               (how often what is available grew); hash
--- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
--- ARGV    quantity, shards, watermark, policy ("merge" or "steal")
---
--- Reply:  {1, available}
--- Refuses with CAPACITY_IN_USE, INVALID_QUANTITY: {0, code, message}
--- Errors: AGAIN (call again), SHARDED (a cluster keeps the product in shards)
+-- KEYS[1] stock:$product_main           integer, what is available
+-- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
+-- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
+-- ARGV[1] quantity
+-- ARGV[2] shards     how many to report
+-- ARGV[3] watermark
+-- ARGV[4] policy     "merge" or "steal"
+-- Returns {1, available}
+-- Refuses CAPACITY_IN_USE, INVALID_QUANTITY
+-- Errors  AGAIN, SHARDED
 -- uses: clock common stock
 
 local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- STOCK.TAKE: holds some of a product for an order until it is settled, given back, or due.
 --
--- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
--- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
--- ARGV    order, user, quantity, ttl in seconds
---
--- Reply:  {1, remaining}; again for the same order with the same arguments
--- Refuses with PRODUCT_NOT_FOUND, INVALID_STATE (the order exists with other arguments), SOLD_OUT:
---         {0, code, message}
--- Errors: AGAIN (call again), SHARDED (a cluster keeps the product in shards)
+-- KEYS[1] stock:$product_main           integer, what is available
+-- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
+-- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
+-- ARGV[1] order
+-- ARGV[2] user
+-- ARGV[3] quantity
+-- ARGV[4] ttl       in seconds
+-- Returns {1, remaining}; again for the same order with the same arguments
+-- Refuses INVALID_QUANTITY, PRODUCT_NOT_FOUND, SOLD_OUT; INVALID_STATE if the order exists with
+--         other arguments
+-- Errors  AGAIN, SHARDED
 -- uses: clock common stock
 
 local wanted, refusal = wanted_order(ARGV[2], ARGV[3], ARGV[4])

@@ -1,20 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For an ACQUIRE that waits: how it stands with it. Renews the lease of its place in line.
+-- Semaphores: the state of a SEM.ACQUIRE that waits. Renews the lease of its position in line.
 --
--- KEYS[1] NS:semaphore_main:N               sorted set, holders by end of heartbeat
--- KEYS[2] NS:semaphore_ttl:N                sorted set, holders by end of TTL
--- KEYS[3] NS:semaphore_max:N                string, the limit
--- KEYS[4] NS:semaphore_waiting:N            sorted set, the line by arrival
--- KEYS[5] NS:semaphore_waiting_heartbeat:N  sorted set, the line by end of heartbeat
--- KEYS[6] NS:semaphore_own:N                hash, notes on the ids
--- KEYS[7] NS:semaphore_fence:N              string, the last fence
+-- KEYS[1] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
+-- KEYS[2] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
+-- KEYS[3] adv-sem:semaphore_max:$name                string, the limit
+-- KEYS[4] adv-sem:semaphore_waiting:$name            sorted set, the line by arrival
+-- KEYS[5] adv-sem:semaphore_waiting_heartbeat:$name  sorted set, the line by end of heartbeat
+-- KEYS[6] adv-sem:semaphore_own:$name                hash, notes on the ids
+-- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- ARGV[1] id
--- ARGV[2] token that acquire_slot was given
--- ARGV[3] lease in seconds
--- ARGV[4] 1: the call gives up and leaves the line; 0: it goes on waiting
--- Reply   {1, in_use, fence}: the call got its slot; in_use is as it was then
---         {2, position, ms}: it waits; to be asked again after ms at the latest
--- Errors  TIMEOUT: the wait is over, the call gave up, or it is no longer in line
+-- ARGV[2] token     as acquire_slot was given it
+-- ARGV[3] lease     in seconds
+-- ARGV[4] gives_up  1: the call leaves the line; 0: it goes on waiting
+-- Returns {1, in_use, fence}: the call got its slot; in_use is as it was then
+--         {2, position, ms}: it waits; to be called again after ms at the latest
+-- Refuses TIMEOUT: the wait is over, the call gave up, or it is no longer in line
+-- Errors  AGAIN
 -- uses: clock common semaphore
 
 local id, token, lease, gives_up = ARGV[1], ARGV[2], span_ms(ARGV[3]), ARGV[4] == '1'
@@ -27,14 +28,14 @@ if not sem then
     return again()
 end
 
-local holds, place, note = find_client(sem, id)
+local holds, position, note = find_client(sem, id)
 local is_ours = note and note.token == token
-if is_ours and place and gives_up then
-    take_places(sem, {id}, WAITED)
+if is_ours and position and gives_up then
+    remove_waiters(sem, {id}, WAITED)
     drop_if_idle(sem)
     return {0, 'TIMEOUT', WAITED}
 end
-if is_ours and place then
+if is_ours and position then
     -- Others free slots, or let the limit lapse, without handing anything out.
     if sem.limit == 0 then
         set_limit(sem, note.limit)
@@ -61,4 +62,4 @@ if left then
     local in_use, fence = left:match('^(%d+) (%d+)$')
     return {1, tonumber(in_use), tonumber(fence)}
 end
-return {0, 'TIMEOUT', (holds or place) and TAKEN_OVER or WAITED}
+return {0, 'TIMEOUT', (holds or position) and TAKEN_OVER or WAITED}

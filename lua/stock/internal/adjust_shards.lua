@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- STOCK.ADJUST of a product in shards, at its main place. Before, so much must have been moved here
--- as it takes away.
+-- Stock in shards: STOCK.ADJUST, on the main counter of a product. Before, so much must have been
+-- moved here as it takes away.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- ARGV    delta, reason (for whoever reads the log of commands; not kept)
---
--- Reply:  {1, available here}
---         {0, "SHORT", how much must be available here}: move it here or refuse
--- Refuses with INVALID_QUANTITY: {0, code, message}
--- Errors: AGAIN (call again)
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- ARGV[1] delta
+-- ARGV[2] reason  for readers of the log of commands; not kept
+-- Returns {1, available here}
+--         {0, 'SHORT', how much must be available here}: move it here or refuse
+-- Refuses INVALID_QUANTITY
+-- Errors  AGAIN
 -- uses: clock common stock shard
 
 local delta = tonumber(ARGV[1])

@@ -1,20 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- STOCK.SETTLE and STOCK.GIVE at one place of a product in shards.
+-- Stock in shards: STOCK.SETTLE and STOCK.GIVE on one counter of a product.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- ARGV    order, "S" to settle it or "G" to give it back; epoch, mode: what the caller knows of the
---         product
---
--- Reply:  {1, available here, state it was in: "T" taken, "S" settled}
---         {1, available here, "G", until when}: given back before, which is remembered until then
---         {0, "EXPIRED", until when}: unknown, even if the other place remembers until then, or
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- ARGV[1] order
+-- ARGV[2] state  "S" to settle it or "G" to give it back
+-- ARGV[3] epoch  the epoch that the caller knows of the product
+-- ARGV[4] mode   and its mode
+-- Returns {1, available here, state it was in: 'T' taken, 'S' settled}
+--         {1, available here, 'G', until when}: given back before, which is remembered until then
+--         {0, 'EXPIRED', until when}: unknown, even if the other counter remembers until then, or
 --         less long, that it was given back
---         {0, "STALE", epoch}: the place has heard of a later epoch
--- Refuses with NOT_FOUND (it may be known at another place), INVALID_STATE: {0, code, message}
--- Errors: AGAIN (call again)
+--         {0, 'STALE', epoch}: the counter has learnt of a later epoch
+-- Refuses NOT_FOUND (it may be known to another counter), INVALID_STATE
+-- Errors  AGAIN
 -- uses: clock common stock shard
 
 local agreed, epoch = agrees(tonumber(ARGV[3]), ARGV[4])

@@ -1,14 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The last step of a transfer, at the place it came from: it has arrived and is over.
+-- Stock in shards: the last step of a transfer, at its origin: it has arrived and is over.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- KEYS[5] stock:outbox:{P_k}   place it goes to -> "number quantity"; hash
--- ARGV    place it went to, number
---
--- Reply:  1, or 0 if it was forgotten before
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:outbox:{$product_k}  hash, destination to "number quantity"
+-- ARGV[1] destination  the counter it went to
+-- ARGV[2] number       as send_stock.lua answered
+-- Returns 1, or 0 if it was forgotten before
+-- Refuses nothing
+-- Errors  none
 -- uses:
 
 local open = redis.call('HGET', KEYS[5], ARGV[1])

@@ -1,19 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- STOCK.LOAD of a product in shards, at its main place; the first one splits it. How many shards it
--- really has is settled then; later loads change what is reported. The difference to the last load
--- is booked here: before, so much must have been moved here as it takes away, and afterwards what
--- is here is to be moved to the shards.
+-- Stock in shards: STOCK.LOAD, on the main counter of a product; the first one splits it. How many
+-- shards it really has is settled then; later loads change what is reported. The difference to the
+-- last load is booked here: before, so much must have been moved here as it takes away, and
+-- afterwards what is here is to be moved to the shards.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- ARGV    quantity, shards, watermark, policy ("merge" or "steal")
---
--- Reply:  {1, available here}
---         {0, "SHORT", how much must be available here}: move it here or refuse
--- Refuses with INVALID_QUANTITY, and CAPACITY_IN_USE while all of it is here: {0, code, message}
--- Errors: AGAIN (call again)
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- ARGV[1] quantity
+-- ARGV[2] shards     how many
+-- ARGV[3] watermark
+-- ARGV[4] policy     "merge" or "steal"
+-- Returns {1, available here}
+--         {0, 'SHORT', how much must be available here}: move it here or refuse
+-- Refuses INVALID_QUANTITY; CAPACITY_IN_USE while all of it is here
+-- Errors  AGAIN
 -- uses: clock common stock shard
 
 local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,22 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- All there is to know of one place of a product in shards. Summed up over all places:
+-- Stock in shards: all there is to know of one counter of a product. Summed up over all counters:
 -- loaded = available + (sent - received, modulo 2^53) + taken + sold.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- KEYS[5] stock:outbox:{P_k}   place it goes to -> "number quantity"; hash
--- ARGV    epoch, mode: what the caller knows of the product, or 0 and ""
---
--- The totals: taken, sold; sent and received, all that ever went by transfers; gains, how often
--- what is available grew; epoch, mode; number, of the last transfer sent. At the main place also
--- loaded, adjusted, shards, watermark, policy, and places: how many shards there really are.
---
--- Reply:  {1 if the product is known here, available, taken, sold, sent, received, gains, orders
---         known, epoch, mode, loaded with adjustments, shards, watermark, policy, places,
---         then of each open transfer: place it goes to, number, quantity}
--- Errors: AGAIN (call again)
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:outbox:{$product_k}  hash, destination to "number quantity"
+-- ARGV[1] epoch  what the caller knows of the product, or 0
+-- ARGV[2] mode   and its mode, or empty
+-- Returns {1 if the product is known here, available, taken, sold, sent, received, gains, orders
+--         known, epoch, mode, loaded with adjustments, shards, watermark, policy, places, then of
+--         each open transfer: destination, number, quantity}
+-- Refuses nothing
+-- Errors  AGAIN
 -- uses: clock common stock shard
 
 local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)

@@ -1,14 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The second step of a transfer, at the place it goes to: what was sent arrives, once.
+-- Stock in shards: the second step of a transfer, at its destination: what was sent arrives, once.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- KEYS[5] stock:inbox:{P_k}    place it came from -> number of the last transfer; hash
--- ARGV    place it comes from, number, quantity: as send_stock.lua answered
---
--- Reply:  {1 if it arrived now or 0 if it had before, available here}
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:inbox:{$product_k}   hash, origin to the number of its last transfer
+-- ARGV[1] origin    the counter it comes from
+-- ARGV[2] number    as send_stock.lua answered
+-- ARGV[3] quantity  the same
+-- Returns {1 if it arrived now or 0 if it had before, available here}
+-- Refuses nothing
+-- Errors  none
 -- uses: common stock shard
 
 local number, quantity = tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For the release worker: gives back what orders held that fell due, and forgets orders that were
--- closed 300 s ago. Works on the main place of a product and on any shard.
+-- Release worker: gives back what orders held that fell due, and forgets orders whose retry window
+-- is over. Works on the main counter of a product and on any shard.
 --
--- KEYS[1] stock:P_main          available, integer
--- KEYS[2] stock:totals:{P_main}   see load_stock.lua; hash
--- KEYS[3] stock:orders:{P_main}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_main}      order -> when it falls due, ms; sorted set
--- ARGV    limit: how many orders at most, up to limits.RECLAIMED_AT_ONCE
---
--- Reply:  {orders that gave something back, ms until the next falls due (0: now, -1: none),
---         ms by which the oldest of them was late}
+-- KEYS[1] stock:$product_main           integer, what is available
+-- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
+-- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
+-- ARGV[1] limit  how many at most, up to limits.RECLAIMED_AT_ONCE
+-- Returns {orders that gave something back, milliseconds until the next falls due (0: now, -1:
+--         none), milliseconds by which the first of them was late}
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common worker stock
 
 local now = now_ms()

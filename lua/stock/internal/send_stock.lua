@@ -1,19 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The first step of a transfer, at the place it comes from: stock leaves it and stands in its
--- outbox until the transfer is over. Then receive_stock.lua at the place it goes to, then
--- forget_stock.lua here. Each step may be repeated, by anybody, at any time; a transfer that
--- somebody left half done is found in the outbox. There is at most one between two places each way.
+-- Stock in shards: the first step of a transfer, at its origin: stock leaves the counter and stands
+-- in its outbox until the transfer is over. Then follow receive_stock.lua at its destination, and
+-- forget_stock.lua here. Each step may be repeated, by any caller, at any time; a transfer that was
+-- left half done is found in the outbox. There is at most one between two counters each way.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- KEYS[5] stock:outbox:{P_k}   place it goes to -> "number quantity"; hash
--- ARGV    place it goes to; how much at least (half of what is here if that is more); at most
---
--- Reply:  {1, number, quantity, available here}: sent; it may be less than asked for
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:outbox:{$product_k}  hash, destination to "number quantity"
+-- ARGV[1] destination  the counter it goes to
+-- ARGV[2] least        how much at least; half of what is here if that is more
+-- ARGV[3] most         how much at most
+-- Returns {1, number, quantity, available here}: sent; it may be less than the least
 --         {2, number, quantity, available here}: there is one already, to be carried on with
 --         {0, available here}: there is nothing to send
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common stock shard
 
 local now = now_ms()

@@ -1,21 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- STOCK.TAKE at one place of a product in shards. Where new orders go (see parts/shard.lua) it
--- takes; anywhere else it only looks whether the order is known.
+-- Stock in shards: STOCK.TAKE on one counter of a product. Where new orders go (parts/shard.lua) it
+-- takes; elsewhere it only looks whether the order is known.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- ARGV    order, user, quantity, ttl in seconds; epoch, mode: what the caller knows of the product;
---         "1" if new orders go here, "0" if not; until when the other place remembers that the
---         order was given back, ms, 0 if it does not
---
--- Reply:  {1, available here}
---         {0, "SHORT", available here, orders known here, until when this place remembers that the
---         order was given back or 0}: not enough, or new orders do not go here
---         {0, "STALE", epoch}: the place has heard of a later epoch
--- Refuses with INVALID_STATE (the order exists with other arguments): {0, code, message}
--- Errors: AGAIN (call again)
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- ARGV[1] order
+-- ARGV[2] user
+-- ARGV[3] quantity
+-- ARGV[4] ttl          in seconds
+-- ARGV[5] epoch        the epoch that the caller knows of the product
+-- ARGV[6] mode         and its mode
+-- ARGV[7] takes        1 if new orders go here, 0 if not
+-- ARGV[8] given_until  until when the other counter remembers that the order was given back, in ms;
+--                      0 if it does not
+-- Returns {1, available here}
+--         {0, 'SHORT', available here, orders known here, until when this counter remembers that
+--         the order was given back or 0}: not enough, or new orders do not go here
+--         {0, 'STALE', epoch}: the counter has learnt of a later epoch
+-- Refuses INVALID_QUANTITY; INVALID_STATE if the order exists with other arguments
+-- Errors  AGAIN
 -- uses: clock common stock shard
 
 local wanted, refusal = wanted_order(ARGV[2], ARGV[3], ARGV[4])
@@ -40,6 +45,6 @@ if not reply then
     return {0, 'SHORT', available, redis.call('HLEN', KEYS[3]), given_until}
 end
 if reply[1] == 1 then
-    reply[2] = available_here() -- the order may have been known at a place that takes none
+    reply[2] = available_here() -- the order may be known to a counter that takes none
 end
 return reply

@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Changes the mode of a product in shards, at its main place: new orders go elsewhere from now on.
+-- Stock in shards: changes the mode of a product, on its main counter: new orders go elsewhere from
+-- now on.
 --
--- KEYS[1] stock:{P_k}          available at this place (k is "main" or a number), integer
--- KEYS[2] stock:totals:{P_k}   see read_shard.lua; hash
--- KEYS[3] stock:orders:{P_k}   order -> "state quantity ttl_ms user"; hash
--- KEYS[4] stock:due:{P_k}      order -> when it falls due, ms; sorted set
--- ARGV    epoch that the caller knows, the new mode, the epoch must become larger than this
---
--- Reply:  {1, epoch, mode} as they are now; {0, epoch, mode} if the epoch was another
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- ARGV[1] epoch  the epoch that the caller knows
+-- ARGV[2] mode   the new mode
+-- ARGV[3] above  the epoch has to become larger than this
+-- Returns {1, epoch, mode} as they are now; {0, epoch, mode} if the epoch was another
+-- Refuses nothing
+-- Errors  none
 -- uses: clock common stock shard
 
 local values = redis.call('HMGET', KEYS[2], 'epoch', 'mode')
