@@ -24,6 +24,9 @@ STOCK.TAKE phone o-2 ann 2
 STOCK.SETTLE phone o-2
 SEM.ACQUIRE gpu w-1 1 HEARTBEAT 30 TTL 60
 IDEM.BEGIN k-1 f-1
+QUOTA.RESERVE acme 5 HOLD h-2
+QUOTA.COMMIT acme h-2
+ROOM.JOIN club ann MAX 1
 """
 
 ID = ": another request needs another id"
@@ -80,6 +83,25 @@ REFUSALS = [
      'no such order: never taken, given back or expired; product "phone", order "o-9"'),
     ("ROOM.POSITION gala ann", "NOT_IN_QUEUE",
      'the user is not in the queue; event "gala", user "ann"'),
+    ("SEATS.OPEN gala floor 1", "CAPACITY_IN_USE",
+     "capacity 1 is below the 3 seats reserved and 1 confirmed"),
+    ("SEATS.RESERVE gala floor b-8 bob 99 100", "INSUFFICIENT_STOCK",
+     "5 seats available, 99 requested"),
+    ("SEATS.RESERVE gala floor b-8 ann 2 4", "USER_LIMIT_EXCEEDED",
+     "the user has 3 seats, 2 requested, at most 4 allowed"),
+    ("SEATS.EXTEND gala b-3 60", "INVALID_STATE", "the booking is confirmed and has no deadline"),
+    ("QUOTA.CANCEL acme h-2", "INVALID_STATE", "the hold is committed: refund it instead"),
+    (f"QUOTA.SYNC acme {2**53 - 1}", "INVALID_AMOUNT",
+     f"actual {2**53 - 1} and 5 on hold are more than {2**53 - 1}"),
+    ("SEM.ACQUIRE gpu w-2 1", "NO_SLOT", "1 of 1 slots in use, 0 waiting"),
+    ("SEM.ACQUIRE gpu w-2 1 WAIT 10", "TIMEOUT", "waited and got no slot"),
+    ("STOCK.TAKE phone o-8 ann 99", "SOLD_OUT", "6 left, 99 requested"),
+    ("STOCK.LOAD phone 1", "CAPACITY_IN_USE",
+     "that would leave 1 in all, with 2 taken and 2 sold"),
+    (f"STOCK.ADJUST phone {2**53 - 10} found", "INVALID_QUANTITY",
+     f"that would make {2**53} in all: at most {2**53 - 1}"),
+    ("ROOM.JOIN club ann MAX 1", "ALREADY_IN_QUEUE", "in the queue already, at place 1 of 1"),
+    ("ROOM.JOIN club bob MAX 1", "QUEUE_FULL", "1 in the queue, at most 1 allowed"),
 ]
 
 
