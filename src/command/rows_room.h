@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of waiting room, for the table in table.c. */
+/* clang-format off */
+
+[ROOM_JOIN] = {.name = "ROOM.JOIN", .number = 34, .flags = WRITES | RANDOM,
+    .help = "Stand in an event's line",
+    ARGS(room_join, 2, ID(room_join, event, "event"), ID(room_join, user, "user_id"),
+         OPTIONAL_COUNT(room_join, max, "MAX", 1, HF_INTEGER_MAX, HF_INTEGER_MAX),
+         OPTIONAL_DURATION(room_join, ttl_ms, "TTL", "ttl_seconds", ROOM_TTL_DEFAULT_MS)),
+    ANSWER(REPLY_LEAD, room_join_reply, NUMBER(room_join_reply, position),
+           NUMBER(room_join_reply, total), WORD(room_join_reply, token)),
+    HTTP("POST", "/v1/events/{event}/queue"), .created = true,
+    SCRIPT("join_queue", "user max ttl @token",
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
+
+[ROOM_POSITION] = {.name = "ROOM.POSITION", .number = 35, .flags = READS,
+    .help = "Where a user stands in line, and how many do",
+    ARGS(room_position, 2, ID(room_position, event, "event"), ID(room_position, user, "user")),
+    ANSWER(REPLY_LIST, room_position_reply,
+           NUMBER(room_position_reply, position), NUMBER(room_position_reply, total)),
+    HTTP("GET", "/v1/events/{event}/queue/{user}"),
+    SCRIPT("queue_position", "user",
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
+
+[ROOM_LEAVE] = {.name = "ROOM.LEAVE", .number = 36, .flags = WRITES,
+    .help = "Leave the line; 0 if the user was not in it",
+    ARGS(room_leave, 2, ID(room_leave, event, "event"), ID(room_leave, user, "user")),
+    ANSWER(REPLY_NUMBER, room_leave_reply, NUMBER(room_leave_reply, left)),
+    HTTP("DELETE", "/v1/events/{event}/queue/{user}"),
+    SCRIPT("leave_queue", "user",
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
+
+[ROOM_ADMIT] = {.name = "ROOM.ADMIT", .number = 37, .flags = WRITES | RANDOM,
+    .help = "The first in line leave it and get a pass, in one step",
+    ARGS(room_admit, 2, ID(room_admit, event, "event"),
+         COUNT(room_admit, count, 1, HF_INTEGER_MAX),
+         OPTIONAL_DURATION(room_admit, pass_ms, "PASS", "pass_seconds", ROOM_PASS_DEFAULT_MS)),
+    ANSWER(REPLY_PAIRS, room_admitted, WORD(room_admitted, user), WORD(room_admitted, pass)),
+    HTTP("POST", "/v1/events/{event}/queue/admit"),
+    SCRIPT("admit_queue", "count pass @token",
+           KEY_QUEUE, KEY_QUEUE_DUE)},
+
+[ROOM_CHECK] = {.name = "ROOM.CHECK", .number = 38, .flags = READS,
+    .help = "Is this the user's pass, and still good?",
+    ARGS(room_check, 3, ID(room_check, event, "event"), ID(room_check, user, "user_id"),
+         ID(room_check, pass, "pass")),
+    ANSWER(REPLY_NUMBER, room_check_reply, NUMBER(room_check_reply, valid)),
+    SCRIPT("check_pass", "user pass",
+           KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE)},
