@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/problem.h"
 #include "command/keys.h"
+#include "command/list.h"
 
 enum arg_type {
     ARG_ID,       /* struct hf_bytes: rule 8 of the contract; INVALID_ID */
@@ -60,48 +61,10 @@ enum command_flag {
 };
 
 enum command_id {
-    SEATS_OPEN,
-    SEATS_RESERVE,
-    SEATS_CONFIRM,
-    SEATS_RELEASE,
-    SEATS_EXTEND,
-    SEATS_GET,
-    SEATS_ZONE,
-    SEATS_USER,
-    QUOTA_LIMIT,
-    QUOTA_RESERVE,
-    QUOTA_REFUND,
-    QUOTA_COMMIT,
-    QUOTA_CANCEL,
-    QUOTA_SYNC,
-    QUOTA_GET,
-    SEM_ACQUIRE,
-    SEM_QUEUE,
-    SEM_WAKE,
-    SEM_CONFIRM,
-    SEM_RELEASE,
-    SEM_PING,
-    SEM_CARD,
-    SEM_STATS,
-    LOCK_TRY,
-    LOCK_UNLOCK,
-    LOCK_EXTEND,
-    LOCK_GET,
-    STOCK_LOAD,
-    STOCK_TAKE,
-    STOCK_SETTLE,
-    STOCK_GIVE,
-    STOCK_GET,
-    STOCK_ADJUST,
-    ROOM_JOIN,
-    ROOM_POSITION,
-    ROOM_LEAVE,
-    ROOM_ADMIT,
-    ROOM_CHECK,
-    IDEM_BEGIN,
-    IDEM_COMPLETE,
-    IDEM_ABORT,
-    COMMAND_COUNT
+#define X(id, name, reply, memory, scope) id,
+    COMMAND_LIST(X)
+#undef X
+        COMMAND_COUNT
 };
 
 struct command_spec {
@@ -169,47 +132,9 @@ const struct command_spec *command_by_number(uint64_t number);
 #define COMMAND_ENTROPY 16
 
 union command_args {
-    struct hf_seats_open_args seats_open;
-    struct hf_seats_reserve_args seats_reserve;
-    struct hf_seats_confirm_args seats_confirm;
-    struct hf_seats_release_args seats_release;
-    struct hf_seats_extend_args seats_extend;
-    struct hf_seats_get_args seats_get;
-    struct hf_seats_zone_args seats_zone;
-    struct hf_seats_user_args seats_user;
-    struct hf_quota_limit_args quota_limit;
-    struct hf_quota_reserve_args quota_reserve;
-    struct hf_quota_refund_args quota_refund;
-    struct hf_quota_commit_args quota_commit;
-    struct hf_quota_cancel_args quota_cancel;
-    struct hf_quota_sync_args quota_sync;
-    struct hf_quota_get_args quota_get;
-    struct hf_sem_acquire_args sem_acquire;
-    struct hf_sem_queue_args sem_queue;
-    struct hf_sem_wake_args sem_wake;
-    struct hf_sem_confirm_args sem_confirm;
-    struct hf_sem_release_args sem_release;
-    struct hf_sem_ping_args sem_ping;
-    struct hf_sem_card_args sem_card;
-    struct hf_sem_stats_args sem_stats;
-    struct hf_lock_try_args lock_try;
-    struct hf_lock_unlock_args lock_unlock;
-    struct hf_lock_extend_args lock_extend;
-    struct hf_lock_get_args lock_get;
-    struct hf_stock_load_args stock_load;
-    struct hf_stock_take_args stock_take;
-    struct hf_stock_settle_args stock_settle;
-    struct hf_stock_give_args stock_give;
-    struct hf_stock_get_args stock_get;
-    struct hf_stock_adjust_args stock_adjust;
-    struct hf_room_join_args room_join;
-    struct hf_room_position_args room_position;
-    struct hf_room_leave_args room_leave;
-    struct hf_room_admit_args room_admit;
-    struct hf_room_check_args room_check;
-    struct hf_idem_begin_args idem_begin;
-    struct hf_idem_complete_args idem_complete;
-    struct hf_idem_abort_args idem_abort;
+#define X(id, name, reply, memory, scope) struct hf_##name##_args name;
+    COMMAND_LIST(X)
+#undef X
 };
 
 /* A command, checked and ready to be executed. Its texts are views of what it was decoded from. */

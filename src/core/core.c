@@ -241,27 +241,9 @@ static const struct {
     core_function *run;
     enum kind scope;
 } commands[COMMAND_COUNT] = {
-    [SEATS_OPEN] = {seats_open, CORE_EVENTS},       [SEATS_RESERVE] = {seats_reserve, CORE_EVENTS},
-    [SEATS_CONFIRM] = {seats_confirm, CORE_EVENTS}, [SEATS_RELEASE] = {seats_release, CORE_EVENTS},
-    [SEATS_EXTEND] = {seats_extend, CORE_EVENTS},   [SEATS_GET] = {seats_get, CORE_EVENTS},
-    [SEATS_ZONE] = {seats_zone, CORE_EVENTS},       [SEATS_USER] = {seats_user, CORE_EVENTS},
-    [QUOTA_LIMIT] = {quota_limit, CORE_TENANTS},    [QUOTA_RESERVE] = {quota_reserve, CORE_TENANTS},
-    [QUOTA_REFUND] = {quota_refund, CORE_TENANTS},  [QUOTA_COMMIT] = {quota_commit, CORE_TENANTS},
-    [QUOTA_CANCEL] = {quota_cancel, CORE_TENANTS},  [QUOTA_SYNC] = {quota_sync, CORE_TENANTS},
-    [QUOTA_GET] = {quota_get, CORE_TENANTS},        [SEM_ACQUIRE] = {sem_acquire, CORE_SEMAPHORES},
-    [SEM_QUEUE] = {sem_queue, CORE_SEMAPHORES},     [SEM_WAKE] = {sem_wake, CORE_SEMAPHORES},
-    [SEM_CONFIRM] = {sem_confirm, CORE_SEMAPHORES}, [SEM_RELEASE] = {sem_release, CORE_SEMAPHORES},
-    [SEM_PING] = {sem_ping, CORE_SEMAPHORES},       [SEM_CARD] = {sem_card, CORE_SEMAPHORES},
-    [SEM_STATS] = {sem_stats, CORE_SEMAPHORES},     [LOCK_TRY] = {lock_try, CORE_SEMAPHORES},
-    [LOCK_UNLOCK] = {lock_unlock, CORE_NO_KIND},    [LOCK_EXTEND] = {lock_extend, CORE_NO_KIND},
-    [LOCK_GET] = {lock_get, CORE_NO_KIND},          [STOCK_LOAD] = {stock_load, CORE_PRODUCTS},
-    [STOCK_TAKE] = {stock_take, CORE_PRODUCTS},     [STOCK_SETTLE] = {stock_settle, CORE_PRODUCTS},
-    [STOCK_GIVE] = {stock_give, CORE_PRODUCTS},     [STOCK_GET] = {stock_get, CORE_PRODUCTS},
-    [STOCK_ADJUST] = {stock_adjust, CORE_PRODUCTS}, [ROOM_JOIN] = {room_join, CORE_ROOMS},
-    [ROOM_POSITION] = {room_position, CORE_ROOMS},  [ROOM_LEAVE] = {room_leave, CORE_ROOMS},
-    [ROOM_ADMIT] = {room_admit, CORE_ROOMS},        [ROOM_CHECK] = {room_check, CORE_ROOMS},
-    [IDEM_BEGIN] = {idem_begin, CORE_NO_KIND},      [IDEM_COMPLETE] = {idem_complete, CORE_NO_KIND},
-    [IDEM_ABORT] = {idem_abort, CORE_NO_KIND},
+#define X(id, name, reply, memory, scope) [id] = {name, CORE_##scope},
+    COMMAND_LIST(X)
+#undef X
 };
 
 bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget)

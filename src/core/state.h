@@ -341,47 +341,9 @@ void core_wake(struct core *core, uint64_t ticket, struct wakeup wakeup);
     void function(struct core *core, const union command_args *args, const uint8_t *entropy,       \
                   struct reply *reply)
 
-CORE_COMMAND(seats_open);
-CORE_COMMAND(seats_reserve);
-CORE_COMMAND(seats_confirm);
-CORE_COMMAND(seats_release);
-CORE_COMMAND(seats_extend);
-CORE_COMMAND(seats_get);
-CORE_COMMAND(seats_zone);
-CORE_COMMAND(seats_user);
-CORE_COMMAND(quota_limit);
-CORE_COMMAND(quota_reserve);
-CORE_COMMAND(quota_refund);
-CORE_COMMAND(quota_commit);
-CORE_COMMAND(quota_cancel);
-CORE_COMMAND(quota_sync);
-CORE_COMMAND(quota_get);
-CORE_COMMAND(sem_acquire);
-CORE_COMMAND(sem_queue);
-CORE_COMMAND(sem_wake);
-CORE_COMMAND(sem_confirm);
-CORE_COMMAND(sem_release);
-CORE_COMMAND(sem_ping);
-CORE_COMMAND(sem_card);
-CORE_COMMAND(sem_stats);
-CORE_COMMAND(lock_try);
-CORE_COMMAND(lock_unlock);
-CORE_COMMAND(lock_extend);
-CORE_COMMAND(lock_get);
-CORE_COMMAND(stock_load);
-CORE_COMMAND(stock_take);
-CORE_COMMAND(stock_settle);
-CORE_COMMAND(stock_give);
-CORE_COMMAND(stock_get);
-CORE_COMMAND(stock_adjust);
-CORE_COMMAND(room_join);
-CORE_COMMAND(room_position);
-CORE_COMMAND(room_leave);
-CORE_COMMAND(room_admit);
-CORE_COMMAND(room_check);
-CORE_COMMAND(idem_begin);
-CORE_COMMAND(idem_complete);
-CORE_COMMAND(idem_abort);
+#define X(id, name, reply, memory, scope) CORE_COMMAND(name);
+COMMAND_LIST(X)
+#undef X
 
 /* A record fell due: called with its timer disarmed and core->now_ms at its deadline. */
 typedef void core_record_function(struct core *core, uint32_t index);
