@@ -42,5 +42,20 @@ const char *error_text(enum hf_error code)
 
 bool error_is_refusal(enum hf_error code)
 {
-    return code > HF_OK && code < HF_ERR;
+    switch (code) {
+    case HF_OK:
+    case HF_ERR:
+    case HF_UNAUTHORIZED:
+    case HF_FORBIDDEN:
+    case HF_INTERNAL:
+    case HF_IOERR:
+    case HF_READONLY:
+    case HF_LOADING:
+    case HF_BUSY:
+    case HF_ENGINE_DOWN:
+    case HF_LEDGER_DOWN:
+        return false;
+    default:
+        return true;
+    }
 }

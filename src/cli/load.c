@@ -14,6 +14,7 @@
 #include "cli/load.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/directory.h"
@@ -256,7 +257,7 @@ static bool check(struct load *load)
 /* Is it about the server, rather than about this line? */
 static bool ends_it_all(enum hf_error code)
 {
-    return code >= HF_UNAUTHORIZED;
+    return code != HF_OK && code != HF_ERR && !error_is_refusal(code);
 }
 
 static void show_progress(const struct load *load)

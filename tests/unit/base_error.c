@@ -121,6 +121,17 @@ static void only_the_request_and_the_server_have_errors_the_rest_are_refusals(vo
     assert_int_equal(refusals, HF_ERROR_COUNT - 1 - sizeof errors / sizeof errors[0]);
 }
 
+/* Programs are built with the numbers in them: a code that is new goes to the end. */
+static void codes_keep_their_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(HF_INVALID_QUANTITY, 1);
+    assert_int_equal(HF_NOT_FOUND, 12);
+    assert_int_equal(HF_LOCKED, 21);
+    assert_int_equal(HF_ERR, 29);
+    assert_int_equal(HF_LEDGER_DOWN, 38);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +140,7 @@ int main(void)
         cmocka_unit_test(every_code_has_a_name_of_its_own_a_text_and_an_error_status),
         cmocka_unit_test(texts_are_plain),
         cmocka_unit_test(only_the_request_and_the_server_have_errors_the_rest_are_refusals),
+        cmocka_unit_test(codes_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,16 @@ static void keys_of_a_command_differ(void **state)
     }
 }
 
+/* The shards of stock take over the commands whose first key is that of the stock. */
+static void commands_of_stock_alone_begin_with_its_key(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const struct command_spec *spec = &command_table[i];
+        assert_int_equal(spec->keys[0] == KEY_STOCK, strncmp(spec->name, "STOCK.", 6) == 0);
+    }
+}
+
 /* Section 10 names the scripts the field knows. */
 static void scripts_carry_the_names_of_the_field(void **state)
 {
@@ -227,6 +237,7 @@ int main(void)
         cmocka_unit_test(each_placeholder_of_a_key_is_an_id),
         cmocka_unit_test(the_hash_tag_of_a_cluster_key_is_the_scope),
         cmocka_unit_test(keys_of_a_command_differ),
+        cmocka_unit_test(commands_of_stock_alone_begin_with_its_key),
         cmocka_unit_test(scripts_carry_the_names_of_the_field),
         cmocka_unit_test(reserve_has_its_keys_in_the_order_of_the_field),
     };

@@ -51,8 +51,7 @@ void stock_single(struct script_env *env, struct pending_command *pending)
 
 bool stock_has(const struct command *command)
 {
-    enum command_id id = command_id(command->spec);
-    return id >= STOCK_LOAD && id <= STOCK_ADJUST;
+    return command->spec->keys[0] == KEY_STOCK;
 }
 
 void stock_execute(struct script_env *env, struct pending_command *pending)
