@@ -2,7 +2,7 @@
  *
  * The one list of commands. The enum, the union of arguments, the core's functions and their
  * dispatch, and the typed calls of the library are made from it; all else about a command stands in
- * its row (rows/). Nothing depends on the order of the lines.
+ * its row (rows_*.h). Nothing depends on the order of the lines.
  *
  * X(id, name, reply, memory, scope):
  *

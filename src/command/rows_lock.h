@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rows of lock, for the table in table.c. */
+ * The rows of locks, for the table in table.c. */
 /* clang-format off */
 
 [LOCK_TRY] = {.name = "LOCK.TRY", .number = 24, .flags = WRITES | RANDOM, .nil_code = HF_LOCKED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rows of waiting room, for the table in table.c. */
+ * The rows of waiting rooms, for the table in table.c. */
 /* clang-format off */
 
 [ROOM_JOIN] = {.name = "ROOM.JOIN", .number = 34, .flags = WRITES | RANDOM,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rows of semaphore, for the table in table.c. */
+ * The rows of semaphores, for the table in table.c. */
 /* clang-format off */
 
 [SEM_ACQUIRE] = {.name = "SEM.ACQUIRE", .number = 16, .flags = WRITES | WAITS,
