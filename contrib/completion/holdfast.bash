@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Completion of holdfast for bash. tests/e2e/test_packaging.py compares the lists with the program.
+# Completion of holdfast for bash. The commands come from the program itself;
+# tests/e2e/test_packaging.py compares the other lists with it.
 
 _holdfast_subcommands='
     serve call exec load bench top audit journal backup restore auth demo help version
-'
-_holdfast_commands='
-    SEATS.OPEN SEATS.RESERVE SEATS.CONFIRM SEATS.RELEASE SEATS.EXTEND SEATS.GET SEATS.ZONE
-    SEATS.USER QUOTA.LIMIT QUOTA.RESERVE QUOTA.REFUND QUOTA.COMMIT QUOTA.CANCEL QUOTA.SYNC
-    QUOTA.GET SEM.ACQUIRE SEM.QUEUE SEM.WAKE SEM.CONFIRM SEM.RELEASE SEM.PING SEM.CARD SEM.STATS
-    LOCK.TRY LOCK.UNLOCK LOCK.EXTEND LOCK.GET STOCK.LOAD STOCK.TAKE STOCK.SETTLE STOCK.GIVE
-    STOCK.GET STOCK.ADJUST ROOM.JOIN ROOM.POSITION ROOM.LEAVE ROOM.ADMIT ROOM.CHECK IDEM.BEGIN
-    IDEM.COMPLETE IDEM.ABORT
 '
 _holdfast_serve_flags='
     --config --dir --memory --fsync --bind --resp-port --http-port --engine --ledger --auth-file
@@ -31,8 +24,14 @@ _holdfast_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
 }
 
+# The commands of the program that is being completed, as its help lists them.
+_holdfast_commands() {
+    "${COMP_WORDS[0]}" help 2>/dev/null | sed -n 's/^    \([A-Z]*\.[A-Z]*\) .*/\1/p'
+}
+
 _holdfast_commands_in_any_case() {
-    local list=$_holdfast_commands
+    local list
+    list=$(_holdfast_commands)
     [[ $word = *[a-z]* ]] && list=${list,,}
     # shellcheck disable=SC2086
     _holdfast_words $list "$@"

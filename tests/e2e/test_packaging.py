@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from harness import COMMANDS, ROOT, run
+from harness import COMMANDS, ROOT, Build, run
 
 BASH = ROOT / "contrib" / "completion" / "holdfast.bash"
 ZSH = ROOT / "contrib" / "completion" / "_holdfast"
@@ -29,16 +29,24 @@ def shell_list(path, name):
 
 def complete(*words):
     """What bash offers for the last of the words."""
-    script = (f". {BASH}; COMP_WORDS=(holdfast \"$@\"); COMP_CWORD=$#; _holdfast; "
+    script = (f". {BASH}; COMP_WORDS=({Build().program} \"$@\"); COMP_CWORD=$#; _holdfast; "
               "printf '%s\\n' \"${COMPREPLY[@]}\"")
     ended = run("bash", "-c", script, "bash", *words)
     assert ended.code == 0 and ended.err == "", ended
     return ended.lines
 
 
-@pytest.mark.parametrize("path, name", [(BASH, "_holdfast_commands"), (ZSH, "commands")])
-def test_completions_have_the_commands_of_the_table(path, name):
-    assert shell_list(path, name) == COMMANDS
+def test_bash_offers_the_commands_of_the_program():
+    assert [word for word in complete("help", "") if "." in word] == COMMANDS
+    assert complete("call", "QUOTA.G") == ["QUOTA.GET"]
+
+
+def test_zsh_offers_the_commands_of_the_program():
+    if shutil.which("zsh") is None:
+        pytest.skip("no zsh")
+    line = re.search(r"(?m)^commands=\(.*$", ZSH.read_text()).group()
+    ended = run("zsh", "-c", f"words=({Build().program}); {line}; print -l $commands")
+    assert (ended.code, ended.lines) == (0, COMMANDS)
 
 
 @pytest.mark.parametrize("path, name", [(BASH, "_holdfast_subcommands"), (ZSH, "subcommands")])
