@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from harness import run
+from harness import COMMANDS, run
 from server import Error, Server, wait_until
 from wire import Client, encode, fields, transact
 
@@ -117,7 +117,7 @@ def test_commands_of_the_server_are_queued(client):
     assert answers[:4] == ["PONG", "x", "OK", "queuer"]
     assert " multi=10 " in answers[4] and " flags=x " in answers[4]
     assert answers[5] == "OK" and answers[6].startswith("# Server")
-    assert isinstance(answers[7], int) and answers[8:] == [["databases", "1"], 41]
+    assert isinstance(answers[7], int) and answers[8:] == [["databases", "1"], len(COMMANDS)]
 
 
 def test_inline_requests_are_queued_as_well(client, scope):
