@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random commands: mostly by templates, which make them meet each other; the others by the rows of
+ * the table, so that none is left out. */
 #include "generate.h"
 
 #include "base/check.h"
@@ -7,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The words of the commands, more of what is to happen more often. $ and a letter stand for
- * something random: see expand(). */
+/* The words of commands, more of what is to happen more often. $ and a letter stand for something
+ * random: see expand(). */
 static const char *const templates[] = {
     "SEATS.OPEN $e $z $m",
     "SEATS.RESERVE $e $z $i $u $n $m TTL $t",
@@ -70,6 +73,8 @@ static const char *const templates[] = {
     "IDEM.ABORT $i",
 };
 
+#define TEMPLATES (sizeof templates / sizeof templates[0])
+
 static const char *const durations[] = {"10ms", "50ms", "700ms", "2", "10", "1m", "10m", "24h"};
 
 /* Mostly short, now and then larger than a sector, a few times a page. */
@@ -125,13 +130,50 @@ static size_t expand(struct dice *dice, char letter, char *out)
     return (size_t)size;
 }
 
+/* What stands for an argument in a template. */
+static const char *letter_for(const struct arg_spec *arg, bool scope)
+{
+    switch (arg->type) {
+    case ARG_ID:
+        return scope                            ? "$e"
+               : strcmp(arg->name, "zone") == 0 ? "$z"
+               : strcmp(arg->name, "user") == 0 ? "$u"
+                                                : "$i";
+    case ARG_DURATION:
+        return "$t";
+    case ARG_COUNT:
+    case ARG_AMOUNT:
+        return "$n";
+    default:
+        return "$b";
+    }
+}
+
+/* A template of a row's required arguments. */
+static void template_of(const struct command_spec *spec, char *out, size_t room)
+{
+    size_t size = (size_t)snprintf(out, room, "%s", spec->name);
+
+    for (size_t i = 0; i < spec->required; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        const char *word = arg->type == ARG_TEXT ? "recount" : letter_for(arg, i == 0);
+        size += (size_t)snprintf(out + size, room - size, " %s", word);
+        CHECK(size < room);
+    }
+}
+
 void generate(struct dice *dice, struct generated *out)
 {
-    const char *at = templates[dice_below(dice, sizeof templates / sizeof templates[0])];
+    char made[128];
+    size_t which = dice_below(dice, TEMPLATES + COMMAND_COUNT / 4);
+    const char *at = which < TEMPLATES ? templates[which] : made;
     struct hf_bytes words[COMMAND_WORDS_MAX];
     struct problem problem;
     size_t count = 0, used = 0;
 
+    if (at == made) {
+        template_of(&command_table[dice_below(dice, COMMAND_COUNT)], made, sizeof made);
+    }
     while (*at != '\0') {
         size_t size = strcspn(at, " ");
         char *word = out->text + used;
