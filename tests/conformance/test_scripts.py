@@ -43,6 +43,10 @@ def test_every_row_of_the_table_has_its_script(rows, texts):
     assert [row.name for row in rows.values() if row.script not in texts] == []
 
 
+def test_the_model_has_every_row_of_the_table(rows):
+    assert {row.name.encode() for row in rows.values()} == set(Model().commands)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_commands_are_answered_as_the_model_does(engine, seed):
     model = Model(OrderedFences())

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Idempotency keys: one request at a time, then its stored response."""
 
+from model_arguments import ID, RESPONSE, TTL, Command
+
 PROCESSING_MS = 60_000
 COMPLETED_MS = 24 * 3600 * 1000
 
@@ -15,6 +17,13 @@ class Entry:
 class Idempotency:
     def __init__(self):
         self.keys = {}
+
+    def commands(self):
+        return {
+            b"IDEM.BEGIN": Command(self.begin, (ID, ID), ttl=TTL),
+            b"IDEM.COMPLETE": Command(self.complete, (ID, RESPONSE), ttl=TTL),
+            b"IDEM.ABORT": Command(self.abort, (ID,)),
+        }
 
     def entry(self, key, now):
         entry = self.keys.get(key)

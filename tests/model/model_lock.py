@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lock: one holder at a time, known by its lock id."""
 
+from model_arguments import ID, TTL, Command
 from model_values import known
 
 
@@ -16,6 +17,14 @@ class Locks:
         self.fences = fences
         self.secrets = secrets
         self.resources = {}  # resource -> Held
+
+    def commands(self):
+        return {
+            b"LOCK.TRY": Command(self.try_lock, (ID, TTL), id=ID),
+            b"LOCK.UNLOCK": Command(self.unlock, (ID, ID)),
+            b"LOCK.EXTEND": Command(self.extend, (ID, ID, TTL)),
+            b"LOCK.GET": Command(self.get, (ID,)),
+        }
 
     def held(self, resource, now):
         held = self.resources.get(resource)

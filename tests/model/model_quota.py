@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quota: amounts counted against a tenant's limit, some of them only on hold."""
 
-from model_arguments import MAX_INTEGER
+from model_arguments import AMOUNT, ID, MAX_INTEGER, POSITIVE_AMOUNT, TTL, Command
 from model_closed import ClosedHolds
 
 DEFAULT_TTL_MS = 900_000
@@ -42,6 +42,17 @@ class Quota:
     def __init__(self):
         self.tenants = {}
         self.closed = ClosedHolds()
+
+    def commands(self):
+        return {
+            b"QUOTA.LIMIT": Command(self.limit, (ID, AMOUNT)),
+            b"QUOTA.RESERVE": Command(self.reserve, (ID, POSITIVE_AMOUNT), hold=ID, ttl=TTL),
+            b"QUOTA.REFUND": Command(self.refund, (ID, POSITIVE_AMOUNT)),
+            b"QUOTA.COMMIT": Command(self.commit, (ID, ID)),
+            b"QUOTA.CANCEL": Command(self.cancel, (ID, ID)),
+            b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT)),
+            b"QUOTA.GET": Command(self.get, (ID,)),
+        }
 
     def tenant(self, name, now):
         tenant = self.tenants.get(name)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting room: a line of users per event, and passes for those let in."""
 
+from model_arguments import ID, POSITIVE_COUNT, TTL, Command
 from model_values import known
 
 DEFAULT_TTL_MS = 1_800_000
@@ -28,6 +29,15 @@ class Rooms:
     def __init__(self, secrets):
         self.secrets = secrets
         self.rooms = {}
+
+    def commands(self):
+        return {
+            b"ROOM.JOIN": Command(self.join, (ID, ID), max=POSITIVE_COUNT, ttl=TTL),
+            b"ROOM.POSITION": Command(self.position, (ID, ID)),
+            b"ROOM.LEAVE": Command(self.leave, (ID, ID)),
+            b"ROOM.ADMIT": Command(self.admit, (ID, POSITIVE_COUNT), **{"pass": TTL}),
+            b"ROOM.CHECK": Command(self.check, (ID, ID, ID)),
+        }
 
     def room(self, event, now):
         room = self.rooms.get(event)

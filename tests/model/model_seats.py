@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seats: holds with a deadline, in zones of an event."""
 
-from model_arguments import MAX_INTEGER
+from model_arguments import AMOUNT, COUNT, FLAG, ID, MAX_INTEGER, POSITIVE_COUNT, TTL, Command
 from model_closed import ClosedHolds
 
 DEFAULT_TTL_MS = 600_000
@@ -78,6 +78,21 @@ class Seats:
         self.secrets = secrets
         self.events = {}
         self.released = ClosedHolds()
+
+    def commands(self):
+        return {
+            b"SEATS.OPEN": Command(self.open, (ID, ID, COUNT)),
+            b"SEATS.RESERVE": Command(
+                self.reserve, (ID, ID, ID, ID, POSITIVE_COUNT, COUNT),
+                show=ID, price=AMOUNT, ttl=TTL, lifetime=FLAG,
+            ),
+            b"SEATS.CONFIRM": Command(self.confirm, (ID, ID), user=ID, payment=ID),
+            b"SEATS.RELEASE": Command(self.release, (ID, ID), user=ID),
+            b"SEATS.EXTEND": Command(self.extend, (ID, ID, TTL)),
+            b"SEATS.GET": Command(self.get, (ID, ID)),
+            b"SEATS.ZONE": Command(self.zone, (ID, ID)),
+            b"SEATS.USER": Command(self.user, (ID, ID)),
+        }
 
     def event(self, name, now):
         """The event as it is now. One that nobody opened is as good as an empty one."""

@@ -7,6 +7,7 @@ together, one due millisecond after the other, and the answers to waiting calls 
 wakes: [number of the waiting command, reply].
 """
 
+from model_arguments import ID, POSITIVE_COUNT, TTL, WAIT, Command
 from model_values import UnknownFence
 
 DEFAULT_HEARTBEAT_MS = 180_000
@@ -66,6 +67,20 @@ class Semaphores:
         self.next_due = NEVER
 
     # Time
+
+    def commands(self):
+        return {
+            b"SEM.ACQUIRE": Command(
+                self.acquire, (ID, ID, POSITIVE_COUNT), heartbeat=TTL, ttl=TTL, wait=WAIT
+            ),
+            b"SEM.QUEUE": Command(self.queue, (ID, ID, TTL, TTL)),
+            b"SEM.WAKE": Command(self.wake, (ID, POSITIVE_COUNT, TTL, TTL)),
+            b"SEM.CONFIRM": Command(self.confirm, (ID, ID, POSITIVE_COUNT, TTL, TTL)),
+            b"SEM.RELEASE": Command(self.release, (ID, ID)),
+            b"SEM.PING": Command(self.ping, (ID, ID, TTL, TTL)),
+            b"SEM.CARD": Command(self.card, (ID,)),
+            b"SEM.STATS": Command(self.stats, (ID,)),
+        }
 
     def expire(self, now):
         """All that is due up to now, each thing at its own time."""

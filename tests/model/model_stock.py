@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stock: a product's units, taken for a while, then sold or given back."""
 
-from model_arguments import MAX_INTEGER
+from model_arguments import (
+    COUNT, DELTA, ID, MAX_INTEGER, POLICY, POSITIVE_COUNT, REASON, SHARDS, TTL, Command,
+)
 from model_closed import ClosedHolds
 
 DEFAULT_TTL_MS = 900_000
@@ -47,6 +49,18 @@ class Stock:
     def __init__(self):
         self.products = {}
         self.closed = ClosedHolds()
+
+    def commands(self):
+        return {
+            b"STOCK.LOAD": Command(
+                self.load, (ID, COUNT), shards=SHARDS, watermark=COUNT, policy=POLICY
+            ),
+            b"STOCK.TAKE": Command(self.take, (ID, ID, ID, POSITIVE_COUNT), ttl=TTL),
+            b"STOCK.SETTLE": Command(self.settle, (ID, ID)),
+            b"STOCK.GIVE": Command(self.give, (ID, ID)),
+            b"STOCK.GET": Command(self.get, (ID,)),
+            b"STOCK.ADJUST": Command(self.adjust, (ID, DELTA, REASON)),
+        }
 
     def product(self, name, now):
         product = self.products.get(name)

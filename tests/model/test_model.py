@@ -3,6 +3,7 @@
 
 import pytest
 
+from generate import Generator
 from model import MALFORMED, Model
 from model_values import OrderedFences, UnknownFence, known, matches
 
@@ -445,3 +446,13 @@ def test_a_model_with_ordered_fences_repeats_a_holders_fence():
     assert matches(grant, [["x", 7], []])
     again = model.apply(T0, [b"LOCK.TRY", b"r", b"5", b"ID", b"x"])
     assert not matches(again, [["x", 8], []]) and matches(again, [["x", 7], []])
+
+
+def test_the_generator_makes_every_command():
+    model = Model()
+    generator, made = Generator(model, 1), set()
+    for _ in range(20_000):
+        now, argv = generator.next()
+        made.add(argv[0].upper())
+        model.apply(now, argv)
+    assert set(model.commands) - made == set()
