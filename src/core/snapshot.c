@@ -7,7 +7,7 @@
  *     time, last fence           zigzag varints
  *     last ticket                varint
  *     boot, offset               16 bytes, zigzag varint: of the last run; not in version 1
- *     for each kind, in the order of enum kind:
+ *     for each kind, by its number:
  *         count                  varint
  *         record                 as many: scope, state, flags, marks, deadline in ms or 0 (zigzag
  *                                varints), name unless hidden, fields of the kind (codec.c)

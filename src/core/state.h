@@ -12,24 +12,26 @@
 #define TIME_MAX_MS ((int64_t)1 << 47)
 _Static_assert(CLOCK_MAX_MS <= TIME_MAX_MS / 2, "deadlines of any clock's time are within bounds");
 
-/* Kinds of records. A record's scope is a record of its parent kind, which comes before it. */
+/* Kinds of records. A record's scope is a record of its parent kind, which comes before it.
+ * Snapshots have the kinds by these numbers, and the states of records below by theirs: a new one
+ * goes to the end. */
 enum kind {
-    CORE_EVENTS,
-    CORE_ZONES,
-    CORE_SEAT_USERS,
-    CORE_SHOWS,
-    CORE_BOOKINGS,
-    CORE_TENANTS,
-    CORE_QUOTA_HOLDS,
-    CORE_SEMAPHORES,
-    CORE_SEM_CLIENTS,
-    CORE_LOCKS,
-    CORE_PRODUCTS,
-    CORE_ORDERS,
-    CORE_ROOMS,
-    CORE_ROOM_ENTRIES,
-    CORE_ROOM_PASSES,
-    CORE_IDEM_KEYS,
+    CORE_EVENTS = 0,
+    CORE_ZONES = 1,
+    CORE_SEAT_USERS = 2,
+    CORE_SHOWS = 3,
+    CORE_BOOKINGS = 4,
+    CORE_TENANTS = 5,
+    CORE_QUOTA_HOLDS = 6,
+    CORE_SEMAPHORES = 7,
+    CORE_SEM_CLIENTS = 8,
+    CORE_LOCKS = 9,
+    CORE_PRODUCTS = 10,
+    CORE_ORDERS = 11,
+    CORE_ROOMS = 12,
+    CORE_ROOM_ENTRIES = 13,
+    CORE_ROOM_PASSES = 14,
+    CORE_IDEM_KEYS = 15,
     CORE_KIND_COUNT,
     CORE_NO_KIND = CORE_KIND_COUNT
 };
@@ -71,7 +73,12 @@ struct show {
  *                       v       retry window over   v
  *                   RELEASED -------------------> gone
  */
-enum booking_state { BOOKING_RESERVED, BOOKING_CONFIRMED, BOOKING_RELEASED, BOOKING_LAPSED };
+enum booking_state {
+    BOOKING_RESERVED = 0,
+    BOOKING_CONFIRMED = 1,
+    BOOKING_RELEASED = 2,
+    BOOKING_LAPSED = 3
+};
 enum booking_flag { BOOKING_LIFETIME = 1 };
 
 struct booking {
@@ -104,7 +111,7 @@ struct tenant {
     uint32_t spare;
 };
 
-enum hold_state { HOLD_OPEN, HOLD_COMMITTED, HOLD_CANCELLED };
+enum hold_state { HOLD_OPEN = 0, HOLD_COMMITTED = 1, HOLD_CANCELLED = 2 };
 
 struct quota_hold {
     struct record record;
@@ -124,7 +131,7 @@ struct semaphore {
     struct line line;
 };
 
-enum client_state { CLIENT_WAITING, CLIENT_HOLDING };
+enum client_state { CLIENT_WAITING = 0, CLIENT_HOLDING = 1 };
 
 struct sem_client {
     struct record record;
@@ -160,7 +167,7 @@ struct core_product {
 };
 enum product_flag { PRODUCT_STEAL = 1 };
 
-enum order_state { ORDER_TAKEN, ORDER_SETTLED, ORDER_GIVEN };
+enum order_state { ORDER_TAKEN = 0, ORDER_SETTLED = 1, ORDER_GIVEN = 2 };
 
 struct order {
     struct record record;
@@ -198,7 +205,7 @@ struct room_pass {
 
 /* ---- idempotency ----------------------------------------------------------------------------- */
 
-enum idem_state { IDEM_PROCESSING, IDEM_COMPLETED };
+enum idem_state { IDEM_PROCESSING = 0, IDEM_COMPLETED = 1 };
 
 struct idem {
     struct record record;

@@ -4,6 +4,8 @@
  * runs with restarts are in core_time.c, damaged snapshots in core_snapshot_damaged.c. */
 #include "snapshot_fixture.h"
 
+#include "core/state.h"
+
 #include <stdio.h>
 
 /* ---- whole ----------------------------------------------------------------------------------- */
@@ -239,6 +241,33 @@ static void a_restore_keeps_the_order_within_a_millisecond(void **state)
     buffer_free(&bytes);
 }
 
+/* They are in snapshots that were written long ago. */
+static void kinds_and_states_keep_their_numbers(void **state)
+{
+    static const enum kind expected[] = {
+        CORE_EVENTS,      CORE_ZONES,        CORE_SEAT_USERS,  CORE_SHOWS,
+        CORE_BOOKINGS,    CORE_TENANTS,      CORE_QUOTA_HOLDS, CORE_SEMAPHORES,
+        CORE_SEM_CLIENTS, CORE_LOCKS,        CORE_PRODUCTS,    CORE_ORDERS,
+        CORE_ROOMS,       CORE_ROOM_ENTRIES, CORE_ROOM_PASSES, CORE_IDEM_KEYS,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        assert_int_equal(expected[i], i);
+        bool is_scoped = kinds[i].parent != CORE_NO_KIND;
+        assert_true(!is_scoped || (size_t)kinds[i].parent < i);
+    }
+    assert_int_equal(BOOKING_CONFIRMED, 1);
+    assert_int_equal(BOOKING_RELEASED, 2);
+    assert_int_equal(BOOKING_LAPSED, 3);
+    assert_int_equal(HOLD_COMMITTED, 1);
+    assert_int_equal(HOLD_CANCELLED, 2);
+    assert_int_equal(CLIENT_HOLDING, 1);
+    assert_int_equal(ORDER_SETTLED, 1);
+    assert_int_equal(ORDER_GIVEN, 2);
+    assert_int_equal(IDEM_COMPLETED, 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -256,6 +285,7 @@ int main(void)
         CASE(the_digest_tells_who_is_first_in_line),
         CASE(the_digest_tells_what_is_only_kept),
         CASE(a_restore_keeps_the_order_within_a_millisecond),
+        cmocka_unit_test(kinds_and_states_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
