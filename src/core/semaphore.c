@@ -26,18 +26,23 @@ void semaphore_let_go(struct core *core, uint32_t index)
     line_free(&semaphore_at(core, index)->line, core->memory);
 }
 
-/* What must be true of a semaphore after every change: slots beyond its limit are in use only if
- * the limit was lowered, which lets nobody else in. */
+/* What must be true of a semaphore after every change of its slots or its line:
+ *   1. its holders and its waiters are among those of all semaphores,
+ *   2. every client record is a holder or a waiter, and none is both.
+ * Holders beyond the limit are none, or the limit was lowered since: see grant_check(). */
 static void semaphore_check(const struct core *core, const struct semaphore *semaphore)
 {
     CHECK(semaphore->in_use <= core->slots_in_use && semaphore->line.count <= core->in_line);
+    CHECK(core->slots_in_use + core->in_line == core->stores[CORE_SEM_CLIENTS].slab.count);
 }
 
-/* A slot is handed out only where one is free, to a client that has none. */
-static void slot_check(const struct semaphore *semaphore, const struct sem_client *client)
+/* What must be true when a slot is handed out: one is free, and it goes to a client of this
+ * semaphore that has none. So holders are never more than the limit at the time of the last grant. */
+static void grant_check(const struct core *core, const struct semaphore *semaphore,
+                        const struct sem_client *client)
 {
     CHECK(semaphore->in_use < semaphore->max);
-    CHECK(!is_holder(client));
+    CHECK(!is_holder(client) && semaphore_at(core, client->record.scope) == semaphore);
 }
 
 static void drop_if_idle(struct core *core, uint32_t index)
@@ -45,6 +50,7 @@ static void drop_if_idle(struct core *core, uint32_t index)
     const struct semaphore *semaphore = semaphore_at(core, index);
 
     if (semaphore->in_use == 0 && semaphore->line.count == 0) {
+        CHECK(!semaphore->touched); /* The heap of touched semaphores would name a free record. */
         core_forget(core, CORE_SEMAPHORES, index);
     }
 }
@@ -79,7 +85,7 @@ static void grant(struct core *core, struct semaphore *semaphore, uint32_t index
 {
     struct sem_client *client = client_at(core, index);
 
-    slot_check(semaphore, client);
+    grant_check(core, semaphore, client);
     semaphore->in_use++;
     core->slots_in_use++;
     semaphore_check(core, semaphore);
@@ -139,8 +145,8 @@ static void remove_client(struct core *core, uint32_t index, const char *why)
         leave_line(core, semaphore, index);
         end_wait(core, client, (struct wakeup){.code = HF_TIMEOUT, .why = why});
     }
-    semaphore_check(core, semaphore);
     core_forget(core, CORE_SEM_CLIENTS, index);
+    semaphore_check(core, semaphore);
 }
 
 /* ---- settling -------------------------------------------------------------------------------- */
@@ -278,10 +284,16 @@ static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_byt
     return true;
 }
 
-static void stand_in_line(struct core *core, uint32_t semaphore, uint32_t index)
+/* The client, who is new, becomes the last in line. */
+static void stand_in_line(struct core *core, uint32_t which, uint32_t index)
 {
-    client_at(core, index)->place = line_join(&semaphore_at(core, semaphore)->line, index);
+    struct semaphore *semaphore = semaphore_at(core, which);
+    uint32_t place = line_join(&semaphore->line, index);
+
+    client_at(core, index)->place = place;
     core->in_line++;
+    CHECK(line_position(&semaphore->line, place) == semaphore->line.count);
+    semaphore_check(core, semaphore);
 }
 
 static void answer_acquired(struct reply *reply, int64_t in_use, const struct sem_client *client)
