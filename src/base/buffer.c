@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Growing buffers, the varints that files are made of, and the reader that takes them apart again.
+ * A failed allocation or a malformed number is remembered until the caller checks. */
 #include "base/buffer.h"
 
 #include <stdarg.h>

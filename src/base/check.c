@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends the process when a CHECK() does not hold: going on would write a wrong state to disk. */
 #include "base/check.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running clocks that never go back and never jump, and how a clock goes on from the run before. */
 #include "base/clock.h"
 
 #include "base/limits.h"
@@ -50,8 +52,8 @@ static void read_boot(uint8_t boot[CLOCK_BOOT_BYTES])
     }
 }
 
-/* Slowly: whoever holds something for ten seconds must not lose it after nine because the wall
- * clock was set. */
+/* The clock nears the wall slowly: a holder of ten seconds must not lose its hold after nine
+ * because the wall clock was set. */
 static void near_wall(struct clock *clock, int64_t elapsed_ms)
 {
     int64_t most_ms = (elapsed_ms - clock->looked_ms) / SLEW_PART;

@@ -8,8 +8,8 @@
  * by at most 1 ms for each second that went by, so that durations keep their length to a thousandth
  * whatever the wall clock does.
  *
- * A caller may keep the clock itself (clock_asked()), or run one as the real one runs, by a boot and
- * a wall clock of its own (clock_running()). */
+ * A caller may keep the clock itself (clock_asked()), or run one as the real one runs, by a boot
+ * and a wall clock of its own (clock_running()). */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -31,15 +31,15 @@ struct clock {
     uint8_t boot[CLOCK_BOOT_BYTES];
     int64_t offset_ms;             /* the time minus the elapsed time */
     int64_t looked_ms;             /* elapsed time when the wall clock was looked at last */
-    int64_t last_ms;               /* the latest time told */
+    int64_t last_ms;               /* the latest time answered */
     int64_t (*ask)(void *context); /* of clock_asked() */
     void *context;
 };
 
 void clock_real(struct clock *clock);
 
-/* A clock that the caller keeps. clock_now() stands still after `ask` went back, until it has caught
- * up. */
+/* A clock that the caller keeps. clock_now() stands still after `ask` went back, until it has
+ * caught up. */
 void clock_asked(struct clock *clock, int64_t (*ask)(void *context), void *context);
 
 /* A clock that runs by these two as the real one does by the system's. */
@@ -52,7 +52,7 @@ struct clock_beginning {
     int64_t expected_ms; /* the time that goes on from the run before, whatever the wall says */
 };
 
-/* Puts a clock where it goes on from: the latest of `last_ms`, which somebody was told of; of the
+/* Puts a clock where it goes on from: the latest of `last_ms`, which a caller has seen; of the
  * time that the run `before` would have by now, if it was on the same boot; and of the wall clock.
  * False if any of them is before 1970 or past CLOCK_MAX_MS. */
 bool clock_begin(struct clock *clock, int64_t last_ms, const struct clock_run *before,

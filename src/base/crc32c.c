@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CRC-32C by the processor's instruction if it has one, otherwise bit by bit. */
 #include "base/crc32c.h"
 
 #include <stdbool.h>

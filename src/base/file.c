@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a small file whole, up to a bound, through one descriptor. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The heap is a complete tree: all of its levels are full, but the lowest, which is filled from the
- * left. So the place of node number n, counted from 1 at the top, is told by the bits of n below
+ * left. So the way to node number n, counted from 1 at the top, is given by the bits of n below
  * its highest one: 0 leads to the left, 1 to the right. */
 #include "base/heap.h"
 

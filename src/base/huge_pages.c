@@ -22,7 +22,7 @@ struct huge_pages {
     unsigned count;
     bool stopped;
 
-    /* Only whoever uses the memory looks at these. */
+    /* Only the thread that uses the memory reads these. */
     size_t after;
     bool started;
     void *(*direct)(struct memory *memory, size_t size);
@@ -54,7 +54,7 @@ static void *find_pages(void *context)
         void *block = huge_page_new();
         pthread_mutex_lock(&pages->mutex);
         if (block == NULL) {
-            pages->stopped = true; /* there is no memory: others are told when they need it */
+            pages->stopped = true; /* no memory: the caller finds out when it needs some */
         } else {
             pages->ready[pages->count++] = block;
         }

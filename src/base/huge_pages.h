@@ -3,8 +3,8 @@
  * Huge pages found ahead of time. Large tables and slabs are read all over the place: in huge pages
  * that costs far fewer misses. But the first touch of one is where the system finds and clears it,
  * which takes up to ten milliseconds on some machines; a thread does that for a few pages in
- * advance, so that whoever grows does not wait for it. Without the thread, or when it is behind,
- * ordinary pages serve, which are found one by one. */
+ * advance, so that a table that grows does not wait for it. Without the thread, or when it is
+ * behind, ordinary pages serve, which are found one by one. */
 #ifndef BASE_HUGE_PAGES_H
 #define BASE_HUGE_PAGES_H
 

@@ -46,7 +46,7 @@
  * answer. */
 #define RETRY_WINDOW_MS ((int64_t)300 * 1000)
 
-/* Records of other scopes that a command expires on its way. */
+/* Records of other scopes that a command expires besides its own work. */
 #define EXPIRED_AT_ONCE 256
 
 /* Records that one call of a script gives back of what fell due, so that none takes long. */
@@ -56,7 +56,7 @@
  * deadlines and a thousand years of running are within its bounds. */
 #define CLOCK_MAX_MS ((int64_t)1 << 46)
 
-/* Feed events kept until somebody drains them; more are dropped and counted. */
+/* Feed events kept until they are fetched; more are dropped. */
 #define EVENTS_MAX 65536
 
 _Static_assert(SEATS_EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Formats a line of the log, as text or as JSON, and hands it to the writer's thread or writes it
+ * itself. */
 #include "base/log.h"
 
 #include "base/log_writer.h"

@@ -7,7 +7,7 @@
  *     {"time":"2031-05-17T20:00:00.123Z","level":"warning","message":"…"}
  *
  * The first is for programs that say little, on a terminal. A server has a thread write its log,
- * because whoever reads it may be slow or not read at all: log_line() then never waits. What there
+ * because its reader may be slow or not read at all: log_line() then never waits. What there
  * is no room for is left out, and a line tells how much that was. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -21,7 +21,7 @@ struct log_writer;
 struct log {
     enum log_level level;      /* what is below is not written */
     bool json;                 /* for programs to read, rather than people */
-    struct log_writer *writer; /* NULL: each line is written by whoever says it, without a time */
+    struct log_writer *writer; /* NULL: the calling thread writes its line, without a time */
 };
 
 /* Leaves errno alone. Called from any thread. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of lines and the thread that empties it. Whoever has a line never waits: without room for
- * it, it is counted and left out. */
+ * A ring of lines and the thread that empties it. A thread that has a line never waits: without
+ * room for it, it is counted and left out. */
 #include "base/log_writer.h"
 
 #include "base/thread.h"
@@ -25,7 +25,7 @@ struct log_writer {
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t wanted, done;
     bool stopping, stopped;
-    uint64_t lost;          /* lines there was no room for, since that was last told */
+    uint64_t lost;          /* lines there was no room for since the last one that reported it */
     uint64_t first, behind; /* bytes ever taken out of the ring, and ever put into it */
     char ring[RING_SIZE];
 };
@@ -121,7 +121,7 @@ bool log_writer_put(struct log_writer *writer, const char *line, size_t size)
     }
     pthread_mutex_lock(&writer->lock);
     if (writer->lost > 0 || size > RING_SIZE - (size_t)(writer->behind - writer->first)) {
-        writer->lost++; /* until that was told, so that the gap is where it belongs */
+        writer->lost++; /* until that is reported, so that the gap is where it belongs */
     } else {
         size_t at = writer->behind % RING_SIZE;
         size_t straight = size < RING_SIZE - at ? size : RING_SIZE - at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread that writes lines to standard error, so that nobody else has to wait for whoever reads
- * them. Lines wait in a ring of fixed size. */
+ * A thread that writes lines to standard error, so that no other thread has to wait for whatever
+ * reads them. Lines wait in a ring of fixed size. */
 #ifndef BASE_LOG_WRITER_H
 #define BASE_LOG_WRITER_H
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counts every byte handed out. Blocks of a huge page's size come from huge_pages.c if the memory
+ * has it. */
 #include "base/memory.h"
 
 #include "base/check.h"

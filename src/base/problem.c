@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fills in a struct problem as printf() would. */
 #include "base/problem.h"
 
 #include <stdarg.h>

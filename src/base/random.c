@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pool of random bytes from the system, refilled when it is used up. */
 #include "base/random.h"
 
 #include "base/check.h"

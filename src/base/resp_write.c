@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes the types of RESP 2 and 3 into a buffer. */
 #include "base/resp_write.h"
 
 void resp_number(struct buffer *out, uint8_t type, int64_t number)

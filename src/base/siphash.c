@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * SipHash-2-4 as its authors, Aumasson and Bernstein, describe it. */
 #include "base/siphash.h"
 
 static uint64_t load(const uint8_t *bytes, size_t size)

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records in chunks of a fixed number, a bitmap of those in use in each, and a list of the free
+ * ones. A large slab gets its chunks a huge page at a time. */
 #include "base/slab.h"
 
 #include "base/check.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Parses ids, numbers, durations and escapes, and guesses which word a mistyped one was meant
+ * for. */
 #include "base/text.h"
 
 #include <stdio.h>

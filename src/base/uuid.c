@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * UUIDs between text and bytes, in the canonical form only, so that one UUID has one text. */
 #include "base/uuid.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * holdfast audit [URL|DIR]: proves that every total agrees with the records it is made of. A server
- * is asked to do so, that at $HOLDFAST_URL or on this machine if nothing is said; of a Redis the
+ * is asked to do so, that at $HOLDFAST_URL or on this machine if no URL is given; of a Redis the
  * keys are read. A data directory is recovered into memory, changing nothing; what fell due since
  * is expired, as at a start.
  *

@@ -3,7 +3,7 @@
  * holdfast auth NAME ROLE [--password]
  *
  * Prints a line for the file of users on standard output, so that it can be appended to the file.
- * The token that goes with it is told once, on standard error; with --password the secret is a
+ * The token that goes with it is printed once, on standard error; with --password the secret is a
  * password instead, the first line of standard input. */
 #include "cli/cli.h"
 #include "server/auth.h"

@@ -54,7 +54,7 @@ static void see_name(void *context, const char *name)
     *(bool *)context |= counts;
 }
 
-/* `to` is there: it must be empty, and nobody may start in it until we are done. */
+/* `to` is there: it must be empty, and no server may start in it until we are done. */
 static int take_existing(struct backup *backup)
 {
     bool anything = false;

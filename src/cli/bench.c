@@ -5,7 +5,7 @@
  *
  * With --engine every thread makes one call after the other through the library. With --url a
  * server is loaded as a crowd of clients would: many connections, on each of which several requests
- * are under way.
+ * are in flight.
  *
  * Loads:
  *   reserve   every call a new booking in one hot zone that is never full: all granted
@@ -138,7 +138,7 @@ static int work(struct bench *bench, const struct bench_way *way, char *workers,
     return code == EXIT_DONE ? report(bench, sum, seconds) : code;
 }
 
-/* Makes the zone, in an event that nobody has used. */
+/* Makes the zone, in an event of this run's own. */
 static enum hf_error open_zone(struct bench *bench)
 {
     struct random random;
@@ -239,7 +239,7 @@ static bool read_option(int option, const char *text, struct bench_options *want
     }
 }
 
-/* To a server: fills in what was not said. */
+/* Fills in the options for a server that were not given. */
 static int run_server(struct bench_options *wanted)
 {
     struct bench *bench = &wanted->bench;

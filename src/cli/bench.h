@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the two ways to make load share: threads that call the library, and connections to a server
- * with many requests under way on each. */
+ * with many requests in flight on each. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -18,7 +18,7 @@ struct bench {
     const char *url;
     enum bench_load load;
     int64_t seconds, threads;
-    int64_t connections, pipeline; /* to a server: of all threads; under way on each */
+    int64_t connections, pipeline; /* to a server: of all threads; in flight on each */
     char event[32];    /* of this run's own: what others left behind is not in the way */
     hf_handle *handle; /* makes the zone, and asks for the figures at the end */
     atomic_bool stop;

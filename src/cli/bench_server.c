@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Load on a server: each thread keeps its share of the connections busy, with the same number of
- * requests under way on each. Every id is new and random. A request's latency is from the moment it
+ * requests in flight on each. Every id is new and random. A request's latency is from the moment it
  * is handed to the system until its answer has been read, the wait behind those before it included.
  */
 #include "cli/bench.h"
@@ -36,7 +36,7 @@ struct request_sent {
     const struct command_spec *spec;
 };
 
-/* A connection and what is under way on it. */
+/* A connection and what is in flight on it. */
 struct lane {
     struct pipeline pipeline;
     struct request_sent *ring;
@@ -196,7 +196,7 @@ static bool watch(struct bench_sender *worker, struct lane *lane, int operation)
     return epoll_ctl(worker->epoll, operation, pipeline_fd(&lane->pipeline), &event) == 0;
 }
 
-/* Keeps as many requests under way as there should be. */
+/* Keeps as many requests in flight as there should be. */
 static bool fill(struct bench_sender *worker, struct lane *lane, uint64_t now_ns)
 {
     while (!bench_stopped(worker->head.bench) &&

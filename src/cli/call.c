@@ -132,7 +132,7 @@ static int call_lines(hf_handle *handle, FILE *input, bool json)
                           number, WORDS_MAX);
         } else if (count > 0) {
             code = call_once(handle, (size_t)count, words, json);
-            fflush(stdout); /* somebody may be waiting for the answer */
+            fflush(stdout); /* A program may wait for the answer. */
         }
         worst = code > worst ? code : worst;
     }

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs a command in its own process group on behalf of `holdfast exec`: hands it the terminal,
+ * passes signals on to it, stops with it, and ends it when the hold is lost. */
 #include "cli/child.h"
 
 #include "base/clock.h"
@@ -17,9 +20,10 @@
 
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NO_PROGRAM 127
-#define GROUP_POLL_MS 20 /* how often those are counted whom nobody tells us of */
+#define GROUP_POLL_MS                                                                              \
+    20 /* how often the rest of the group, which sends us no SIGCHLD, is counted */
 
-/* A command under way. */
+/* A command that runs. */
 struct running {
     pid_t pid; /* its process group, too */
     int signals;
@@ -49,7 +53,7 @@ static bool has_terminal(void)
     return isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* Somebody pressed Ctrl-Z: we stop, too, so that the shell is back; and go on together. */
+/* The user pressed Ctrl-Z: we stop, too, so that the shell is back; and go on together. */
 static void stop_together(struct running *running)
 {
     if (running->foreground) {
@@ -72,7 +76,7 @@ static void become(const struct child *child, const sigset_t *mask, bool foregro
     }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) {
-        _exit(EXIT_CANNOT_RUN); /* it died before that was said */
+        _exit(EXIT_CANNOT_RUN); /* The parent died before PR_SET_PDEATHSIG was set. */
     }
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(child->command[0], child->command);
@@ -119,7 +123,8 @@ static int start(const struct child *child, const sigset_t *mask, struct running
     int error = running->pid < 0 ? errno : 0;
     close(report[1]);
     if (error == 0) {
-        setpgid(running->pid, running->pid); /* whoever of the two comes first */
+        setpgid(running->pid,
+                running->pid); /* Parent and child both do it: either may come first. */
         error = read_report(report[0]);
         if (error != 0) {
             waitpid(running->pid, NULL, 0);
@@ -163,7 +168,8 @@ static void ask_to_end(const struct child *child, struct running *running)
     kill(-running->pid, SIGCONT); /* one that is stopped would not notice */
 }
 
-/* Is there anybody left? Without the hold, the command's own children may not go on either. */
+/* Is no process of the group left? Without the hold, the command's own children may not go on
+ * either. */
 static bool is_over(const struct running *running)
 {
     return running->ended && (running->kill_ns == 0 || kill(-running->pid, 0) != 0);

@@ -9,8 +9,8 @@
 
 struct child {
     char **command;        /* ends with NULL; looked for as a shell would */
-    int stop_fd;           /* when it can be read, the command has to end */
-    int64_t kill_after_ms; /* … and if it has not by then, it is killed */
+    int stop_fd;           /* when it can be read, the command gets SIGTERM */
+    int64_t kill_after_ms; /* a command that has not ended so long after that is killed */
 };
 
 /* Runs the command in a process group of its own, to its end, and returns its exit code: 128 and

@@ -50,7 +50,7 @@ bool cli_help_subcommand(const char *name);
 struct text_guess;
 void cli_guess_subcommand(struct text_guess *guess);
 
-/* Where the server is if nothing else is said: $HOLDFAST_URL, or port 4653 of this machine. */
+/* Where the server is if no URL is given: $HOLDFAST_URL, or port 4653 of this machine. */
 const char *cli_server_url(void);
 
 /* The URL without a user and a secret that may stand in it. */

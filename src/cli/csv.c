@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads comma-separated values field by field. A field is a view of the text unless it has doubled
+ * quotes. */
 #include "cli/csv.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"

@@ -21,7 +21,7 @@
 #define MAX_PER_USER 2
 #define HOLD_MS 400      /* how long a hold lasts */
 #define AGAIN_MS 100     /* how often the unlucky try again */
-#define GIVE_UP_MS 20000 /* nobody stays longer */
+#define GIVE_UP_MS 20000 /* no buyer stays longer */
 
 enum buyer_state { BUYER_TRYING, BUYER_HOLDING, BUYER_WAITING_LAPSE, BUYER_GONE };
 enum buyer_plan { BUYER_PAYS, BUYER_CANCELS, BUYER_LAPSES };

@@ -191,7 +191,7 @@ static enum hf_error take_lock(struct exec_job *job)
     return code;
 }
 
-/* Half of it to all of it, so that those who wait do not come all at once. */
+/* Half of it to all of it, so that waiters do not come all at once. */
 static void pause_about(int64_t ms)
 {
     struct random random;
@@ -223,8 +223,8 @@ static bool is_taken(enum hf_error code)
     return code == HF_NO_SLOT || code == HF_TIMEOUT || code == HF_LOCKED;
 }
 
-/* Waits in line for as long as was said. A slot by one long wait after another, a lock by asking
- * again and again. Exit code 0 once it is held. */
+/* Waits in line for as long as --wait allows: for a slot by one long call after another, for a lock
+ * by polling. Exit code 0 once it is held. */
 static int wait_in_line(struct exec_job *job)
 {
     int64_t end_ms = job->wait_ms == FOR_EVER ? INT64_MAX : now_ms() + job->wait_ms;

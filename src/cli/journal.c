@@ -3,7 +3,7 @@
  * holdfast journal verify DIR
  * holdfast journal dump DIR [--from SEQ] [--json]
  *
- * Both only read, and may be used while somebody is at work in the directory.
+ * Both only read, and may be used while a server owns the directory.
  *
  * Exit code: 0 if the directory would start, 1 if not (dump: if the journal is damaged), 2 if there
  * is no such directory. */

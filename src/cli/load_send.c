@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the lines of a file go: to a server, many under way at once on one connection, or into an
+ * Where the lines of a file go: to a server, many in flight at once on one connection, or into an
  * engine of our own, many before each flush. Both keep the order of the file. */
 #include "cli/cli.h"
 #include "cli/load.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#define UNDER_WAY_MAX 4096            /* lines sent and not answered; a power of two */
+#define IN_FLIGHT_MAX 4096            /* lines sent and not answered; a power of two */
 #define UNSENT_MAX ((size_t)64 << 10) /* bytes prepared and not sent */
 #define BATCH ((size_t)4096)          /* lines before a flush of an engine of our own */
 
@@ -19,7 +19,7 @@
 struct sender {
     struct load *load;
     struct pipeline pipeline;
-    size_t lines[UNDER_WAY_MAX]; /* the numbers of those under way, a ring */
+    size_t lines[IN_FLIGHT_MAX]; /* the numbers of those in flight, a ring */
     uint64_t sent, answered;
     bool at_end;
 };
@@ -29,12 +29,12 @@ static void prepare(struct sender *sender)
     struct command command;
     size_t line;
 
-    while (!sender->at_end && sender->sent - sender->answered < UNDER_WAY_MAX &&
+    while (!sender->at_end && sender->sent - sender->answered < IN_FLIGHT_MAX &&
            pipeline_unsent(&sender->pipeline) < UNSENT_MAX) {
         sender->at_end = sender->load->stopped || !load_next(sender->load, &command, &line);
         if (!sender->at_end) {
             command_to_resp(&command, pipeline_out(&sender->pipeline));
-            sender->lines[sender->sent++ % UNDER_WAY_MAX] = line;
+            sender->lines[sender->sent++ % IN_FLIGHT_MAX] = line;
         }
     }
 }
@@ -54,7 +54,7 @@ static bool take_answers(struct sender *sender)
             break;
         }
         pipeline_take(&sender->pipeline, size);
-        load_answered(sender->load, sender->lines[sender->answered++ % UNDER_WAY_MAX], reply);
+        load_answered(sender->load, sender->lines[sender->answered++ % IN_FLIGHT_MAX], reply);
     }
     if (state != RESP_DONE && state != RESP_MORE) {
         sender->pipeline.failed = "the answer is not one that a Holdfast server gives";
@@ -76,7 +76,7 @@ static void send_lines(struct sender *sender, int64_t timeout_ms)
         prepare(sender);
     }
     if (sender->answered < sender->sent) {
-        size_t line = sender->lines[sender->answered % UNDER_WAY_MAX];
+        size_t line = sender->lines[sender->answered % IN_FLIGHT_MAX];
         load_broke(sender->load, line, pipeline->failed);
     }
 }

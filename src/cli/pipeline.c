@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Moves bytes of many requests and answers over one connection without waiting for any of them. */
 #include "cli/pipeline.h"
 
 #include "cli/cli.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A connection to a server on which many requests are under way at once. Requests are appended to
+ * A connection to a server on which many requests are in flight at once. Requests are appended to
  * pipeline_out(); answers are read from pipeline_in() in the same order. Nothing here waits: that
  * is what the caller does, on the descriptor. */
 #ifndef CLI_PIPELINE_H

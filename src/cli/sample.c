@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Asks a server for INFO and METRICS and takes both texts apart into the figures of a struct
+ * sample. */
 #include "cli/sample.h"
 
 #include "base/clock.h"

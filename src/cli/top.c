@@ -79,7 +79,7 @@ static void draw(const struct buffer *text)
     fputs("\033[J", stdout);
 }
 
-/* Shows how it is now. False if nobody can see it any more. */
+/* Shows how it is now. False if the output is closed. */
 static bool show(struct top *top)
 {
     struct problem problem;

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lays out two samples of a server as a screen or as one line. Pure: samples in, text out. */
 #include "cli/top.h"
 
 #include "cli/cli.h"

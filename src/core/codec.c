@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fields of every kind of record, listed once each: a field that is added here is written to
+ * snapshots, read back and part of the digest. */
 #include "core/codec.h"
 
 #include "base/siphash.h"

@@ -28,8 +28,8 @@ void core_apply(struct core *core, const struct command *command, int64_t now_ms
                 struct reply *reply);
 
 /* Would core_apply() have to expire no more than a few holds first? Expires up to `budget` of what
- * is due in the command's scope; false if there is more. So whoever shares a processor with others
- * can let them go on between two steps. */
+ * is due in the command's scope; false if there is more. So a
+ * loop can serve other clients between two steps. */
 bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget);
 
 /* Expires what is due, in the order of the deadlines, but about `budget` records at most. True if
@@ -39,7 +39,7 @@ bool core_step(struct core *core, int64_t now_ms, int64_t budget);
 /* The same without a bound. */
 void core_advance(struct core *core, int64_t now_ms);
 
-/* Takes note of the time, and leaves what is due to those who look. */
+/* Takes note of the time, and leaves what is due to the commands that look at it. */
 void core_reach(struct core *core, int64_t now_ms);
 
 /* When time alone changed something last, by a deadline that was met: what a later answer shows can
@@ -66,8 +66,8 @@ void core_clear_wakeups(struct core *core);
 /* The same as a reply. */
 void wakeup_reply(const struct wakeup *wakeup, struct reply *reply);
 
-/* Semaphore and id of a command that waits; false if there is no other. After a restart nobody is
- * there to be answered: the engine lets them go. *cursor begins as 0. */
+/* Semaphore and id of a command that waits; false if there is no other. After a restart its client
+ * is gone: the engine ends these waits. *cursor begins as 0. */
 bool core_waiting_call(const struct core *core, uint32_t *cursor, char name[HF_ID_SIZE],
                        char id[HF_ID_SIZE]);
 
@@ -78,8 +78,8 @@ bool core_next_event(struct core *core, struct event *event);
 
 /* ---- from one run to the next ---------------------------------------------------------------- */
 
-/* A run of whoever keeps this state begins at `now_ms`, or goes on with another offset. Every fence
- * from now on is greater than `fence`. */
+/* A run of the engine that keeps this state begins at `now_ms`, or goes on with another offset.
+ * Every fence from now on is greater than `fence`. */
 void core_begin_run(struct core *core, const struct clock_run *run, int64_t fence, int64_t now_ms);
 const struct clock_run *core_run(const struct core *core);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The passing of time. Expiry is exact for whoever looks, and otherwise comes in bounded steps: a
- * scope (event, tenant, product, room) has an agenda of its own holds, and a command that is about
- * it first expires what is due there, so it never matters how far others are behind. Locks and
- * idempotency keys are looked up one by one, and so are the closed holds that are kept for retries:
- * each is checked when it is found. Semaphores are one scope in this, because who gets which fence
- * must follow from the state alone.
+ * The passing of time. Expiry is exact for a command that looks, and otherwise comes in bounded
+ * steps: a scope (event, tenant, product, room) has an agenda of its own holds, and a command that
+ * is about it first expires what is due there, so it never matters how far others are behind. Locks
+ * and idempotency keys are looked up one by one, and so are the closed holds that are kept for
+ * retries: each is checked when it is found. Semaphores are one scope in this, because who gets
+ * which fence must follow from the state alone.
  *
  * core_step() cleans up behind the scenes, in the order of deadlines, as much as its budget allows.
  */
@@ -184,7 +184,7 @@ static bool expire_clients(struct core *core, int64_t until_ms, int64_t *budget)
             if (!sem_settle(core, budget)) {
                 return false;
             }
-            continue; /* those who got a slot have new deadlines */
+            continue; /* The new holders have new deadlines. */
         }
         if (next_ms > until_ms) {
             return true;

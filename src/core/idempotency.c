@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Idempotency: a key is being processed, then has a response for whoever asks again. */
+ * Idempotency: a key is being processed, then has a response for every retry. */
 #include "base/check.h"
 #include "base/text.h"
 #include "core/state.h"

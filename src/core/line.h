@@ -3,7 +3,7 @@
  * A line of records, first come first served, that can say how many stand before a record, and lets
  * any of them leave from the middle. Places are numbers that go up with every record that joins and
  * never change. They are kept in parts of LINE_PART places each, with a count of those present; a
- * part that nobody stands in any more is freed. So neither growing nor leaving ever moves the
+ * part that no record stands in any more is freed. So neither growing nor leaving ever moves the
  * others, and a position is a sum over the parts before, most of them by the block. */
 #ifndef CORE_LINE_H
 #define CORE_LINE_H
@@ -21,11 +21,11 @@ struct line_part {
 };
 
 struct line {
-    struct line_part **parts; /* a ring by the part's number; NULL where nobody is left */
+    struct line_part **parts; /* a ring by the part's number; NULL where none is left */
     uint8_t *counts;          /* the same: how many are present */
     uint32_t *sums;           /* of each LINE_BLOCK counts */
     uint32_t capacity;        /* of the ring, a power of two or 0 */
-    uint32_t first;           /* number of the first part that anybody stands in */
+    uint32_t first;           /* number of the first part that has a record */
     uint32_t next;            /* the place of the next one to join */
     uint32_t count;
 };

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes, owns, compares and writes names in their three forms: inline, UUID, far. */
 #include "core/name.h"
 
 #include "base/check.h"

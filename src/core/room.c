@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting room: a line per event, and passes for those let in. Leaving the line and getting the
- * pass is one step. A room exists while somebody is in line or has a pass. */
+ * Waiting room: a line per event, and passes for those admitted. Leaving the line and getting the
+ * pass is one step. A room exists while a user is in line or has a pass. */
 #include "base/check.h"
 #include "base/siphash.h"
 #include "core/state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Semaphore: N slots, handed out strictly in the order of arrival, to clients that must show signs
- * of life. A semaphore exists while somebody holds a slot or waits. A freed slot goes to the first
+ * of life. A semaphore exists while it has a holder or a waiter. A freed slot goes to the first
  * in line in the same step. */
 #include "base/check.h"
 #include "core/state.h"
@@ -37,7 +37,7 @@ static void semaphore_check(const struct core *core, const struct semaphore *sem
 }
 
 /* What must be true when a slot is handed out: one is free, and it goes to a client of this
- * semaphore that has none. So holders are never more than the limit at the time of the last grant. */
+ * semaphore that has none. So there are never more holders than the limit at the last grant. */
 static void grant_check(const struct core *core, const struct semaphore *semaphore,
                         const struct sem_client *client)
 {
@@ -311,8 +311,8 @@ static int64_t ahead_in_line(const struct semaphore *semaphore, const struct sem
     return client ? line_position(&semaphore->line, client->place) - 1U : semaphore->line.count;
 }
 
-/* Does the caller get a slot at once: do those who hold, those ahead and the caller fit the limit?
- */
+/* Does the caller get a slot at once: do the holders, the waiters ahead and the caller fit the
+ * limit? */
 static bool fits(const struct semaphore *semaphore, int64_t ahead, int64_t limit)
 {
     return ahead + (semaphore != NULL ? semaphore->in_use : 0) < limit;
@@ -334,7 +334,7 @@ static void refuse_slot(struct reply *reply, const struct semaphore *semaphore, 
                       semaphore ? semaphore->line.count : 0);
 }
 
-/* A holder asks again. */
+/* A holder retries its ACQUIRE. */
 static void answer_holder(struct reply *reply, const struct semaphore *semaphore,
                           const struct sem_client *client, const struct hf_sem_acquire_args *a)
 {
@@ -387,7 +387,7 @@ CORE_COMMAND(sem_acquire)
         return;
     }
     bool waits = !at_once || ahead >= SEM_GRANTS_AT_ONCE;
-    bool stands = !at_once || ahead > 0; /* in line; with nobody there it gets its slot straight */
+    bool stands = !at_once || ahead > 0; /* in line; with an empty line it gets its slot directly */
     if ((waits && !core_reserve_wakeup(core)) ||
         !obtain_client(core, a->name, a->id, stands, &which, &index, &is_new)) {
         reply_busy(core, reply);

@@ -2,21 +2,38 @@
  *
  * The whole state as bytes, back again, and as one number.
  *
- *     magic                      8 bytes "HOLDFAST"
- *     version                    varint, SNAPSHOT_VERSION
- *     time, last fence           zigzag varints
- *     last ticket                varint
- *     boot, offset               16 bytes, zigzag varint: of the last run; not in version 1
- *     for each kind, by its number:
- *         count                  varint
- *         record                 as many: scope, state, flags, marks, deadline in ms or 0 (zigzag
- *                                varints), name unless hidden, fields of the kind (codec.c)
- *         closed                 varint count, then their ordinals, oldest first
- *     for each semaphore, then for each room, in their order above:
- *         line                   varint count, then the ordinals of those in line, in order
- *     crc32c                     4 bytes, little-endian, over all before
+ * Sizes are in bytes; v is a varint and z a zigzag varint (base/buffer.h); past offset 9
+ * nothing is at a fixed offset.
  *
- * A valid snapshot
+ *     offset  size
+ *          0     8   magic "HOLDFAST"
+ *          8     v   version, SNAPSHOT_VERSION
+ *          9     z   time in ms
+ *                z   last fence
+ *                v   last ticket
+ *               16   boot of the last run; not in version 1
+ *                z   offset of the last run's clock; not in version 1
+ *                    for each kind, by its number in enum kind:
+ *                v       number of records
+ *                        that many records, see below
+ *                v       number of closed records
+ *                v       the ordinal of each, oldest first
+ *                    for each semaphore, then for each room, in their order above:
+ *                v       number of those in line
+ *                v       the ordinal of each, the first in line first
+ *                4   crc32c, little-endian, over all before
+ *
+ * Record:
+ *
+ *                z   scope: ordinal of a record of the parent kind; not in kinds without a parent
+ *                z   state, as the family defines
+ *                z   flags, as the family defines
+ *                z   marks, enum record_mark
+ *                z   deadline in ms, or 0
+ *                    name, unless it is hidden (codec_name())
+ *                    fields of the kind (codec_fields())
+ *
+ * A snapshot is valid if it
  *   1. has the magic, a known version and the right checksum, and ends behind it,
  *   2. names in every reference a record of the right kind that stands before,
  *   3. has every number within its bounds,

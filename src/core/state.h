@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the state is made of. Only the files of core/ see this. */
+ * The records that the state is made of, one section a family, and the functions that the families
+ * share. Only the files of core/ and their tests include this. */
 #ifndef CORE_STATE_H
 #define CORE_STATE_H
 
@@ -8,13 +9,13 @@
 #include "core/line.h"
 #include "core/store.h"
 
-/* Times are kept in 48 bits by the timers. */
+/* No time or deadline of a record is past this: a sum of two never overflows. */
 #define TIME_MAX_MS ((int64_t)1 << 47)
 _Static_assert(CLOCK_MAX_MS <= TIME_MAX_MS / 2, "deadlines of any clock's time are within bounds");
 
-/* Kinds of records. A record's scope is a record of its parent kind, which comes before it.
- * Snapshots have the kinds by these numbers, and the states of records below by theirs: a new one
- * goes to the end. */
+/* Kinds of records. A record's scope is a record of its parent kind, which comes before it in this
+ * list. Snapshots have the kinds by these numbers, and the states of records below by theirs: a new
+ * one goes to the end. */
 enum kind {
     CORE_EVENTS = 0,
     CORE_ZONES = 1,
@@ -40,20 +41,20 @@ enum kind {
 
 struct seat_event {
     struct record record;
-    struct timer timer;      /* no deadline of its bookings comes before */
-    struct agenda deadlines; /* of its bookings */
+    struct timer timer;      /* at or before the first deadline of its bookings */
+    struct agenda deadlines; /* the deadlines of its bookings */
 };
 
 struct zone {
     struct record record;
-    int64_t capacity, reserved, confirmed; /* available is the rest */
+    int64_t capacity, reserved, confirmed; /* the rest is available */
 };
 
 struct seat_user {
     struct record record;
-    int64_t held;      /* reserved, or expired less than the grace ago */
-    int64_t confirmed; /* all confirmed seats */
-    int64_t lifetime;  /* those of them that go on counting against the limit */
+    int64_t held;      /* seats reserved, or lapsed less than the grace ago */
+    int64_t confirmed; /* seats confirmed, ever */
+    int64_t lifetime;  /* confirmed seats that count against the limit for good */
     uint32_t bookings; /* records that name this user */
     uint32_t spare;
 };
@@ -86,8 +87,8 @@ struct booking {
     struct timer timer;
     uint32_t user, zone;
     uint32_t show;   /* or NONE */
-    uint32_t sale;   /* in core->sales once confirmed, or NONE */
-    uint32_t ttl_ms; /* the first one */
+    uint32_t sale;   /* index in core->sales once confirmed, or NONE */
+    uint32_t ttl_ms; /* of the RESERVE, which a retry has to repeat */
     uint32_t spare;
     int64_t quantity, unit_price, created_ms;
 };
@@ -104,8 +105,8 @@ struct sale {
 
 struct tenant {
     struct record record;
-    struct timer timer;      /* no deadline of its holds comes before */
-    struct agenda deadlines; /* of its holds */
+    struct timer timer;      /* at or before the first deadline of its holds */
+    struct agenda deadlines; /* the deadlines of its holds */
     int64_t limit, committed, held;
     uint32_t holds; /* records that name this tenant */
     uint32_t spare;
@@ -123,12 +124,13 @@ struct quota_hold {
 
 struct semaphore {
     struct record record;
-    int64_t max;
-    uint32_t in_use;
-    uint32_t left, right; /* in the heap of those that lost a client or have slots to hand out */
-    uint8_t rank;         /* there: the shortest way down to where a child is missing */
-    bool touched, slot_freed;
-    struct line line;
+    int64_t max;          /* the limit of the last command that named one */
+    uint32_t in_use;      /* slots, that is holders */
+    uint32_t left, right; /* children in the leftist heap of touched semaphores; see sem_settle() */
+    uint8_t rank;         /* shortest way down in that heap to where a child is missing */
+    bool touched;         /* is in that heap: lost a client, or has slots to hand out */
+    bool slot_freed;      /* a touched one: has slots to hand out */
+    struct line line;     /* the waiters */
 };
 
 enum client_state { CLIENT_WAITING = 0, CLIENT_HOLDING = 1 };
@@ -138,10 +140,10 @@ struct sem_client {
     struct timer timer;
     int64_t heartbeat_ms, ttl_ms;
     int64_t granted_ms, fence; /* of a holder */
-    int64_t alive_until_ms;    /* unless it pings; of a holder, or a waiter without a ticket */
-    uint64_t ticket;           /* of the call that waits, or 0 */
-    int64_t wait_until_ms;     /* of that call */
-    uint32_t place;            /* in line */
+    int64_t alive_until_ms;    /* of a holder, or a waiter without a ticket, unless it pings */
+    uint64_t ticket;           /* of the call that a waiter is blocked in, or 0 */
+    int64_t wait_until_ms;     /* when that call times out */
+    uint32_t place;            /* of a waiter, in the semaphore's line */
     uint32_t spare;
 };
 
@@ -150,7 +152,7 @@ struct sem_client {
 struct lock {
     struct record record; /* named by the resource */
     struct timer timer;
-    struct name id;
+    struct name id; /* of the holder */
     int64_t fence;
 };
 
@@ -158,12 +160,12 @@ struct lock {
 
 struct core_product {
     struct record record;
-    struct timer timer;      /* no deadline of its orders comes before */
-    struct agenda deadlines; /* of its orders */
-    int64_t loaded;          /* by the last LOAD */
-    int64_t adjusted;        /* by all ADJUSTs */
-    int64_t taken, sold;
-    int64_t shards, watermark;
+    struct timer timer;        /* at or before the first deadline of its orders */
+    struct agenda deadlines;   /* the deadlines of its orders */
+    int64_t loaded;            /* by the last LOAD */
+    int64_t adjusted;          /* by all ADJUSTs, ever */
+    int64_t taken, sold;       /* by open orders; by settled ones */
+    int64_t shards, watermark; /* of the last LOAD: answered, but without effect in one process */
 };
 enum product_flag { PRODUCT_STEAL = 1 };
 
@@ -182,10 +184,10 @@ struct order {
 
 struct room {
     struct record record;
-    struct timer timer; /* no deadline of its entries and passes comes before */
+    struct timer timer; /* at or before the first deadline of its entries and passes */
     struct agenda entry_deadlines, pass_deadlines;
-    struct line line;
-    uint32_t passes; /* records that name this room, entries apart */
+    struct line line; /* the entries */
+    uint32_t passes;  /* pass records that name this room */
     uint32_t spare;
 };
 
@@ -193,7 +195,7 @@ struct room_entry {
     struct record record; /* named by the user */
     struct timer timer;
     uint8_t token[TOKEN_BYTES];
-    uint32_t place;
+    uint32_t place; /* in the room's line */
     uint32_t spare;
 };
 
@@ -211,7 +213,7 @@ struct idem {
     struct record record;
     struct timer timer;
     struct name fingerprint;
-    char *response;
+    char *response; /* of a completed key, owned; NULL if it is empty */
     uint64_t response_size;
 };
 
@@ -219,28 +221,28 @@ struct idem {
 
 struct core {
     struct memory *memory;
-    size_t memory_max; /* with more in use no new records; 0: whatever the system gives */
+    size_t memory_max; /* with more in use, new records are refused; 0: no limit of our own */
     uint64_t hash_key[2];
-    int64_t latest_ms;   /* the time that was reached; never runs backwards */
-    int64_t now_ms;      /* the same, or while something falls due its deadline */
-    int64_t next_due_ms; /* nothing falls due before */
-    int64_t changed_ms;  /* when something fell due last */
-    int64_t fence;       /* the last one given */
-    uint64_t ticket;     /* the last one given */
-    uint64_t expired;    /* holds that fell due, for the figures */
-    struct clock_run run;
+    int64_t latest_ms;    /* the time that was reached; never runs backwards */
+    int64_t now_ms;       /* the same, or the deadline of the record that is being expired */
+    int64_t next_due_ms;  /* no record falls due before */
+    int64_t changed_ms;   /* when a record fell due last */
+    int64_t fence;        /* the last one handed out */
+    uint64_t ticket;      /* the last one handed out */
+    uint64_t expired;     /* holds that fell due, for the figures */
+    struct clock_run run; /* what the next run's clock goes on from */
 
     struct store stores[CORE_KIND_COUNT];
     struct slab sales;
     uint32_t recent[CORE_KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
-    uint32_t lapsed;                  /* bookings that only count against their user still */
-    uint32_t slots_in_use;            /* of all semaphores */
-    uint32_t in_line;                 /* before all semaphores */
+    uint32_t lapsed;                  /* bookings in state BOOKING_LAPSED */
+    uint32_t slots_in_use;            /* holders of all semaphores */
+    uint32_t in_line;                 /* waiters of all semaphores */
 
-    uint32_t touched;       /* the first semaphore that is not settled, or NONE; see sem_settle() */
-    int64_t touched_ms;     /* what it lost or has to hand out, it lost or handed out then */
+    uint32_t touched;       /* top of the heap of touched semaphores, or NONE; see sem_settle() */
+    int64_t touched_ms;     /* the time at which all of them were touched */
     uint32_t waiting_calls; /* tickets not yet answered */
-    struct wakeup *wakeups; /* room for all of waiting_calls at any time */
+    struct wakeup *wakeups; /* has room for the answers to all waiting_calls at any time */
     size_t wakeup_count, wakeup_capacity;
 
     struct event *events; /* a ring of EVENTS_MAX; NULL while nobody collects them */
@@ -273,7 +275,8 @@ static inline uint32_t core_find(const struct core *core, enum kind kind, uint32
     return core_find_key(core, kind, &key);
 }
 
-/* The same for kinds of which one record is asked for again and again. */
+/* core_find() for kinds of which most commands name the same record: the last one found is tried
+ * first. */
 static inline uint32_t core_find_recent(struct core *core, enum kind kind, uint32_t scope,
                                         struct hf_bytes id)
 {
@@ -295,7 +298,7 @@ static inline uint32_t core_find_recent(struct core *core, enum kind kind, uint3
     return index;
 }
 
-/* The hold under a key. One that is due, or whose retry window is over, is removed on the way and
+/* The hold under a key, or NONE. A hold that is due, or whose retry window is over, is removed and
  * not found. A tenant may be gone with the last of its holds. */
 uint32_t core_find_hold(struct core *core, enum kind kind, const struct key *key);
 
@@ -306,8 +309,8 @@ uint32_t core_enter(struct core *core, enum kind kind, struct hf_bytes id);
 /* Expires up to `budget` of what is due in a scope; true if no more is. */
 bool core_ready_in(struct core *core, enum kind kind, struct hf_bytes id, int64_t budget);
 
-/* Whatever hands out fences shares one line of time, because they come from one counter: all that
- * is due of any semaphore has expired, and its slots are handed on. */
+/* Expires all that is due of any semaphore, and hands the freed slots on. Every command that hands
+ * out fences begins with this: they come from one counter, so their order must be that of time. */
 void core_enter_semaphores(struct core *core);
 
 /* A new record; NONE when there is no memory, or more is in use than may be. */
@@ -316,34 +319,36 @@ uint32_t core_add(struct core *core, enum kind kind, const struct key *key);
 /* The record under (scope, id), made if it is not there; NONE when there is no memory. */
 uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id);
 
-/* Something falls due then. */
+/* Takes note that a record falls due at this time. */
 void core_note_due(struct core *core, int64_t time_ms);
 
 /* Sets a record's deadline, in place of the one it has. */
 void core_arm(struct core *core, enum kind kind, uint32_t index, int64_t deadline_ms);
 
-/* Closes a hold, whose timer is disarmed: it is remembered for the retry window. */
+/* Closes a hold, whose timer is disarmed: its outcome is retained for the retry window. */
 void core_close(struct core *core, enum kind kind, uint32_t index);
 
 /* Removes a record of a kind, with all it owns. */
 void core_forget(struct core *core, enum kind kind, uint32_t index);
 
+/* Appends an event of a record, if events are collected and there is room. */
 void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,
                const struct record *record, int64_t quantity);
 
 void reply_name(struct reply *reply, const struct name *name);
 void reply_hex(struct reply *reply, const uint8_t token[TOKEN_BYTES]);
-/* Refuses for want of memory, and says of which. */
+/* Refuses for want of memory: the system's, or the limit's. */
 void reply_busy(const struct core *core, struct reply *reply);
 
 /* Makes room for one more waiting call's wakeup. */
 bool core_reserve_wakeup(struct core *core);
+/* Answers the waiting call of a ticket. */
 void core_wake(struct core *core, uint64_t ticket, struct wakeup wakeup);
 
-/* How a refusal ends of an id that is in use with other arguments. */
+/* The end of a refusal when an id is in use with other arguments. */
 #define ANOTHER_ID ": another request needs another id"
 
-/* One function a command: seats_reserve(core, args, reply)… */
+/* The function of a command, such as seats_reserve(core, args, entropy, reply). */
 #define CORE_COMMAND(function)                                                                     \
     void function(struct core *core, const union command_args *args, const uint8_t *entropy,       \
                   struct reply *reply)
@@ -357,29 +362,29 @@ typedef void core_record_function(struct core *core, uint32_t index);
 core_record_function booking_due, quota_hold_due, sem_client_due, lock_due, order_due,
     room_entry_due, room_pass_due, idem_due;
 
-/* A record is about to be removed: lets go of what it owns and of whom it names. */
+/* A record is about to be removed: frees what it owns and uncounts it in the records it names. */
 core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go, order_let_go,
     room_let_go, room_pass_let_go, idem_let_go;
 
-/* Slots that became free while time advanced go to the next in line, at most so many as there is
- * budget for. True if none is left. */
+/* Hands slots that became free while time advanced to the first in line, at most as many as there
+ * is budget for. True if none is left. */
 bool sem_settle(struct core *core, int64_t *budget);
 
-/* When a client is due, by what its record says. */
+/* When a client falls due, by the fields of its record. */
 int64_t sem_client_deadline(const struct sem_client *client);
 
-/* The audit without looking every record up: for a core whose indexes were just built. */
+/* core_audit() without a lookup of every record: for a core whose indexes were just built. */
 uint64_t core_audit_totals(struct core *core);
 
-/* What a kind is. */
+/* What distinguishes a kind: one row each, in core.c. */
 struct kind_spec {
     const char *name;
     size_t record_size;
     enum kind parent;
-    uint8_t last_state;           /* states count from 0 */
-    bool holds;                   /* those with a deadline are live holds */
-    core_record_function *due;    /* NULL: never has a deadline of its own */
-    size_t agenda_offset;         /* in its parent, of the agenda of its deadlines; 0: has none */
+    uint8_t last_state;        /* states count from 0 */
+    bool holds;                /* records with a deadline count as live holds */
+    core_record_function *due; /* NULL: records of this kind have no deadline */
+    size_t agenda_offset;      /* of the agenda of its deadlines in the parent's record; 0: none */
     core_record_function *let_go; /* NULL: owns nothing but its name */
 };
 extern const struct kind_spec kinds[CORE_KIND_COUNT];

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The records of one kind: slab, index by (scope, name), deadlines, and the list of closed ones. */
 #include "core/store.h"
 
 #include "base/check.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies the newest valid snapshot and the segments after it while the owner may write, and
+ * retries when the owner replaces them meanwhile. */
 #include "journal/copy.h"
 
 #include "journal/directory.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lists a data directory and sorts its files by what their names say. */
 #include "journal/directory.h"
 
 #include <errno.h>

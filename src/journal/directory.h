@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in a data directory: which segments, which snapshots, and what was left half done. */
+ * What is in a data directory: which segments, which snapshots, and what was left half done.
+ *
+ *     name                            what it is
+ *     journal-SSSSSSSSSSSSSSSSSSSS    a segment, whose first record is S (record.h)
+ *     snapshot-SSSSSSSSSSSSSSSSSSSS   the state after record S (snapshot.h)
+ *     snapshot.tmp                    a snapshot that is being written
+ *     LOCK                            locked by the owner as long as it runs (storage_posix.c)
+ *
+ * A name counts if
+ *   1. it is one of these to the last byte, S being 20 decimal digits,
+ *   2. S is below 2^64.
+ * Any other file is left alone. */
 #ifndef JOURNAL_DIRECTORY_H
 #define JOURNAL_DIRECTORY_H
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Appends records to the newest segment, begins the next one when it is full, flushes, and removes
+ * what a snapshot replaces. The rules of the format are in record.h. */
 #include "journal/journal.h"
 
 #include "base/check.h"
@@ -30,7 +33,7 @@ struct journal {
     uint64_t snapshot;      /* the one it was recovered from; 0: none */
 
     /* Flushing. */
-    struct buffer taken; /* the batch on its way to disk */
+    struct buffer taken; /* the batch that is being flushed */
     uint64_t taken_last; /* number of its last record */
     uint32_t taken_chain;
     int handle;             /* of the newest segment, or -1 */
@@ -201,7 +204,7 @@ static bool resume_segment(struct journal *journal, const struct recovery *recov
     }
     /* What a killed process wrote can be read, but need not be on disk yet; after a failed sync the
      * system may even take it for written. So it is written again, and synced, names and all,
-     * before anybody is told of it or anything older is removed. */
+     * before any client is answered from it or anything older is removed. */
     if (code >= 0) {
         code = rewrite_segment(journal, name, recovery->segment_end);
     }

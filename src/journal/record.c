@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes and reads records and segment headers, and tells a torn tail from damage. */
 #include "journal/record.h"
 
 #include "base/crc32c.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a data directory in order: the newest valid snapshot, then every record after it. Each
+ * refusal says which file, which byte, and what is wrong there. */
 #include "journal/recover.h"
 
 #include "journal/record.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reading a directory: the newest valid snapshot, then the records after it, by the rules of
- * record.h and snapshot.h. Changes nothing: what is to be cut or removed is only said. */
+ * record.h and snapshot.h. Changes nothing: what is to be cut or removed is only reported. */
 #ifndef JOURNAL_RECOVER_H
 #define JOURNAL_RECOVER_H
 

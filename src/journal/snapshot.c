@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes a snapshot under a temporary name, reads it back, and gives it its name when it is known
+ * to be right. */
 #include "journal/snapshot.h"
 
 #include "base/crc32c.h"

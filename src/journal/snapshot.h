@@ -38,11 +38,11 @@ enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *
                                   struct hf_bytes *state);
 
 /* A new file under a temporary name: a handle, or a negative errno. Who writes to it needs no
- * names: one that comes late, when somebody else has the directory, writes to a file that is gone.
- */
+ * names: one that comes late, when another process owns the directory, writes to a file that is
+ * gone. */
 int snapshot_create(struct storage *storage);
 
-/* Told after each piece of the work, at least once a mebibyte. */
+/* Called after each piece of the work, at least once a mebibyte. */
 struct snapshot_progress {
     void (*tell)(void *context);
     void *context;

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every storage shares: whole files read and written, and why an operation failed in words. */
 #include "journal/storage.h"
 
 #include <errno.h>

@@ -44,13 +44,14 @@ struct storage_type {
     int (*remove)(struct storage *storage, const char *name);
     /* What was created, renamed and removed survives a crash from here on. */
     int (*sync_directory)(struct storage *storage);
-    /* Keeps others out; -EAGAIN if somebody else does already. */
+    /* Locks the directory; -EAGAIN if another process has. */
     int (*lock)(struct storage *storage);
-    /* How much room there is. May be NULL: then nobody knows. */
+    /* How much room there is. May be NULL: then it is not known. */
     int (*space)(struct storage *storage, struct storage_space *space);
     /* Milliseconds since a file was written to, by the wall clock. May be NULL. */
     int64_t (*age_ms)(struct storage *storage, int handle);
-    /* In a child of fork(): the lock is the parent's alone. May be NULL: then nobody forks. */
+    /* In a child of fork(): the lock is the parent's alone. May be NULL: then the owner may not
+     * fork. */
     void (*forked)(struct storage *storage);
     void (*free)(struct storage *storage);
 };
@@ -68,7 +69,7 @@ void storage_free(struct storage *storage);
 /* Writes all of it at `offset`, going on after short writes and EINTR. */
 int storage_write_all(struct storage *storage, int handle, int64_t offset, const void *data,
                       size_t size);
-/* The bytes that are free, or -1 if nobody knows. */
+/* The bytes that are free, or -1 if that is not known. */
 int64_t storage_free_bytes(struct storage *storage);
 
 /* What a negative errno means. Where the room gave out, also how many bytes were needed and how

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Wraps a storage and drops every write to it. A file that is created has a handle that leads
+ * nowhere. */
 #include "journal/storage_read_only.h"
 
 #include <errno.h>

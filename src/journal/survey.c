@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Examines one segment or snapshot file for `holdfast journal` and for copies. */
 #include "journal/survey.h"
 
 #include "journal/directory.h"

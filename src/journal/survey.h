@@ -23,7 +23,7 @@ struct survey {
 };
 
 /* Both read the file into `bytes`, which is cleared before; 0 or a negative errno. A file that is
- * being written can look wrong for a moment, so only what is seen twice is said. */
+ * being written can look wrong for a moment, so only what is seen twice is reported. */
 int survey_segment(struct storage *storage, uint64_t number, bool newest, struct buffer *bytes,
                    struct survey *survey);
 int survey_snapshot(struct storage *storage, uint64_t number, struct buffer *bytes,

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opens and closes handles, and runs commands on them: on an engine in this process, where calling
+ * threads share its turns and its flushes, or on a server. */
 #include "library/handle.h"
 
 #include "base/process.h"
@@ -18,10 +21,10 @@ struct hf_handle {
     pthread_mutex_t mutex;  /* guards all below, and the engine */
     pthread_cond_t changed; /* an answer came, or something falls due earlier than was thought */
     unsigned sleeping;      /* threads that wait for an answer */
-    int64_t sleep_ms;       /* what engine_idle_ms() said when the last one went to sleep */
+    int64_t sleep_ms;       /* engine_idle_ms() when the last thread went to sleep */
     bool flushing;          /* a thread is putting a batch on disk, with the mutex open */
 
-    /* Only for an engine that keeps files: sees to what is due while nobody calls. */
+    /* Only for an engine that has files: does what is due while no thread calls. */
     bool has_keeper, closing;
     pthread_t keeper;
     pthread_cond_t wake_keeper;
@@ -83,8 +86,8 @@ void handle_use_problem(const struct problem *problem, handle_use *use, void *co
 
 /* ---- flushing -------------------------------------------------------------------------------- */
 
-/* Puts what was appended on disk, with the mutex open meanwhile: those who come now make the next
- * batch. False if there is nothing to do, or somebody else is at it. */
+/* Puts what was appended on disk, with the mutex open meanwhile: calls that come now make the next
+ * batch. False if there is nothing to do, or another thread does it. */
 static bool flush(hf_handle *handle)
 {
     if (handle->flushing || !engine_flush_begin(handle->engine)) {
@@ -265,7 +268,7 @@ static void wait_for_answer(hf_handle *handle, const struct handle_call *call)
     handle->sleeping--;
 }
 
-/* Somebody sleeps until the engine has something to do: if that is sooner now, tell them. */
+/* A thread sleeps until the engine has something to do; it is woken if that is sooner now. */
 static void after_submit(hf_handle *handle)
 {
     if (handle->sleeping > 0) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what is said to the engine -------------------------------------------------------------- */
+/* ---- what is sent to the engine -------------------------------------------------------------- */
 
 void lease_take_figure(void *context, const struct reply *reply)
 {
@@ -113,7 +113,7 @@ static hf_lease *new_lease(hf_handle *handle, const struct lease_kind *kind, hf_
 }
 
 /* The engine has granted it. When it did so is not known, so that the first sign of life is sent
- * before anybody is told that it is held. */
+ * before the caller learns that it is held. */
 static enum hf_error begin(hf_lease *lease, hf_lease **out)
 {
     struct problem problem = {.code = HF_TIMEOUT, .message = "granted, but lost again at once"};

@@ -61,7 +61,7 @@ struct hf_lease {
     bool gone;                 /* the engine says so */
     bool over;                 /* lost, and reported */
     bool withdrawn;            /* no sign of life begins, and no report */
-    bool released;             /* whoever is last to look at it frees it */
+    bool released;             /* the last thread to use it frees it */
     char why[MESSAGE_SIZE];
 };
 
@@ -75,7 +75,7 @@ void lease_keeper_stop(struct lease_keeper *keeper);
 /* Keeps a lease whose sign of life, sent at `sent_ns`, the engine has just answered well. */
 void lease_keeper_add(struct lease_keeper *keeper, hf_lease *lease, int64_t sent_ns);
 
-/* No sign of life begins from now on, and no report is under way, unless it is the report that
+/* No sign of life begins from now on, and no report is in flight, unless it is the report that
  * releases. Is there anything to give back? */
 bool lease_keeper_withdraw(struct lease_keeper *keeper, hf_lease *lease);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two threads that keep leases alive: the beater sends the signs of life in batches, the
+ * watcher reports the leases that are lost. */
 #include "base/check.h"
 #include "base/random.h"
 #include "base/thread.h"

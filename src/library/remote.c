@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs commands on a server over a pool of connections, each used by one thread at a time, and
+ * says of every failure whether the command can have been carried out. */
 #include "library/remote.h"
 
 #include "base/clock.h"
@@ -9,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Calls that wait in line may not take the last connections: the heartbeats of those who hold what
+/* Calls that wait in line may not take the last connections: the heartbeats of the holders of what
  * they wait for have to get through. */
 #define CONNECTIONS_MAX 80
 #define CONNECTIONS_WAITING_MAX 64

@@ -14,7 +14,7 @@
 
 struct remote;
 
-/* Connects once, to find out that the server is there and lets us in. */
+/* Connects once, to find out that the server is there and does not refuse us. */
 enum hf_error remote_open(const char *url, struct remote **remote, struct problem *problem);
 /* Calls on other threads must have returned. NULL is fine. */
 void remote_close(struct remote *remote);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connects to a server, by TLS if its URL says so, authenticates, and exchanges one request and
+ * its answer before a deadline. */
 #include "library/remote_connection.h"
 
 #include "base/clock.h"

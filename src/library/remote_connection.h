@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One connection to a server, used by one thread at a time: a request goes out, its answer comes
- * in, nothing is under way in between. Times are read from clock_nanoseconds(). */
+ * in, nothing is in flight in between. Times are read from clock_nanoseconds(). */
 #ifndef LIBRARY_REMOTE_CONNECTION_H
 #define LIBRARY_REMOTE_CONNECTION_H
 
@@ -11,7 +11,7 @@
 #include "net/tls.h"
 
 struct remote_connection {
-    struct list node; /* of whoever keeps it while it is idle */
+    struct list node; /* in the pool's list of idle connections */
     int fd;
     struct tls_session *tls;
     struct memory memory;

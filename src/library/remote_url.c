@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Takes the URL of a server apart. */
 #include "library/remote_url.h"
 
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread of ours takes no signal of the program's, and starting it leaves the caller's mask alone;
- * a condition waits by the monotonic clock. */
+ * A thread of ours takes no signal of the program's, and starting it leaves the caller's mask as it
+ * was; a condition waits by the monotonic clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
