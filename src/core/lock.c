@@ -76,7 +76,7 @@ CORE_COMMAND(lock_try)
     }
     struct lock *lock = lock_at(core, index);
     lock->id = id;
-    lock->fence = ++core->fence;
+    lock->fence = core_next_fence(core);
     core_arm(core, CORE_LOCKS, index, core->now_ms + a->ttl_ms);
     lock_check(core, lock);
     answer(reply, lock);

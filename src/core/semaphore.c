@@ -92,7 +92,7 @@ static void grant(struct core *core, struct semaphore *semaphore, uint32_t index
     client->record.state = CLIENT_HOLDING;
     client->granted_ms = core->now_ms;
     client->alive_until_ms = core->now_ms + client->heartbeat_ms;
-    client->fence = ++core->fence;
+    client->fence = core_next_fence(core);
     end_wait(core, client,
              (struct wakeup){.code = HF_OK, .in_use = semaphore->in_use, .fence = client->fence});
     arm(core, index);

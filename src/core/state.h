@@ -313,6 +313,12 @@ bool core_ready_in(struct core *core, enum kind kind, struct hf_bytes id, int64_
  * out fences begins with this: they come from one counter, so their order must be that of time. */
 void core_enter_semaphores(struct core *core);
 
+/* A fence, greater than every one before it. */
+static inline int64_t core_next_fence(struct core *core)
+{
+    return ++core->fence;
+}
+
 /* A new record; NONE when there is no memory, or more is in use than may be. */
 uint32_t core_add(struct core *core, enum kind kind, const struct key *key);
 
