@@ -11,14 +11,14 @@
 static inline redisReply *read_resp(const char *bytes, size_t size)
 {
     redisReader *reader = redisReaderCreate();
-    void *reply = NULL;
+    void *read = NULL;
 
     assert_non_null(reader);
     assert_int_equal(redisReaderFeed(reader, bytes, size), REDIS_OK);
-    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
-    assert_non_null(reply);
+    assert_int_equal(redisReaderGetReply(reader, &read), REDIS_OK);
+    assert_non_null(read);
     redisReaderFree(reader);
-    return reply;
+    return read;
 }
 
 static inline redisReply *read_resp_text(const char *text)

@@ -104,15 +104,44 @@ static bool read_values(struct reply *reply, const struct command_spec *spec,
     return true;
 }
 
+/* The fields that a reply must have: the last ones, if they are quiet or a stored response, may be
+ * missing. */
+static size_t required_fields(const struct command_spec *spec)
+{
+    size_t count = 0;
+
+    while (count < spec->field_count && !spec->fields[count].quiet &&
+           !(spec->fields[count].is_text && spec->fields[count].size == 0)) {
+        count++;
+    }
+    return count;
+}
+
+/* Does each pair begin with the name of its field? Those at the end may be missing. */
+static bool has_names(const struct command_spec *spec, const redisReply *from)
+{
+    if (from->elements == 0 || from->elements % 2 != 0 || from->elements / 2 > spec->field_count) {
+        return false;
+    }
+    for (size_t i = 0; i < from->elements; i += 2) {
+        if (!is_text(from->element[i]) ||
+            !text_equal(text_of(from->element[i]), hf_text(spec->fields[i / 2].name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_array(struct reply *reply, const struct command_spec *spec, const redisReply *from)
 {
     switch (spec->shape) {
     case REPLY_LEAD:
-        return read_lead(reply, spec, from) && read_values(reply, spec, from, 1, 1);
+        return from->elements > required_fields(spec) && read_lead(reply, spec, from) &&
+               read_values(reply, spec, from, 1, 1);
     case REPLY_LIST:
         return from->elements == spec->field_count && read_values(reply, spec, from, 0, 1);
     case REPLY_FIELDS:
-        return from->elements % 2 == 0 && read_values(reply, spec, from, 1, 2);
+        return has_names(spec, from) && read_values(reply, spec, from, 1, 2);
     case REPLY_PAIRS:
         return from->elements % spec->field_count == 0 && read_values(reply, spec, from, 0, 1);
     case REPLY_NUMBER:
