@@ -110,11 +110,27 @@ static void redirects_say_where(void **state)
     assert_string_equal(error.host, "");
 }
 
+static void the_longest_host_fits_and_a_longer_one_is_none(void **state)
+{
+    char text[300] = "MOVED 7 ";
+
+    (void)state;
+    memset(text + 8, 'h', 255);
+    strcpy(text + 8 + 255, ":6381");
+    assert_int_equal(read_error(text).action, ERROR_MOVED);
+    assert_int_equal(strlen(read_error(text).host), 255);
+    text[8 + 255] = 'h';
+    strcpy(text + 8 + 256, ":6381");
+    assert_int_equal(read_error(text).action, ERROR_ANSWER);
+}
+
 static void malformed_redirects_are_answers(void **state)
 {
     static const char *const cases[] = {
         "MOVED",          "MOVED 1",         "MOVED 1 host",        "MOVED 1 host:0",
         "MOVED 1 host:x", "MOVED 16384 a:1", "MOVED -1 host:65535", "ASK 1 host:65536",
+        "MOVED  a:1",     "MOVED 1 a:",      "MOVED x a:1",         "MOVED 1 a:6381 more",
+        "MOVED a:1",      "MOVED 1 a: 1",    "MOVED 1.5 a:1",       "moved 1 a:1",
     };
 
     (void)state;
@@ -130,6 +146,7 @@ int main(void)
         cmocka_unit_test(what_a_script_says_itself_is_an_answer),
         cmocka_unit_test(what_a_script_meets_at_its_first_write_has_changed_nothing),
         cmocka_unit_test(redirects_say_where),
+        cmocka_unit_test(the_longest_host_fits_and_a_longer_one_is_none),
         cmocka_unit_test(malformed_redirects_are_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
