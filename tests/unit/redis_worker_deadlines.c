@@ -12,7 +12,7 @@
 
 #include "redis/worker/worker_scopes.h"
 
-static enum family read_deadline(const char *line, int64_t *in_ms)
+static enum worker_family read_deadline(const char *line, int64_t *in_ms)
 {
     struct hf_bytes words[20];
     struct command command;
@@ -24,10 +24,10 @@ static enum family read_deadline(const char *line, int64_t *in_ms)
         at += size;
     }
     assert_int_equal(command_from_words(&command, count, words, NULL), HF_OK);
-    return scopes_deadline(&command, in_ms);
+    return worker_scopes_deadline(&command, in_ms);
 }
 
-static void expect_deadline(const char *line, enum family family, int64_t expected_ms)
+static void expect_deadline(const char *line, enum worker_family family, int64_t expected_ms)
 {
     int64_t in_ms = 0;
 
@@ -38,18 +38,18 @@ static void expect_deadline(const char *line, enum family family, int64_t expect
 static void commands_with_a_ttl_set_a_deadline_of_their_family(void **state)
 {
     (void)state;
-    expect_deadline("SEATS.RESERVE e z b u 1 0 TTL 7", FAMILY_SEATS, 7000);
-    expect_deadline("SEATS.RESERVE e z b u 1 0", FAMILY_SEATS, SEATS_TTL_DEFAULT_MS);
-    expect_deadline("SEATS.EXTEND e b 8", FAMILY_SEATS, 8000);
-    expect_deadline("QUOTA.RESERVE t 1 HOLD h TTL 9", FAMILY_QUOTA, 9000);
-    expect_deadline("STOCK.TAKE p o u 1 TTL 10", FAMILY_STOCK, 10000);
-    expect_deadline("ROOM.JOIN e u TTL 11", FAMILY_QUEUE, 11000);
+    expect_deadline("SEATS.RESERVE e z b u 1 0 TTL 7", WORKER_FAMILY_SEATS, 7000);
+    expect_deadline("SEATS.RESERVE e z b u 1 0", WORKER_FAMILY_SEATS, SEATS_TTL_DEFAULT_MS);
+    expect_deadline("SEATS.EXTEND e b 8", WORKER_FAMILY_SEATS, 8000);
+    expect_deadline("QUOTA.RESERVE t 1 HOLD h TTL 9", WORKER_FAMILY_QUOTA, 9000);
+    expect_deadline("STOCK.TAKE p o u 1 TTL 10", WORKER_FAMILY_STOCK, 10000);
+    expect_deadline("ROOM.JOIN e u TTL 11", WORKER_FAMILY_QUEUE, 11000);
 }
 
 static void what_counts_until_it_is_refunded_has_no_deadline(void **state)
 {
     (void)state;
-    expect_deadline("QUOTA.RESERVE t 1", FAMILY_COUNT, 0);
+    expect_deadline("QUOTA.RESERVE t 1", WORKER_FAMILY_COUNT, 0);
 }
 
 static void others_set_none(void **state)
@@ -62,7 +62,7 @@ static void others_set_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        expect_deadline(lines[i], FAMILY_COUNT, 0);
+        expect_deadline(lines[i], WORKER_FAMILY_COUNT, 0);
     }
 }
 

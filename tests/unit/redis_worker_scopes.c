@@ -18,7 +18,7 @@
 #define DELAY_MAX 50 /* a scope is visited so long after its deadline at the latest */
 
 static struct script_env env;
-static struct scopes scopes;
+static struct worker_scopes scopes;
 
 static int begin(void **state)
 {
@@ -27,14 +27,14 @@ static int begin(void **state)
     memory_init(&env.memory);
     random_init(&env.random);
     buffer_init(&env.scratch, &env.memory);
-    scopes_init(&scopes, &env);
+    worker_scopes_init(&scopes, &env);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    scopes_free(&scopes);
+    worker_scopes_free(&scopes);
     buffer_free(&env.scratch);
     assert_int_equal(env.memory.used, 0);
     return 0;
@@ -42,28 +42,28 @@ static int end(void **state)
 
 static void note(const char *name, int64_t at_ms)
 {
-    scopes_note(&scopes, FAMILY_SEATS, hf_text(name), at_ms);
+    worker_scopes_note(&scopes, WORKER_FAMILY_SEATS, hf_text(name), at_ms);
 }
 
 static void found(const char *name)
 {
-    scopes_found(&scopes, FAMILY_SEATS, hf_text(name), NOW, NOW + 60000);
+    worker_scopes_found(&scopes, WORKER_FAMILY_SEATS, hf_text(name), NOW, NOW + 60000);
 }
 
 /* The scope to be visited at that time, which must be this one. */
 static uint32_t visit(const char *name, int64_t at_ms)
 {
-    uint32_t index = scopes_next(&scopes, at_ms);
+    uint32_t index = worker_scopes_next(&scopes, at_ms);
 
     assert_int_not_equal(index, NONE);
-    const struct scope *scope = scope_at(&scopes, index);
+    const struct worker_scope *scope = worker_scope_at(&scopes, index);
     assert_true(text_equal((struct hf_bytes){scope->name, scope->size}, hf_text(name)));
     return index;
 }
 
 static void assert_none(int64_t at_ms)
 {
-    assert_int_equal(scopes_next(&scopes, at_ms), NONE);
+    assert_int_equal(worker_scopes_next(&scopes, at_ms), NONE);
 }
 
 /* ---- visits ---------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static void a_deadline_noted_during_a_visit_is_kept_for_the_next(void **state)
     note("gala", NOW + 700);
     note("gala", NOW + 500);
     note("gala", NOW + 900);
-    scopes_visited(&scopes, index, NOW + 100, 0); /* the script knew of nothing more */
+    worker_scopes_visited(&scopes, index, NOW + 100, 0); /* the script knew of nothing more */
     assert_none(NOW + 500);
     visit("gala", NOW + 500 + DELAY_MAX);
 }
@@ -118,7 +118,7 @@ static void the_earlier_of_script_and_note_decides(void **state)
     note("gala", NOW);
     uint32_t index = visit("gala", NOW + DELAY_MAX);
     note("gala", NOW + 5000);
-    scopes_visited(&scopes, index, NOW + 100, NOW + 2000);
+    worker_scopes_visited(&scopes, index, NOW + 100, NOW + 2000);
     visit("gala", NOW + 2000);
 }
 
@@ -126,7 +126,7 @@ static void a_scope_with_nothing_due_is_forgotten(void **state)
 {
     (void)state;
     note("gala", NOW);
-    scopes_visited(&scopes, visit("gala", NOW + DELAY_MAX), NOW + 100, 0);
+    worker_scopes_visited(&scopes, visit("gala", NOW + DELAY_MAX), NOW + 100, 0);
     assert_int_equal(scopes.slab.count, 0);
     note("gala", NOW + 200); /* and known again by the next command */
     visit("gala", NOW + 200 + DELAY_MAX);
@@ -139,7 +139,7 @@ static void a_scope_that_has_more_to_give_back_waits_for_the_others(void **state
     note("large", NOW);
     uint32_t large = visit("large", NOW + DELAY_MAX);
     note("small", NOW);
-    scopes_visited(&scopes, large, NOW + 100, NOW + 100);
+    worker_scopes_visited(&scopes, large, NOW + 100, NOW + 100);
     visit("small", NOW + 100);
     visit("large", NOW + 100);
 }
@@ -147,21 +147,22 @@ static void a_scope_that_has_more_to_give_back_waits_for_the_others(void **state
 static void families_have_names_of_their_own(void **state)
 {
     (void)state;
-    for (enum family family = 0; family < FAMILY_COUNT; family++) {
-        scopes_note(&scopes, family, hf_text("same"), NOW);
+    for (enum worker_family family = 0; family < WORKER_FAMILY_COUNT; family++) {
+        worker_scopes_note(&scopes, family, hf_text("same"), NOW);
     }
-    assert_int_equal(scopes.slab.count, FAMILY_COUNT);
+    assert_int_equal(scopes.slab.count, WORKER_FAMILY_COUNT);
 }
 
 static void the_longest_name_fits_and_a_longer_one_is_left_to_the_sweep(void **state)
 {
-    char name[SCOPE_NAME_MAX + 1];
+    char name[WORKER_SCOPE_NAME_MAX + 1];
 
     (void)state;
     memset(name, 'x', sizeof name);
-    scopes_note(&scopes, FAMILY_STOCK, (struct hf_bytes){name, sizeof name}, NOW);
+    worker_scopes_note(&scopes, WORKER_FAMILY_STOCK, (struct hf_bytes){name, sizeof name}, NOW);
     assert_int_equal(scopes.slab.count, 0);
-    scopes_note(&scopes, FAMILY_STOCK, (struct hf_bytes){name, SCOPE_NAME_MAX}, NOW);
+    worker_scopes_note(&scopes, WORKER_FAMILY_STOCK, (struct hf_bytes){name, WORKER_SCOPE_NAME_MAX},
+                       NOW);
     assert_int_equal(scopes.slab.count, 1);
 }
 
@@ -172,7 +173,7 @@ static void what_the_sweep_finds_is_visited_at_once(void **state)
     (void)state;
     found("gala");
     assert_int_equal(scopes.found, 1);
-    scopes_visited(&scopes, visit("gala", NOW), NOW, 0);
+    worker_scopes_visited(&scopes, visit("gala", NOW), NOW, 0);
     assert_int_equal(scopes.found, 0);
     assert_int_equal(scopes.slab.count, 0);
 }
@@ -198,9 +199,10 @@ static void a_scope_that_is_found_twice_counts_once(void **state)
     uint32_t index = visit("gala", NOW);
     found("gala"); /* during the visit */
     assert_int_equal(scopes.found, 1);
-    scopes_visited(&scopes, index, NOW, NOW); /* there is more: the sweep still waits for it */
+    worker_scopes_visited(&scopes, index, NOW,
+                          NOW); /* there is more: the sweep still waits for it */
     assert_int_equal(scopes.found, 1);
-    scopes_visited(&scopes, visit("gala", NOW), NOW, NOW + 1000);
+    worker_scopes_visited(&scopes, visit("gala", NOW), NOW, NOW + 1000);
     assert_int_equal(scopes.found, 0);
 }
 
@@ -211,30 +213,30 @@ static void beyond_the_limit_only_the_sweep_adds_and_only_for_a_visit(void **sta
     char name[16];
 
     (void)state;
-    for (unsigned i = 0; i < SCOPES_MAX + 10; i++) {
+    for (unsigned i = 0; i < WORKER_SCOPES_MAX + 10; i++) {
         snprintf(name, sizeof name, "n%u", i);
         note(name, NOW + 1000000);
     }
-    assert_int_equal(scopes.slab.count, SCOPES_MAX);
-    for (unsigned i = 0; i < SCOPES_FOUND_MAX + 10; i++) {
+    assert_int_equal(scopes.slab.count, WORKER_SCOPES_MAX);
+    for (unsigned i = 0; i < WORKER_SCOPES_FOUND_MAX + 10; i++) {
         snprintf(name, sizeof name, "f%u", i);
         found(name);
     }
-    assert_int_equal(scopes.slab.count, SCOPES_MAX + SCOPES_FOUND_MAX);
-    uint32_t index = scopes_next(&scopes, NOW);
-    scopes_visited(&scopes, index, NOW, NOW + 5000); /* no room to remember it */
-    assert_int_equal(scopes.slab.count, SCOPES_MAX + SCOPES_FOUND_MAX - 1);
-    assert_int_equal(scopes.found, SCOPES_FOUND_MAX - 1);
+    assert_int_equal(scopes.slab.count, WORKER_SCOPES_MAX + WORKER_SCOPES_FOUND_MAX);
+    uint32_t index = worker_scopes_next(&scopes, NOW);
+    worker_scopes_visited(&scopes, index, NOW, NOW + 5000); /* no room to remember it */
+    assert_int_equal(scopes.slab.count, WORKER_SCOPES_MAX + WORKER_SCOPES_FOUND_MAX - 1);
+    assert_int_equal(scopes.found, WORKER_SCOPES_FOUND_MAX - 1);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static void expect_scope(const char *key, enum family family, const char *name)
+static void expect_scope(const char *key, enum worker_family family, const char *name)
 {
-    enum family read = FAMILY_COUNT;
+    enum worker_family read = WORKER_FAMILY_COUNT;
     struct hf_bytes scope = {NULL, 0};
 
-    if (!scopes_parse(&scopes, hf_text(key), &read, &scope)) {
+    if (!worker_scopes_parse(&scopes, hf_text(key), &read, &scope)) {
         fail_msg("%s is no deadline of ours", key);
     }
     assert_int_equal(read, family);
@@ -243,16 +245,17 @@ static void expect_scope(const char *key, enum family family, const char *name)
 
 static void expect_no_scope(const char *key)
 {
-    enum family family;
+    enum worker_family family;
     struct hf_bytes name;
 
-    if (scopes_parse(&scopes, hf_text(key), &family, &name)) {
+    if (worker_scopes_parse(&scopes, hf_text(key), &family, &name)) {
         fail_msg("%s was taken for a deadline of ours", key);
     }
 }
 
 /* The key of a family's deadlines, as the rows have it, of the scope "x" or the product "x_3". */
-static void expect_due_key(enum key_id id, enum family family, const char *name, bool cluster)
+static void expect_due_key(enum key_id id, enum worker_family family, const char *name,
+                           bool cluster)
 {
     const char *form = key_form(id, cluster), *at = strchr(form, '$');
     size_t behind = 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_");
@@ -269,11 +272,11 @@ static void the_keys_of_deadlines_name_their_scope(void **state)
     for (int cluster = 0; cluster <= 1; cluster++) {
         env.url.kind = cluster ? REDIS_CLUSTER : REDIS_STANDALONE;
         strcpy(env.url.name_space, cluster ? "shop:" : "");
-        expect_due_key(KEY_SEATS_DUE, FAMILY_SEATS, "x", cluster);
-        expect_due_key(KEY_QUOTA_DUE, FAMILY_QUOTA, "a:b", cluster);
-        expect_due_key(KEY_STOCK_DUE, FAMILY_STOCK, "red_shoe_main", cluster);
-        expect_due_key(KEY_STOCK_DUE, FAMILY_STOCK, "x_1023", cluster);
-        expect_due_key(KEY_QUEUE_DUE, FAMILY_QUEUE, "x", cluster);
+        expect_due_key(KEY_SEATS_DUE, WORKER_FAMILY_SEATS, "x", cluster);
+        expect_due_key(KEY_QUOTA_DUE, WORKER_FAMILY_QUOTA, "a:b", cluster);
+        expect_due_key(KEY_STOCK_DUE, WORKER_FAMILY_STOCK, "red_shoe_main", cluster);
+        expect_due_key(KEY_STOCK_DUE, WORKER_FAMILY_STOCK, "x_1023", cluster);
+        expect_due_key(KEY_QUEUE_DUE, WORKER_FAMILY_QUEUE, "x", cluster);
     }
 }
 
@@ -304,7 +307,7 @@ static void other_keys_are_not_touched(void **state)
     strcpy(env.url.name_space, "shop:");
     expect_no_scope("stock:due:{shoe_main}");
     expect_no_scope("shop2:stock:due:{shoe_main}");
-    expect_scope("shop:stock:due:{shoe_main}", FAMILY_STOCK, "shoe_main");
+    expect_scope("shop:stock:due:{shoe_main}", WORKER_FAMILY_STOCK, "shoe_main");
     expect_no_scope("shop:");
 }
 

@@ -25,20 +25,20 @@
 #define SWEEP_TRIES 5        /* of a step */
 #define SWEEP_AHEAD 256      /* scopes found and not yet looked at: then the sweep waits */
 
-struct visit {
+struct worker_visit {
     struct script_call call;
     struct worker *worker;
     uint32_t scope; /* NONE: the visit is free */
 };
 
 /* One sweep goes from master to master, in the order of their names: they may come and go. */
-struct sweep {
+struct worker_sweep {
     struct redis_request request;
     struct buffer bytes;
     char master[300]; /* the one it is at; empty: none yet */
     char cursor[24];  /* as Redis said; "0" at the start and at the end */
     bool sending;
-    bool under_way; /* some steps of a sweep are done */
+    bool in_flight; /* some steps of a sweep are done */
     bool first;
     bool failed;
     unsigned tries;
@@ -49,9 +49,9 @@ struct worker {
     struct script_env *env;
     bool stopped;
     struct alarm alarm;
-    struct scopes scopes;
-    struct visit visits[VISITS_MAX];
-    struct sweep sweep;
+    struct worker_scopes scopes;
+    struct worker_visit visits[VISITS_MAX];
+    struct worker_sweep sweep;
     struct worker_figures figures;
     uint64_t late_ms;  /* the worst since the last sweep */
     int64_t logged_ms; /* when something was last written to the log; 0: never */
@@ -99,15 +99,15 @@ static const char *why_of(const redisReply *reply, const struct problem *problem
 
 /* ---- visits ---------------------------------------------------------------------------------- */
 
-static void count_returned(struct worker *worker, enum family family, int64_t returned,
+static void count_returned(struct worker *worker, enum worker_family family, int64_t returned,
                            int64_t late_ms)
 {
     struct worker_figures *figures = &worker->figures;
-    _Atomic uint64_t *of[FAMILY_COUNT] = {
-        [FAMILY_SEATS] = &figures->returned_seats,
-        [FAMILY_QUOTA] = &figures->returned_quota,
-        [FAMILY_STOCK] = &figures->returned_stock,
-        [FAMILY_QUEUE] = &figures->returned_queue,
+    _Atomic uint64_t *of[WORKER_FAMILY_COUNT] = {
+        [WORKER_FAMILY_SEATS] = &figures->returned_seats,
+        [WORKER_FAMILY_QUOTA] = &figures->returned_quota,
+        [WORKER_FAMILY_STOCK] = &figures->returned_stock,
+        [WORKER_FAMILY_QUEUE] = &figures->returned_queue,
     };
 
     count(&figures->visits, 1);
@@ -121,7 +121,7 @@ static void count_returned(struct worker *worker, enum family family, int64_t re
 }
 
 /* When to look again after a failure. */
-static int64_t retry_at(struct worker *worker, struct scope *scope)
+static int64_t retry_at(struct worker *worker, struct worker_scope *scope)
 {
     int64_t delay_ms = RETRY_MIN_MS;
 
@@ -133,18 +133,18 @@ static int64_t retry_at(struct worker *worker, struct scope *scope)
 }
 
 /* When to look again after {returned, milliseconds until the next is due, …}. */
-static int64_t next_at(struct worker *worker, const struct scope *scope, int64_t due_in_ms)
+static int64_t next_at(struct worker *worker, const struct worker_scope *scope, int64_t due_in_ms)
 {
     if (due_in_ms < 0) {
         return 0;
     }
-    return now_ms(worker) + (due_in_ms > 0 ? due_in_ms + scope_delay_ms(scope) : 0);
+    return now_ms(worker) + (due_in_ms > 0 ? due_in_ms + worker_scope_delay_ms(scope) : 0);
 }
 
 static void visited(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                     const struct problem *problem)
 {
-    struct visit *visit = call->context;
+    struct worker_visit *visit = call->context;
     struct worker *worker = visit->worker;
     uint32_t index = visit->scope;
     int64_t returned, due_in_ms, late_ms, again_ms;
@@ -153,7 +153,7 @@ static void visited(struct script_call *call, enum redis_fate fate, const redisR
     if (worker->stopped) {
         return;
     }
-    struct scope *scope = scope_at(&worker->scopes, index);
+    struct worker_scope *scope = worker_scope_at(&worker->scopes, index);
     if (fate == REDIS_ANSWERED && script_reply_number(reply, 0, &returned) &&
         script_reply_number(reply, 1, &due_in_ms) && script_reply_number(reply, 2, &late_ms)) {
         scope->failures = 0;
@@ -163,11 +163,11 @@ static void visited(struct script_call *call, enum redis_fate fate, const redisR
         failed(worker, call->request.script->name, why_of(reply, problem));
         again_ms = retry_at(worker, scope);
     }
-    scopes_visited(&worker->scopes, index, now_ms(worker), again_ms);
+    worker_scopes_visited(&worker->scopes, index, now_ms(worker), again_ms);
     turn(worker);
 }
 
-static struct visit *free_visit(struct worker *worker)
+static struct worker_visit *free_visit(struct worker *worker)
 {
     for (size_t i = 0; i < VISITS_MAX; i++) {
         if (worker->visits[i].scope == NONE) {
@@ -180,16 +180,16 @@ static struct visit *free_visit(struct worker *worker)
 /* Begins as many visits as are due and may be under way. */
 static void begin_visits(struct worker *worker)
 {
-    struct visit *visit;
+    struct worker_visit *visit;
 
     while ((visit = free_visit(worker)) != NULL) {
-        uint32_t index = scopes_next(&worker->scopes, now_ms(worker));
+        uint32_t index = worker_scopes_next(&worker->scopes, now_ms(worker));
         if (index == NONE) {
             return;
         }
         visit->scope = index;
-        scopes_write_call(&worker->scopes, scope_at(&worker->scopes, index), &visit->call,
-                          RECLAIMED_AT_ONCE);
+        worker_scopes_write_call(&worker->scopes, worker_scope_at(&worker->scopes, index),
+                                 &visit->call, RECLAIMED_AT_ONCE);
         /* Sent twice, it gives back what is due once. */
         script_call_send(&visit->call, true, CALL_MS, visited, visit);
     }
@@ -198,7 +198,7 @@ static void begin_visits(struct worker *worker)
 /* ---- the sweep ------------------------------------------------------------------------------- */
 
 /* Which master is next. */
-struct choice {
+struct worker_sweep_choice {
     const char *behind;      /* the first one whose name is greater than this … */
     const char *exactly;     /* … or this very one */
     struct redis_node *node; /* NULL: there is none */
@@ -206,7 +206,7 @@ struct choice {
 
 static void consider(void *context, struct redis_node *node)
 {
-    struct choice *choice = context;
+    struct worker_sweep_choice *choice = context;
     const char *name = redis_node_name(node);
 
     if (choice->exactly != NULL) {
@@ -220,9 +220,9 @@ static void consider(void *context, struct redis_node *node)
 /* The master to ask now: the one it is at, or the next. NULL: it was the last. */
 static struct redis_node *sweep_master(struct worker *worker)
 {
-    struct sweep *sweep = &worker->sweep;
-    struct choice choice = {.exactly = strcmp(sweep->cursor, "0") != 0 ? sweep->master : NULL,
-                            .behind = sweep->master};
+    struct worker_sweep *sweep = &worker->sweep;
+    struct worker_sweep_choice choice = {
+        .exactly = strcmp(sweep->cursor, "0") != 0 ? sweep->master : NULL, .behind = sweep->master};
 
     redis_client_masters(worker->env->client, consider, &choice);
     if (choice.node == NULL && choice.exactly != NULL) { /* it is gone, and its cursor with it */
@@ -239,7 +239,7 @@ static struct redis_node *sweep_master(struct worker *worker)
 
 static void end_sweep(struct worker *worker)
 {
-    struct sweep *sweep = &worker->sweep;
+    struct worker_sweep *sweep = &worker->sweep;
     int64_t pause_ms = sweep->failed ? SWEEP_AGAIN_MS : SWEEP_EVERY_MS;
 
     count(&worker->figures.sweeps, !sweep->failed);
@@ -247,7 +247,7 @@ static void end_sweep(struct worker *worker)
     worker->late_ms = 0;
     sweep->first = sweep->first && sweep->failed;
     sweep->failed = false;
-    sweep->under_way = false;
+    sweep->in_flight = false;
     sweep->master[0] = '\0';
     sweep->next_ms = now_ms(worker) + jitter_ms(worker, pause_ms * 9 / 10, pause_ms);
 }
@@ -266,7 +266,7 @@ static void write_pattern(struct buffer *out, const char *name_space)
 
 static void write_scan(struct worker *worker)
 {
-    struct sweep *sweep = &worker->sweep;
+    struct worker_sweep *sweep = &worker->sweep;
     struct buffer *pattern = &worker->env->scratch;
 
     buffer_clear(pattern);
@@ -288,29 +288,29 @@ static bool is_scan_reply(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
            reply->element[0]->type == REDIS_REPLY_STRING &&
-           reply->element[0]->len < sizeof((struct sweep *)NULL)->cursor &&
+           reply->element[0]->len < sizeof((struct worker_sweep *)NULL)->cursor &&
            reply->element[1]->type == REDIS_REPLY_ARRAY;
 }
 
 static void take_keys(struct worker *worker, const redisReply *keys)
 {
     int64_t now = now_ms(worker);
-    enum family family;
+    enum worker_family family;
     struct hf_bytes name;
 
     for (size_t i = 0; i < keys->elements; i++) {
         struct hf_bytes key = {keys->element[i]->str, keys->element[i]->len};
         if (keys->element[i]->type == REDIS_REPLY_STRING &&
-            scopes_parse(&worker->scopes, key, &family, &name)) {
+            worker_scopes_parse(&worker->scopes, key, &family, &name)) {
             count(&worker->figures.keys_found, 1);
-            scopes_found(&worker->scopes, family, name, now, now + SWEEP_EVERY_MS);
+            worker_scopes_found(&worker->scopes, family, name, now, now + SWEEP_EVERY_MS);
         }
     }
 }
 
 static void step_failed(struct worker *worker, const char *why)
 {
-    struct sweep *sweep = &worker->sweep;
+    struct worker_sweep *sweep = &worker->sweep;
 
     failed(worker, "sweep", why);
     sweep->next_ms = now_ms(worker) + jitter_ms(worker, RETRY_MIN_MS / 2, RETRY_MIN_MS);
@@ -326,7 +326,7 @@ static void step_done(struct redis_request *request, enum redis_fate fate, const
 {
     struct worker *worker =
         (struct worker *)((char *)request - offsetof(struct worker, sweep.request));
-    struct sweep *sweep = &worker->sweep;
+    struct worker_sweep *sweep = &worker->sweep;
 
     sweep->sending = false;
     if (worker->stopped) {
@@ -346,7 +346,7 @@ static void step_done(struct redis_request *request, enum redis_fate fate, const
 /* The next step, if it is time for it. */
 static void step_sweep(struct worker *worker)
 {
-    struct sweep *sweep = &worker->sweep;
+    struct worker_sweep *sweep = &worker->sweep;
 
     if (sweep->sending || now_ms(worker) < sweep->next_ms) {
         return;
@@ -356,7 +356,7 @@ static void step_sweep(struct worker *worker)
         return;
     }
     struct redis_node *node = sweep_master(worker);
-    if (node == NULL && !sweep->under_way) { /* no master is known yet */
+    if (node == NULL && !sweep->in_flight) { /* no master is known yet */
         sweep->next_ms = now_ms(worker) + jitter_ms(worker, RETRY_MIN_MS / 2, RETRY_MIN_MS);
         return;
     }
@@ -364,7 +364,7 @@ static void step_sweep(struct worker *worker)
         end_sweep(worker);
         return;
     }
-    sweep->under_way = true;
+    sweep->in_flight = true;
     write_scan(worker);
     if (sweep->bytes.failed) {
         step_failed(worker, "out of memory");
@@ -418,23 +418,23 @@ static void turn(struct worker *worker)
 void worker_note(struct worker *worker, const struct command *command, const char *counter)
 {
     int64_t in_ms;
-    enum family family = scopes_deadline(command, &in_ms);
-    char name[SCOPE_NAME_MAX + 1];
+    enum worker_family family = worker_scopes_deadline(command, &in_ms);
+    char name[WORKER_SCOPE_NAME_MAX + 1];
 
-    if (family == FAMILY_COUNT || worker->stopped) {
+    if (family == WORKER_FAMILY_COUNT || worker->stopped) {
         return;
     }
     struct hf_bytes scope;
     memcpy(&scope, (const char *)&command->args + command->spec->args[0].offset, sizeof scope);
-    if (family == FAMILY_STOCK) {
+    if (family == WORKER_FAMILY_STOCK) {
         counter = counter != NULL ? counter : "main";
         size_t size = strlen(counter);
-        CHECK(scope.size <= HF_ID_MAX && size <= SCOPE_COUNTER_MAX);
+        CHECK(scope.size <= HF_ID_MAX && size <= WORKER_SCOPE_COUNTER_MAX);
         snprintf(name, sizeof name, "%.*s_%s", (int)scope.size, scope.data, counter);
         scope = (struct hf_bytes){name, scope.size + 1 + size};
     }
     int64_t next_ms = agenda_next(&worker->scopes.pool, &worker->scopes.agenda);
-    scopes_note(&worker->scopes, family, scope, now_ms(worker) + in_ms);
+    worker_scopes_note(&worker->scopes, family, scope, now_ms(worker) + in_ms);
     if (agenda_next(&worker->scopes.pool, &worker->scopes.agenda) < next_ms) {
         set_alarm(worker);
     }
@@ -450,7 +450,7 @@ struct worker *worker_start(struct script_env *env)
         return NULL;
     }
     worker->env = env;
-    scopes_init(&worker->scopes, env);
+    worker_scopes_init(&worker->scopes, env);
     for (size_t i = 0; i < VISITS_MAX; i++) {
         script_call_init(&worker->visits[i].call, env);
         worker->visits[i].worker = worker;
@@ -481,7 +481,7 @@ void worker_free(struct worker *worker)
         script_call_free(&worker->visits[i].call);
     }
     buffer_free(&worker->sweep.bytes);
-    scopes_free(&worker->scopes);
+    worker_scopes_free(&worker->scopes);
     alarm_stop(&worker->alarm);
     free(worker);
 }

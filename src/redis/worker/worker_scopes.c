@@ -10,32 +10,32 @@
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-#define FAMILY_KEYS_MAX 5
+#define WORKER_FAMILY_KEYS_MAX 5
 
 /* The script that gives back what is due of a scope, and its keys. */
 static const struct {
     const char *script;
     enum key_id due; /* of the deadlines: the one key that says which scopes there are */
     bool counters;   /* the name of a scope has its counter behind it */
-    enum key_id keys[FAMILY_KEYS_MAX + 1];
-} families[FAMILY_COUNT] = {
-    [FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
-    [FAMILY_QUOTA] = {"reclaim_quota", KEY_QUOTA_DUE, false, {KEYS_OF_QUOTA}},
-    [FAMILY_STOCK] = {"reclaim_stock", KEY_STOCK_DUE, true, {KEYS_OF_STOCK}},
-    [FAMILY_QUEUE] = {"reclaim_queue", KEY_QUEUE_DUE, false, {KEY_QUEUE, KEY_QUEUE_DUE}},
+    enum key_id keys[WORKER_FAMILY_KEYS_MAX + 1];
+} families[WORKER_FAMILY_COUNT] = {
+    [WORKER_FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
+    [WORKER_FAMILY_QUOTA] = {"reclaim_quota", KEY_QUOTA_DUE, false, {KEYS_OF_QUOTA}},
+    [WORKER_FAMILY_STOCK] = {"reclaim_stock", KEY_STOCK_DUE, true, {KEYS_OF_STOCK}},
+    [WORKER_FAMILY_QUEUE] = {"reclaim_queue", KEY_QUEUE_DUE, false, {KEY_QUEUE, KEY_QUEUE_DUE}},
 };
 
-/* The family whose deadlines a command touches; FAMILY_COUNT: of none. */
-static enum family family_of(const struct command_spec *spec)
+/* The family whose deadlines a command touches; WORKER_FAMILY_COUNT: of none. */
+static enum worker_family family_of(const struct command_spec *spec)
 {
     for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != KEY_NONE; k++) {
-        for (enum family family = 0; family < FAMILY_COUNT; family++) {
+        for (enum worker_family family = 0; family < WORKER_FAMILY_COUNT; family++) {
             if (spec->keys[k] == families[family].due) {
                 return family;
             }
         }
     }
-    return FAMILY_COUNT;
+    return WORKER_FAMILY_COUNT;
 }
 
 static bool is_ttl(const struct arg_spec *arg)
@@ -60,25 +60,26 @@ static bool is_needed_given(const struct command *command, const struct arg_spec
     return true;
 }
 
-enum family scopes_deadline(const struct command *command, int64_t *in_ms)
+enum worker_family worker_scopes_deadline(const struct command *command, int64_t *in_ms)
 {
     const struct command_spec *spec = command->spec;
-    enum family family = spec->flags & COMMAND_WRITES ? family_of(spec) : FAMILY_COUNT;
+    enum worker_family family =
+        spec->flags & COMMAND_WRITES ? family_of(spec) : WORKER_FAMILY_COUNT;
 
-    for (size_t i = 0; family != FAMILY_COUNT && i < spec->arg_count; i++) {
+    for (size_t i = 0; family != WORKER_FAMILY_COUNT && i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         if (is_ttl(arg) && is_needed_given(command, arg)) {
             memcpy(in_ms, (const char *)&command->args + arg->offset, sizeof *in_ms);
             return family;
         }
     }
-    return FAMILY_COUNT;
+    return WORKER_FAMILY_COUNT;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Could a family's scope be called that? */
-static bool is_name(enum family family, struct hf_bytes name)
+static bool is_name(enum worker_family family, struct hf_bytes name)
 {
     struct hf_bytes product, counter;
 
@@ -86,11 +87,11 @@ static bool is_name(enum family family, struct hf_bytes name)
         return text_is_id(name);
     }
     return key_split_counter(name, &product, &counter) && text_is_id(product) &&
-           counter.size <= SCOPE_COUNTER_MAX;
+           counter.size <= WORKER_SCOPE_COUNTER_MAX;
 }
 
-bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family *family,
-                  struct hf_bytes *name)
+bool worker_scopes_parse(const struct worker_scopes *scopes, struct hf_bytes key,
+                         enum worker_family *family, struct hf_bytes *name)
 {
     bool cluster = script_env_is_cluster(scopes->env);
     struct hf_bytes parts[KEY_PARTS_MAX];
@@ -98,7 +99,7 @@ bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family 
     if (!key_in_space(scopes->env->url.name_space, &key)) {
         return false;
     }
-    for (enum family i = 0; i < FAMILY_COUNT; i++) {
+    for (enum worker_family i = 0; i < WORKER_FAMILY_COUNT; i++) {
         if (key_read(key_form(families[i].due, cluster), key, parts)) {
             *family = i;
             *name = parts[0];
@@ -108,7 +109,7 @@ bool scopes_parse(const struct scopes *scopes, struct hf_bytes key, enum family 
     return false;
 }
 
-static size_t key_count(enum family family)
+static size_t key_count(enum worker_family family)
 {
     size_t count = 0;
 
@@ -118,8 +119,8 @@ static size_t key_count(enum family family)
     return count;
 }
 
-void scopes_write_call(const struct scopes *scopes, const struct scope *scope,
-                       struct script_call *call, int64_t limit)
+void worker_scopes_write_call(const struct worker_scopes *scopes, const struct worker_scope *scope,
+                              struct script_call *call, int64_t limit)
 {
     const struct script_env *env = scopes->env;
     bool cluster = script_env_is_cluster(env);
@@ -145,46 +146,47 @@ void scopes_write_call(const struct scopes *scopes, const struct scope *scope,
 
 /* ---- the scopes ------------------------------------------------------------------------------ */
 
-void scopes_init(struct scopes *scopes, struct script_env *env)
+void worker_scopes_init(struct worker_scopes *scopes, struct script_env *env)
 {
-    *scopes = (struct scopes){.env = env};
+    *scopes = (struct worker_scopes){.env = env};
     random_bytes(&env->random, scopes->hash_key, sizeof scopes->hash_key);
-    slab_init(&scopes->slab, &env->memory, (sizeof(struct scope) + 7) / 8 * 8);
+    slab_init(&scopes->slab, &env->memory, (sizeof(struct worker_scope) + 7) / 8 * 8);
     table_init(&scopes->table, &env->memory);
-    agenda_pool_init(&scopes->pool, &env->memory, &scopes->slab, offsetof(struct scope, timer));
+    agenda_pool_init(&scopes->pool, &env->memory, &scopes->slab,
+                     offsetof(struct worker_scope, timer));
 }
 
-void scopes_free(struct scopes *scopes)
+void worker_scopes_free(struct worker_scopes *scopes)
 {
     table_free(&scopes->table);
     agenda_pool_free(&scopes->pool);
     slab_free(&scopes->slab);
 }
 
-struct wanted {
-    const struct scopes *scopes;
-    enum family family;
+struct worker_scope_name {
+    const struct worker_scopes *scopes;
+    enum worker_family family;
     struct hf_bytes name;
 };
 
 static bool is_wanted(const void *context, uint32_t index)
 {
-    const struct wanted *wanted = context;
-    const struct scope *scope = scope_at(wanted->scopes, index);
+    const struct worker_scope_name *wanted = context;
+    const struct worker_scope *scope = worker_scope_at(wanted->scopes, index);
 
     return scope->family == wanted->family && scope->size == wanted->name.size &&
            memcmp(scope->name, wanted->name.data, scope->size) == 0;
 }
 
 /* The scope with this name, made if there is room for it within `max`; NONE if there is none. */
-static uint32_t find_or_add(struct scopes *scopes, enum family family, struct hf_bytes name,
-                            uint32_t max)
+static uint32_t find_or_add(struct worker_scopes *scopes, enum worker_family family,
+                            struct hf_bytes name, uint32_t max)
 {
     uint32_t hash = (uint32_t)siphash(scopes->hash_key, name.data, name.size) + family;
-    struct wanted wanted = {scopes, family, name};
+    struct worker_scope_name wanted = {scopes, family, name};
     uint32_t index = table_find(&scopes->table, hash, is_wanted, &wanted);
 
-    if (index != NONE || scopes->slab.count >= max || name.size > SCOPE_NAME_MAX ||
+    if (index != NONE || scopes->slab.count >= max || name.size > WORKER_SCOPE_NAME_MAX ||
         !table_reserve(&scopes->table, 1)) {
         return index;
     }
@@ -192,7 +194,7 @@ static uint32_t find_or_add(struct scopes *scopes, enum family family, struct hf
     if (index == NONE) {
         return NONE;
     }
-    struct scope *scope = scope_at(scopes, index);
+    struct worker_scope *scope = worker_scope_at(scopes, index);
     scope->hash = hash;
     scope->family = (uint8_t)family;
     scope->size = (uint8_t)name.size;
@@ -202,15 +204,15 @@ static uint32_t find_or_add(struct scopes *scopes, enum family family, struct hf
 }
 
 /* Is a visit under way? A scope is either visited or waits for its next visit. */
-static bool is_visited(const struct scope *scope)
+static bool is_visited(const struct worker_scope *scope)
 {
     return scope->timer.deadline_ms == 0;
 }
 
 /* Sees to it that a scope that waits for its visit is looked at no later than that. */
-static void hurry(struct scopes *scopes, uint32_t index, int64_t at_ms)
+static void hurry(struct worker_scopes *scopes, uint32_t index, int64_t at_ms)
 {
-    struct scope *scope = scope_at(scopes, index);
+    struct worker_scope *scope = worker_scope_at(scopes, index);
 
     if (scope->timer.deadline_ms > at_ms) {
         agenda_remove(&scopes->pool, &scopes->agenda, index);
@@ -218,16 +220,17 @@ static void hurry(struct scopes *scopes, uint32_t index, int64_t at_ms)
     }
 }
 
-void scopes_note(struct scopes *scopes, enum family family, struct hf_bytes name, int64_t at_ms)
+void worker_scopes_note(struct worker_scopes *scopes, enum worker_family family,
+                        struct hf_bytes name, int64_t at_ms)
 {
     uint32_t known = scopes->slab.count;
-    uint32_t index = find_or_add(scopes, family, name, SCOPES_MAX);
+    uint32_t index = find_or_add(scopes, family, name, WORKER_SCOPES_MAX);
 
     if (index == NONE) {
         return;
     }
-    struct scope *scope = scope_at(scopes, index);
-    at_ms += scope_delay_ms(scope);
+    struct worker_scope *scope = worker_scope_at(scopes, index);
+    at_ms += worker_scope_delay_ms(scope);
     if (scopes->slab.count > known) {
         agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
     } else if (!is_visited(scope)) {
@@ -237,16 +240,16 @@ void scopes_note(struct scopes *scopes, enum family family, struct hf_bytes name
     }
 }
 
-void scopes_found(struct scopes *scopes, enum family family, struct hf_bytes name, int64_t now_ms,
-                  int64_t soon_ms)
+void worker_scopes_found(struct worker_scopes *scopes, enum worker_family family,
+                         struct hf_bytes name, int64_t now_ms, int64_t soon_ms)
 {
     uint32_t known = scopes->slab.count;
-    uint32_t index = find_or_add(scopes, family, name, SCOPES_MAX + SCOPES_FOUND_MAX);
+    uint32_t index = find_or_add(scopes, family, name, WORKER_SCOPES_MAX + WORKER_SCOPES_FOUND_MAX);
 
     if (index == NONE) {
         return;
     }
-    struct scope *scope = scope_at(scopes, index);
+    struct worker_scope *scope = worker_scope_at(scopes, index);
     if (scopes->slab.count > known) {
         agenda_add(&scopes->pool, &scopes->agenda, index, now_ms);
     } else if (!is_visited(scope) && scope->timer.deadline_ms > soon_ms) {
@@ -258,20 +261,21 @@ void scopes_found(struct scopes *scopes, enum family family, struct hf_bytes nam
     scope->found = true;
 }
 
-uint32_t scopes_next(struct scopes *scopes, int64_t now_ms)
+uint32_t worker_scopes_next(struct worker_scopes *scopes, int64_t now_ms)
 {
     int64_t at_ms;
     uint32_t index = agenda_pop(&scopes->pool, &scopes->agenda, now_ms, &at_ms);
 
     if (index != NONE) {
-        scope_at(scopes, index)->noted_ms = 0;
+        worker_scope_at(scopes, index)->noted_ms = 0;
     }
     return index;
 }
 
-void scopes_visited(struct scopes *scopes, uint32_t index, int64_t now_ms, int64_t at_ms)
+void worker_scopes_visited(struct worker_scopes *scopes, uint32_t index, int64_t now_ms,
+                           int64_t at_ms)
 {
-    struct scope *scope = scope_at(scopes, index);
+    struct worker_scope *scope = worker_scope_at(scopes, index);
     bool at_once = at_ms != 0 && at_ms <= now_ms;
 
     CHECK(is_visited(scope));
@@ -282,7 +286,7 @@ void scopes_visited(struct scopes *scopes, uint32_t index, int64_t now_ms, int64
     if (scope->noted_ms != 0 && (at_ms == 0 || scope->noted_ms < at_ms)) {
         at_ms = scope->noted_ms;
     }
-    if (at_once || (at_ms != 0 && scopes->slab.count <= SCOPES_MAX)) {
+    if (at_once || (at_ms != 0 && scopes->slab.count <= WORKER_SCOPES_MAX)) {
         agenda_add(&scopes->pool, &scopes->agenda, index, at_ms);
         return;
     }
