@@ -160,7 +160,7 @@ static void set_alarm(struct worker *worker)
     if (!worker->sweep.sending && worker->sweep.next_ms < next_ms) {
         next_ms = worker->sweep.next_ms;
     }
-    if (next_ms == INT64_MAX) { /* an answer will come */
+    if (next_ms == INT64_MAX) { /* the next reply begins a turn */
         alarm_stop(&worker->alarm);
         return;
     }

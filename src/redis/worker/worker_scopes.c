@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which keys and script each family has, which commands set deadlines, and the table of scopes with
+ * their next visits. A scope is forgotten when no hold of it is left; the sweep finds it again. */
 #include "redis/worker/worker_scopes.h"
 
 #include "base/check.h"
@@ -12,11 +15,11 @@
 
 #define WORKER_FAMILY_KEYS_MAX 5
 
-/* The script that gives back what is due of a scope, and its keys. */
+/* The script that gives back what is due in a scope, and its keys. */
 static const struct {
     const char *script;
-    enum key_id due; /* of the deadlines: the one key that says which scopes there are */
-    bool counters;   /* the name of a scope has its counter behind it */
+    enum key_id due; /* the sorted set of deadlines, by which the sweep finds scopes */
+    bool counters;   /* a scope's name ends with a counter of the product */
     enum key_id keys[WORKER_FAMILY_KEYS_MAX + 1];
 } families[WORKER_FAMILY_COUNT] = {
     [WORKER_FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
@@ -25,7 +28,7 @@ static const struct {
     [WORKER_FAMILY_QUEUE] = {"reclaim_queue", KEY_QUEUE_DUE, false, {KEY_QUEUE, KEY_QUEUE_DUE}},
 };
 
-/* The family whose deadlines a command touches; WORKER_FAMILY_COUNT: of none. */
+/* The family whose deadlines a command's keys include; WORKER_FAMILY_COUNT: none. */
 static enum worker_family family_of(const struct command_spec *spec)
 {
     for (size_t k = 0; k < COMMAND_KEYS_MAX && spec->keys[k] != KEY_NONE; k++) {
@@ -78,7 +81,7 @@ enum worker_family worker_scopes_deadline(const struct command *command, int64_t
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Could a family's scope be called that? */
+/* Can a scope of this family have that name? */
 static bool is_name(enum worker_family family, struct hf_bytes name)
 {
     struct hf_bytes product, counter;
@@ -163,6 +166,7 @@ void worker_scopes_free(struct worker_scopes *scopes)
     slab_free(&scopes->slab);
 }
 
+/* What is_wanted() compares a scope with. */
 struct worker_scope_name {
     const struct worker_scopes *scopes;
     enum worker_family family;
@@ -178,7 +182,7 @@ static bool is_wanted(const void *context, uint32_t index)
            memcmp(scope->name, wanted->name.data, scope->size) == 0;
 }
 
-/* The scope with this name, made if there is room for it within `max`; NONE if there is none. */
+/* The scope with this name, added if there are fewer than `max`; NONE if there is no room. */
 static uint32_t find_or_add(struct worker_scopes *scopes, enum worker_family family,
                             struct hf_bytes name, uint32_t max)
 {
@@ -203,13 +207,13 @@ static uint32_t find_or_add(struct worker_scopes *scopes, enum worker_family fam
     return index;
 }
 
-/* Is a visit under way? A scope is either visited or waits for its next visit. */
+/* Is a visit in flight? A scope is either visited or waits for its next visit. */
 static bool is_visited(const struct worker_scope *scope)
 {
     return scope->timer.deadline_ms == 0;
 }
 
-/* Sees to it that a scope that waits for its visit is looked at no later than that. */
+/* Moves the visit that a scope waits for to that time, unless it is earlier. */
 static void hurry(struct worker_scopes *scopes, uint32_t index, int64_t at_ms)
 {
     struct worker_scope *scope = worker_scope_at(scopes, index);
