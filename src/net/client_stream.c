@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define RETAINED_MAX ((size_t)256 << 10) /* a buffer that grew beyond this is freed when sent */
-#define READS_A_TURN 32                  /* so that a server that sends much stops nobody else */
+#define READS_A_TURN 32 /* so that a server that sends much does not hold up the loop */
 
 /* A server that vanished without a word is noticed after 15 + 10 s, also while nothing is sent. */
 #define KEEPALIVE_IDLE_S 15

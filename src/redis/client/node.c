@@ -142,10 +142,10 @@ static void go_down(struct redis_node *node, const char *why)
 static void fail_attempt(struct redis_node *node, enum hf_error code, const char *what,
                          const char *why)
 {
-    bool said = node->problem.code != HF_OK;
+    bool was_logged = node->problem.code != HF_OK;
 
     problem_set(&node->problem, code, "%s redis %s: %s", what, node->name, why);
-    if (!said && !node->client->closing) {
+    if (!was_logged && !node->client->closing) {
         log_line(&node->client->log, LOG_WARNING, "%s; trying again", node->problem.message);
     }
     go_down(node, why);
