@@ -98,8 +98,6 @@ void reply_to_json_all(const struct reply *reply, const struct command_spec *spe
                        struct buffer *out);
 /* A text in quotes. It may be any bytes; what is no UTF-8 becomes U+FFFD. */
 void json_text(struct buffer *out, struct hf_bytes text);
-/* For a terminal: one value a line, with its name where it has one. */
-void reply_to_lines(const struct reply *reply, const struct command_spec *spec, struct buffer *out);
 /* Into the typed reply struct of holdfast.h, `spec->reply_size` bytes. Not for REPLY_PAIRS. */
 void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out);
 

@@ -210,32 +210,6 @@ void reply_to_json_all(const struct reply *reply, const struct command_spec *spe
     reply_json(reply, spec, true, out);
 }
 
-/* ---- lines for a terminal -------------------------------------------------------------------- */
-
-void reply_to_lines(const struct reply *reply, const struct command_spec *spec, struct buffer *out)
-{
-    if (reply->code != HF_OK) {
-        char message[MESSAGE_SIZE];
-        reply_message(reply, message);
-        buffer_format(out, "%s: %s\n", hf_error_name(reply->code), message);
-        return;
-    }
-    if (reply->count == 0) {
-        buffer_text(out, "(empty)\n");
-    }
-    for (size_t i = 0; i < reply_shown(reply, spec); i++) {
-        buffer_text(out, spec->fields[i % spec->field_count].name);
-        buffer_byte(out, ' ');
-        if (reply->values[i].kind == VALUE_NUMBER) {
-            buffer_decimal(out, reply->values[i].number);
-        } else {
-            struct hf_bytes text = reply_bytes(reply, i);
-            buffer_bytes(out, text.data, text.size);
-        }
-        buffer_byte(out, '\n');
-    }
-}
-
 /* ---- structs --------------------------------------------------------------------------------- */
 
 void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out)

@@ -265,11 +265,6 @@ void auth_free(struct auth *auth)
     }
 }
 
-size_t auth_count(const struct auth *auth)
-{
-    return auth->count;
-}
-
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
 bool auth_token(const struct auth *auth, struct hf_bytes token, struct identity *who)

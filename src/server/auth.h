@@ -31,7 +31,6 @@ struct auth *auth_load(const char *path, struct problem *problem);
 /* The same for text that is at hand; `name` is for messages. */
 struct auth *auth_parse(const char *name, struct hf_bytes text, struct problem *problem);
 void auth_free(struct auth *auth);
-size_t auth_count(const struct auth *auth);
 
 const char *role_name(enum role role);
 bool role_find(struct hf_bytes text, enum role *role);

@@ -18,13 +18,6 @@ static void expect_resp(enum command_id id, const char *expected)
     reply_clear(&reply);
 }
 
-static void expect_lines(enum command_id id, const char *expected)
-{
-    reply_to_lines(&reply, &command_table[id], &out);
-    expect_written(expected);
-    reply_clear(&reply);
-}
-
 static void success_starts_with_1(void **state)
 {
     (void)state;
@@ -180,22 +173,6 @@ static void problem_is_an_error_line_or_a_refusal(void **state)
     expect_written("*3\r\n:0\r\n$11\r\nINVALID_TTL\r\n$8\r\ntoo long\r\n");
 }
 
-static void lines_name_each_value(void **state)
-{
-    (void)state;
-    reply_number(&reply, 8);
-    reply_number(&reply, 10);
-    expect_lines(SEATS_OPEN, "available 8\ncapacity 10\n");
-    expect_lines(ROOM_ADMIT, "(empty)\n");
-    reply_word(&reply, "ann");
-    reply_word(&reply, "p1");
-    reply_word(&reply, "bob");
-    reply_word(&reply, "p2");
-    expect_lines(ROOM_ADMIT, "user ann\npass p1\nuser bob\npass p2\n");
-    reply_refuse(&reply, HF_SOLD_OUT, "sold out: # left");
-    expect_lines(STOCK_TAKE, "SOLD_OUT: sold out: 0 left\n");
-}
-
 static void message_puts_the_numbers_where_the_marks_are(void **state)
 {
     static char endless[1000];
@@ -333,7 +310,6 @@ int main(void)
         TEST(quota_exceeded_is_minus_1_with_the_figures),
         TEST(idempotency_answers_new_processing_completed_or_reused),
         TEST(problem_is_an_error_line_or_a_refusal),
-        TEST(lines_name_each_value),
         TEST(message_puts_the_numbers_where_the_marks_are),
         TEST(every_code_has_a_message_of_its_own),
         TEST(cleared_reply_is_a_success_with_nothing_in_it),
