@@ -8,12 +8,8 @@
 #include "server/session_call.h"
 #include "server/session_undo.h"
 
-/* A client that has not taken so much is not answered further until it has. */
-#define OUT_MAX ((size_t)128 << 10)
 /* A buffer for answers that is no larger stays with its session. */
 #define OUT_KEPT ((size_t)1 << 10)
-/* So many requests of a client may be in flight. */
-#define CALLS_MAX 128
 
 bool session_open(struct session *session, struct server *server, const struct front *front)
 {
@@ -100,12 +96,6 @@ void session_want_ticks(struct session *session)
     }
 }
 
-bool session_stopped(const struct session *session)
-{
-    return session->waits || session->closing || session->gone || session->barrier ||
-           session->yielded || session->call_count >= CALLS_MAX || session->out.size > OUT_MAX;
-}
-
 /* Does the engine, or another thread, owe it an answer? */
 static bool is_owed(const struct session *session)
 {
@@ -122,11 +112,11 @@ bool session_queues(const struct session *session)
     return session->waits && session->spec != NULL && session->spec->undo != NULL;
 }
 
-bool session_takes(struct session *session, struct hf_bytes name)
+bool session_takes_beside(struct session *session, struct hf_bytes name)
 {
-    const struct command_spec *spec = session->call_count > 0 ? command_find(name) : NULL;
+    const struct command_spec *spec = command_find(name);
 
-    session->barrier = session->call_count > 0 && (spec == NULL || spec->undo != NULL);
+    session->barrier = spec == NULL || spec->undo != NULL;
     return !session->barrier;
 }
 
@@ -135,7 +125,6 @@ size_t session_feed(struct session *session, const char *data, size_t size)
     struct server *server = session->server;
     struct engine *engine = server->engine;
 
-    turn_begin(server);
     server->turn.share_ends = turn_deadline(server, TURN_SHARE);
     session->heard_ns = server->turn.began_ns;
     server->last_ticks = clock_ticks();

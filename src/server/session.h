@@ -140,9 +140,19 @@ void session_heard(struct session *session);
 /* Offers bytes; returns how many were used. */
 size_t session_feed(struct session *session, const char *data, size_t size);
 
+/* A client that has not taken so many bytes is not answered further until it has. */
+#define SESSION_OUT_MAX ((size_t)128 << 10)
+/* So many requests of a client may be in flight. */
+#define SESSION_CALLS_MAX 128
+
 /* Must the front stop taking requests? Its command waits, it is closing, it yielded, or its client
  * takes answers more slowly than it asks. */
-bool session_stopped(const struct session *session);
+static inline bool session_stopped(const struct session *session)
+{
+    return session->waits || session->closing || session->gone || session->barrier ||
+           session->yielded || session->call_count >= SESSION_CALLS_MAX ||
+           session->out.size > SESSION_OUT_MAX;
+}
 
 /* The session goes on in the next turn, after others. */
 void session_yield(struct session *session);
@@ -159,7 +169,11 @@ bool session_queues(const struct session *session);
 
 /* May this be asked while others are not answered yet? If not, nothing is read until they are; the
  * request is offered again then. */
-bool session_takes(struct session *session, struct hf_bytes name);
+bool session_takes_beside(struct session *session, struct hf_bytes name);
+static inline bool session_takes(struct session *session, struct hf_bytes name)
+{
+    return session->call_count == 0 || session_takes_beside(session, name);
+}
 
 /* May this client have such a command carried out, and is the engine there for it? Refuses and
  * returns false otherwise. */

@@ -272,7 +272,9 @@ static void answered(void *context, const struct reply *reply)
         bury(call);
         return;
     }
-    session_set_waits(session, false);
+    if (session->waits) {
+        session_set_waits(session, false);
+    }
     session->spec = spec;
     session->submitted = at_once ? NULL : session->submitted;
     write_answer(session, reply);
@@ -282,9 +284,11 @@ static void answered(void *context, const struct reply *reply)
     if (first) {
         remove_call(call);
         session_answered(session);
-        release_answers(session);
     } else {
         keep_answer(call, before);
+    }
+    if (session->call_count > 0) {
+        release_answers(session);
     }
     session->barrier = session->barrier && session->call_count > 0;
     if (!at_once) {
@@ -313,19 +317,6 @@ static void leave_in_flight(struct session_call *call)
     session_set_waits(session, !session->front->pipelines || spec->undo != NULL);
 }
 
-static void submit(struct session_call *call, struct command *command)
-{
-    struct session *session = call->session;
-
-    call->command = command;
-    session->spec = command->spec;
-    session->submitted = call;
-    engine_submit(session->server->engine, command, answered, call);
-    if (session->submitted != NULL) {
-        leave_in_flight(call);
-    }
-}
-
 bool session_submit(struct session *session, struct command *command)
 {
     struct server *server = session->server;
@@ -347,7 +338,13 @@ bool session_submit(struct session *session, struct command *command)
         session_refuse(session, HF_BUSY, "out of memory");
         return true;
     }
-    submit(call, command);
+    call->command = command;
+    session->spec = spec;
+    session->submitted = call;
+    engine_submit(server->engine, command, answered, call);
+    if (session->submitted != NULL) {
+        leave_in_flight(call);
+    }
     if (server->state == SERVER_DRAINING) {
         session_give_up(session); /* no waiter gets in line any more */
     }

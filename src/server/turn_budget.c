@@ -24,10 +24,10 @@ void turn_begin(struct server *server)
 
 uint64_t turn_deadline(struct server *server, uint64_t microseconds)
 {
+    turn_begin(server);
     if (!server->turn.bounded) {
         return UINT64_MAX;
     }
-    turn_begin(server);
     return clock_ticks() + microseconds * server->turn.ticks_a_ms / 1000;
 }
 

@@ -70,9 +70,6 @@ static inline const struct http_request *http_request_of(const struct session *s
 
 /* The request is answered: on to the next. */
 void http_finish(struct session *session);
-/* Carries out a command, whose answer belongs to this step. If the engine cannot take it in this
- * turn, the request stays at the step where it is, which is taken again in the next. */
-void http_submit(struct session *session, struct command *command, enum http_step step);
 /* What is wrong becomes the answer. */
 void http_answer_problem(struct session *session, const struct problem *problem);
 
@@ -107,6 +104,9 @@ void http_identified(struct session *session, bool right);
  * released after use. False if the request has been refused. */
 struct json_fields;
 bool http_command(struct session *session, struct command *command, struct json_fields *json);
+/* Carries out a command, whose answer belongs to this step. If the engine cannot take it in this
+ * turn, the request stays at the step where it is, which is taken again in the next. */
+void http_submit(struct session *session, struct command *command, enum http_step step);
 /* Carries out the request's command. */
 void http_run(struct session *session);
 /* The status of a reply, and its body at the end of `out`. */
@@ -117,7 +117,13 @@ void http_audited(struct session *session, uint64_t count, struct hf_bytes findi
 
 /* ---- http_idempotency.c: requests with an Idempotency-Key ------------------------------------ */
 
-/* Before the path is looked at, which changes it. False if the request has been answered. */
+static inline bool http_has_key(const struct http_request *request)
+{
+    return request->method == HTTP_POST && request->headers[HEADER_IDEMPOTENCY_KEY].data != NULL;
+}
+
+/* Of a request that has a key, before the path is looked at, which changes it. False if the request
+ * has been answered. */
 bool http_idempotency_open(struct session *session);
 void http_idempotency_close(struct session *session);
 /* The steps of its own. */

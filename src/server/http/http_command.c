@@ -196,6 +196,16 @@ bool http_command(struct session *session, struct command *command, struct json_
     return false;
 }
 
+void http_submit(struct session *session, struct command *command, enum http_step step)
+{
+    enum http_step before = http_of(session)->step;
+
+    http_of(session)->step = step; /* the answer may come at once */
+    if (!session_submit(session, command)) {
+        http_of(session)->step = before;
+    }
+}
+
 void http_run(struct session *session)
 {
     struct command command;

@@ -24,21 +24,13 @@ void http_finish(struct session *session)
 {
     struct http *http = http_of(session);
 
-    http_idempotency_close(session);
+    if (http->idempotency != NULL) {
+        http_idempotency_close(session);
+    }
     http_parser_next(&http->parser);
     http->made_size = 0;
     http->step = STEP_READING;
     set_max_body(session);
-}
-
-void http_submit(struct session *session, struct command *command, enum http_step step)
-{
-    enum http_step before = http_of(session)->step;
-
-    http_of(session)->step = step; /* the answer may come at once */
-    if (!session_submit(session, command)) {
-        http_of(session)->step = before;
-    }
 }
 
 void http_answer_problem(struct session *session, const struct problem *problem)
@@ -95,7 +87,7 @@ static void begin_request(struct session *session)
     struct http_request *request = &http->parser.request;
 
     request->keep_alive = request->keep_alive && !session->only_health;
-    if (!http_idempotency_open(session)) {
+    if (http_has_key(request) && !http_idempotency_open(session)) {
         return;
     }
     switch (router_find(&http->shared->router, request->method_name, request->path,
@@ -213,7 +205,9 @@ static void http_close(struct session *session)
     if (session_queues(session) && http->step == STEP_RUNNING && http->idempotency != NULL) {
         http_idempotency_give_up(session);
     }
-    http_idempotency_close(session);
+    if (http->idempotency != NULL) {
+        http_idempotency_close(session);
+    }
     http_parser_free(&http->parser);
     if (http->known.size > 0) {
         explicit_bzero(http->known.data, http->known.size);

@@ -83,9 +83,6 @@ bool http_idempotency_open(struct session *session)
     struct http *http = http_of(session);
     const struct http_request *request = http_request_of(session);
 
-    if (request->method != HTTP_POST || request->headers[HEADER_IDEMPOTENCY_KEY].data == NULL) {
-        return true;
-    }
     http->idempotency = memory_zeroed(&session->server->memory, sizeof *http->idempotency);
     if (http->idempotency == NULL) {
         http_respond_error(session, 503, 0, "out of memory");
@@ -101,11 +98,9 @@ void http_idempotency_close(struct session *session)
 {
     struct http *http = http_of(session);
 
-    if (http->idempotency != NULL) {
-        buffer_free(&http->idempotency->result);
-        memory_free(&session->server->memory, http->idempotency, sizeof *http->idempotency);
-        http->idempotency = NULL;
-    }
+    buffer_free(&http->idempotency->result);
+    memory_free(&session->server->memory, http->idempotency, sizeof *http->idempotency);
+    http->idempotency = NULL;
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */

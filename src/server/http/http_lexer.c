@@ -28,7 +28,7 @@ enum {
     DATA,
     DATA_CR,
     DATA_LF,
-    DONE
+    DONE = HTTP_LEXER_DONE
 };
 
 void http_lexer_head(struct http_lexer *lexer)
@@ -39,11 +39,6 @@ void http_lexer_head(struct http_lexer *lexer)
 void http_lexer_chunks(struct http_lexer *lexer, uint64_t most)
 {
     *lexer = (struct http_lexer){.state = SIZE, .most = most};
-}
-
-bool http_lexer_done(const struct http_lexer *lexer)
-{
-    return lexer->state == DONE;
 }
 
 /* Letters, digits and !#$%&'*+-.^_`|~ */

@@ -35,6 +35,10 @@ void http_lexer_chunks(struct http_lexer *lexer, uint64_t most);
  * included. Returns 0, or the status that tells the client what is wrong. */
 int http_lexer_feed(struct http_lexer *lexer, const char *data, size_t size, size_t *used);
 
-bool http_lexer_done(const struct http_lexer *lexer);
+#define HTTP_LEXER_DONE UINT8_MAX /* the state at the end */
+static inline bool http_lexer_done(const struct http_lexer *lexer)
+{
+    return lexer->state == HTTP_LEXER_DONE;
+}
 
 #endif
