@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An audit that holds nobody up: a child of fork() has the state as it is at that moment and looks
- * through it, while the parent goes on. What it finds comes back through a pipe, whose end is also
- * the child's. */
+ * An audit that holds no client up: a child of fork() has the state as it is at that moment and
+ * looks through it, while the parent goes on. What it finds comes back through a pipe, whose end is
+ * also the child's. */
 #ifndef ENGINE_AUDIT_CHILD_H
 #define ENGINE_AUDIT_CHILD_H
 
@@ -26,7 +26,7 @@ enum hf_error audit_child_begin(struct audit_child *child, struct core *core,
 enum hf_error audit_child_end(struct audit_child *child, hf_audit_report *report, void *context,
                               uint64_t *findings, struct problem *problem);
 
-/* Ends it early, from another thread than the one that waits: that one is told BUSY. */
+/* Ends it early, from another thread than the one that waits: that one gets BUSY. */
 void audit_child_stop(const struct audit_child *child);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches the room on the file system of the data directory, so that somebody hears of it before
- * the first write fails, which is the end of the engine. */
+ * Watches the room on the file system of the data directory, so that the operator learns of it
+ * before the first write fails, which is the end of the engine. */
 #ifndef ENGINE_DISK_WATCH_H
 #define ENGINE_DISK_WATCH_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine in this process: the core, a clock, randomness, those who wait, and with a directory
- * the journal. URLs:
+ * The engine in this process: the core, a clock, randomness, waiters, and with a directory the
+ * journal. URLs:
  *
  *     embedded:                  in memory only
  *     embedded:DIR               in a directory
@@ -10,7 +10,7 @@
  * A command is applied, then appended to the journal; its answer waits until that batch is on disk,
  * and so does the answer of every read that could have seen it. What fell due by the passing of
  * time is recorded as well before anybody sees it (embedded_time.c). After the first failed write
- * or sync every answer is IOERR: whether what was under way has happened is for the next start to
+ * or sync every answer is IOERR: whether a command in flight has happened is for the next start to
  * find out. */
 #include "base/check.h"
 #include "base/error.h"
@@ -45,7 +45,7 @@ static struct embedded_pending *new_pending(struct embedded *embedded)
     return pending;
 }
 
-/* Makes sure that an answer can be put off. */
+/* Makes sure that an answer can be kept until it is flushed. */
 static bool reserve_pending(struct embedded *embedded)
 {
     if (!list_empty(&embedded->spare)) {
@@ -97,7 +97,7 @@ static void answer(struct embedded *embedded, const struct reply *reply, engine_
     list_add_last(&embedded->pending, &pending->node);
 }
 
-/* After a failure nobody's turn comes any more. */
+/* After a failure no waiter's turn comes any more. */
 static void refuse_waiters(struct embedded *embedded)
 {
     for (uint32_t i = 0; (i = slab_next(&embedded->waiters, i)) != NONE; i++) {
@@ -108,8 +108,7 @@ static void refuse_waiters(struct embedded *embedded)
     }
 }
 
-/* Answers all whose records are on disk; after a failure, all, and those who wait for their turn.
- */
+/* Answers the commands whose records are on disk; after a failure all, and the waiters, too. */
 static void answer_pending(struct embedded *embedded)
 {
     while (!list_empty(&embedded->pending)) {
@@ -144,7 +143,7 @@ static bool has_ticket(const void *context, uint32_t index)
     return ((struct embedded_waiter *)slab_at(wanted->waiters, index))->ticket == wanted->ticket;
 }
 
-/* Answers those whose wait is over. */
+/* Answers the waiters whose wait is over. */
 static void deliver(struct embedded *embedded)
 {
     size_t count;
@@ -299,7 +298,7 @@ static bool expire_some(struct embedded *embedded)
     return done;
 }
 
-/* Time passes. Without room for the tick it does not: nobody may see what is not recorded. */
+/* Time passes. Without room for the tick it does not: no client may see what is not recorded. */
 static void advance(struct embedded *embedded)
 {
     size_t woken;

@@ -99,8 +99,8 @@ static void note_code(void *context, const struct reply *reply)
     *(enum hf_error *)context = reply->code;
 }
 
-/* Those who waited when the last run ended are not there any more. Those whose turn has come by now
- * are not let go: they may have been told. */
+/* The waiters of the last run are not there any more. Those whose turn has come by now keep their
+ * slot: they may have been answered. */
 static void release_waiting(struct embedded *embedded)
 {
     char name[HF_ID_SIZE], id[HF_ID_SIZE];

@@ -50,7 +50,7 @@ struct embedded {
     struct list pending; /* oldest first */
     struct list spare;   /* used again */
     uint64_t durable;    /* the last record whose batch was flushed */
-    uint64_t flushing;   /* the last record of the batch on its way */
+    uint64_t flushing;   /* the last record of the batch in flight */
     bool under_way;      /* between flush_begin and flush_end */
     bool sync_too;       /* the policy is everysec, and the second is over */
     int64_t synced_ms;   /* by clock_elapsed() */
@@ -72,8 +72,8 @@ static inline int64_t embedded_now(struct embedded *embedded)
     return clock_now(&embedded->options.clock);
 }
 
-/* Milliseconds from an arbitrary start, which go on whatever was told to anybody: for limits and
- * retries. */
+/* Milliseconds from an arbitrary start, which go on whatever time the clients were given: for
+ * limits and retries. */
 static inline int64_t embedded_elapsed(struct embedded *embedded)
 {
     return clock_elapsed(&embedded->options.clock);

@@ -94,7 +94,7 @@ static void write_span(char out[64], int64_t ms)
     }
 }
 
-/* What whoever wonders about deadlines will look for. */
+/* Logs what an operator who wonders about deadlines will look for. */
 static void log_clock(struct embedded *embedded, const struct clock_beginning *found)
 {
     int64_t ahead_ms = clock_ahead_ms(&embedded->options.clock);
@@ -152,7 +152,7 @@ enum hf_error embedded_begin(struct embedded *embedded, struct problem *problem)
     if (!append_start(embedded, fence, now_ms)) {
         return problem_set(problem, HF_BUSY, "out of memory");
     }
-    core_clear_wakeups(embedded->core); /* whoever waited is not there any more */
+    core_clear_wakeups(embedded->core); /* the waiters are not there any more */
     embedded->begun = true;
     return HF_OK;
 }

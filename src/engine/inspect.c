@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading a data directory without changing it. */
 #include "engine/inspect.h"
 
 #include "engine/embedded.h"

@@ -9,7 +9,7 @@
 
 typedef void inspect_progress(void *context, int64_t done, int64_t total);
 
-/* An engine with the state of the directory, whose changes nobody keeps. IOERR, and what is wrong
+/* An engine with the state of the directory, whose changes are not kept. IOERR, and what is wrong
  * where, if no engine would start on it. `progress` may be NULL. */
 enum hf_error inspect_open(const char *path, inspect_progress *progress, void *context,
                            struct engine **engine, struct problem *problem);

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making snapshots: a child process writes the state as it was when it was forked. */
 #include "engine/snapshots.h"
 
 #include "base/check.h"

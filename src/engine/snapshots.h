@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Snapshots while serving: a child of fork() sees the state as it was and writes it down, while the
- * parent goes on. Where nobody can fork (simulated storage) it is written at once.
+ * parent goes on. Where there is no fork (simulated storage) it is written at once.
  *
  * The child reports through a pipe: each piece of its work, and at last how it ended and why. So
  * the outcome is known even where the system tells a parent nothing of its children (SIGCHLD

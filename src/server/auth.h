@@ -44,7 +44,7 @@ struct identity {
 /* Who a token belongs to. Looks at every user, and takes the same time whatever is in the token. */
 bool auth_token(const struct auth *auth, struct hf_bytes token, struct identity *who);
 
-/* Is this still somebody, after a reload? False if the user is gone or has another secret; brings
+/* Is this still a user, after a reload? False if the user is gone or has another secret; brings
  * the role up to date. */
 bool auth_still(const struct auth *auth, struct identity *who);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keeping the latest entries, offering them to listeners, and finding the visitor of a waiting
+ * room that was admitted. */
 #include "server/feed.h"
 
 #include "base/clock.h"
@@ -180,7 +183,7 @@ static void begin_entry(struct feed *feed, const char *name, int64_t time_ms)
     buffer_decimal(out, time_ms);
 }
 
-/* Keeps what is in scratch, and offers it to whoever listens. Without memory it is missed. */
+/* Keeps what is in scratch, and offers it to the listeners. Without memory it is missed. */
 static void end_entry(struct feed *feed, struct hf_bytes scope)
 {
     struct buffer *from = &feed->scratch;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happens, for those who want to watch: every command that changed something, and everything
+ * What happens, for clients that watch: every command that changed something, and everything
  * that fell due by itself. There are two kinds of watchers.
  *
  * A listener gets all of it, as server-sent events, numbered. The latest entries are kept while
- * somebody listens, and for a minute after, so that a listener whose connection broke misses
- * nothing when it comes back. One that cannot keep up loses entries, and is told how many.
+ * there is a listener, and for a minute after, so that a listener whose connection broke misses
+ * nothing when it comes back. One that cannot keep up loses entries, and is sent how many.
  *
  * A visitor is a user in a waiting room who wants to know when it is their turn. */
 #ifndef SERVER_FEED_H
@@ -35,9 +35,9 @@ struct feed_entry {
 
 struct feed {
     struct memory *memory;
-    bool wanted;     /* somebody watches, or entries are kept */
-    bool collecting; /* the engine was told to keep events */
-    bool behind;     /* … and has more of them than one turn had time for */
+    bool wanted;     /* there is a listener or a visitor, or entries are kept */
+    bool collecting; /* the engine keeps events */
+    bool behind;     /* it has more of them than one turn had time for */
 
     struct feed_entry *kept; /* FEED_KEPT of them; NULL while none are kept */
     uint64_t first, next;    /* numbers of the oldest entry kept and of the one to come */
@@ -68,7 +68,7 @@ void feed_command(struct feed *feed, const struct command *command, const struct
 void feed_event(struct feed *feed, const struct event *event);
 
 /* Once a turn, outside the engine's answers: tells the engine whether to collect events, and gives
- * back the memory of what nobody came back for. */
+ * back the memory of entries that no listener came back for. */
 void feed_turn(struct feed *feed, struct engine *engine, uint64_t now_ns);
 
 /* ---- listeners ------------------------------------------------------------------------------- */
@@ -76,9 +76,9 @@ void feed_turn(struct feed *feed, struct engine *engine, uint64_t now_ns);
 struct feed_listener {
     struct list node;
     struct session *session;
-    uint64_t next;          /* the first number it has not been offered */
-    uint64_t missed;        /* how many of those before it never got, since it was last told */
-    bool lost_track;        /* and more, nobody knows how many */
+    uint64_t next;   /* the first number it has not been offered */
+    uint64_t missed; /* how many of those before it never got, since it was last sent how many */
+    bool lost_track; /* and more, of unknown number */
     char scope[HF_ID_SIZE]; /* only this one, unless empty */
 };
 

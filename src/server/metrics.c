@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counting, and writing what was counted in Prometheus' text format. */
 #include "server/metrics.h"
 
 #include "server/server.h"

@@ -39,7 +39,7 @@ struct server_options {
     int64_t (*clock)(void *context);
     void *clock_context;
 
-    uint32_t given; /* which rows of the table were set by somebody, a bit each */
+    uint32_t given; /* which rows of the table were set, a bit each */
 };
 
 /* Reads the flags after argv[0], the environment and the file they name, and checks what has to fit

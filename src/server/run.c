@@ -160,7 +160,7 @@ static void drain(struct loop *loop, const char *why)
     loop_drain_within(loop, server->options->drain_timeout_ms);
 }
 
-/* The new users count for those who are connected, too. */
+/* The new users count for the clients that are connected, too. */
 static bool reload_auth(struct server *server)
 {
     struct problem problem;
@@ -205,7 +205,7 @@ static bool reload_tls(struct loop *loop)
 
 static void reload(struct loop *loop)
 {
-    bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to be told */
+    bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to notify of */
 
     if (ready) {
         systemd_notify("RELOADING=1");

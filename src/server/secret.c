@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tokens and passwords: how they are made, hashed and compared. */
 #include "server/secret.h"
 
 #include "base/text.h"

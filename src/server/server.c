@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What sessions share, and the end of a turn: one flush, then the answers may be sent. */
 #include "server/server.h"
 
 #include "base/check.h"
@@ -91,7 +93,7 @@ void server_refused(struct server *server, const char *peer)
     }
 }
 
-/* The batch did not get to disk: nobody may see what was answered in this turn. */
+/* The batch did not get to disk: no client may see what was answered in this turn. */
 static void fail(struct server *server, const char *why)
 {
     log_line(&server->log, LOG_ERROR, "the data directory failed: %s; no command is taken any more",

@@ -46,9 +46,9 @@ struct server {
     struct http_shared *http; /* what HTTP sessions share; theirs to make and free */
 
     struct list sessions;
-    struct list iterators; /* of those who go through them in steps: struct session_iterator */
+    struct list iterators; /* over them, in steps: struct session_iterator */
     size_t session_count;
-    size_t waiting; /* of them, those whose command waits */
+    size_t waiting; /* sessions whose command waits */
     uint64_t sessions_made;
     uint64_t started_ns, started_ticks;
     struct turn_budget turn;
@@ -57,18 +57,18 @@ struct server {
     uint64_t slow_ticks;             /* a command that takes longer goes to the slow log */
 
     struct list touched; /* sessions with something to send once it is committed */
-    struct list sending; /* … and with something that is */
+    struct list sending; /* sessions with something that is committed */
     struct list resumed; /* sessions that can go on reading */
     struct list yielded; /* sessions with more requests than one turn has time for */
     struct list ticking; /* sessions that look after themselves a few times a second */
     size_t ticking_count;
-    unsigned hashing;                /* passwords on their way */
-    bool auditing;                   /* another thread is at it */
+    unsigned hashing;                /* passwords in flight */
+    bool auditing;                   /* another thread carries one out */
     struct audit_child *audit_child; /* that it waits for, or NULL */
-    uint64_t warned_second;   /* the second of the last warning that strangers brought about, */
-    unsigned warnings;        /* and how many it saw */
-    uint64_t refused_told_ns; /* when the log last told of clients that were too many, */
-    uint64_t refused_told;    /* and how many there had been */
+    uint64_t warned_second;          /* the second of the last warning that strangers caused */
+    unsigned warnings;               /* in that second */
+    uint64_t refused_told_ns;        /* when the log last had a line on refused clients */
+    uint64_t refused_told;           /* how many there had been by then */
 
     struct loop *loop; /* NULL: there is none, slow work is done at once */
     /* A session that was `gone` can be freed now; not at once, it is still in use. */
@@ -110,7 +110,7 @@ enum server_exit {
  * nothing. */
 enum server_exit server_check(const struct server_options *options);
 
-/* Serves until it is told to stop. */
+/* Serves until it is asked to stop. */
 enum server_exit server_run(const struct server_options *options);
 
 #endif

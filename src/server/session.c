@@ -180,7 +180,7 @@ bool session_close(struct session *session, bool heard)
     bool queued = session_queues(session);
 
     session->front->close(session);
-    session->unfinished = false; /* nobody is left to resume it for */
+    session->unfinished = false; /* no client is left to resume it for */
     bool waited = is_owed(session);
     leave_lists(session);
     buffer_free(&session->out);

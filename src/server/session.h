@@ -93,7 +93,7 @@ struct session {
     struct buffer undo; /* commands that take back what the client may never have learned of */
     size_t undo_last;   /* where the last of them begins */
     /* Counted in bytes of all answers so far: where `out` begins, and what has been delivered for
-     * sure. The latter is set by whoever sends, before session_close(). */
+     * sure. The latter is set by the connection, before session_close(). */
     uint64_t out_begins, delivered;
 
     struct list node;    /* of server->sessions */
@@ -204,7 +204,7 @@ void session_audit(struct session *session);
 /* The next line of a list, taken off it. */
 struct hf_bytes next_finding(struct hf_bytes *findings);
 
-/* Sets `waits`, and counts those who do. */
+/* Sets `waits`, and counts the sessions that do. */
 void session_set_waits(struct session *session, bool waits);
 
 /* Lets a session go on this very turn: its front is fed again, even if there is nothing new. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Audits. A child process looks through the state as it is now, and another thread waits for what
- * it finds; where the state is elsewhere that thread asks for it itself. The loop goes on. */
+ * A session's audit. A child process looks through the state as it is now, and another thread waits
+ * for what it finds; where the state is elsewhere, that thread reads it itself. The loop goes on.
+ * */
 #include "server/server.h"
 #include "server/loop_work.h"
 
@@ -85,7 +86,7 @@ static void audit_done(struct loop_work *work)
     free(audit);
 }
 
-/* False, and the client is told why, if there is no process for it. */
+/* False, and the client is refused, if there is no process for it. */
 static bool fork_audit(struct audit_work *audit)
 {
     struct session *session = audit->session;

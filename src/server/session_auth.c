@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who a client is. */
+ * Who a client is: by a token at once, by a password after another thread has hashed it. */
 #include "server/server.h"
 #include "server/loop_work.h"
 
@@ -27,7 +27,7 @@ static void tell(struct session *session, bool right)
     session_touch(session);
 }
 
-/* A password on its way to the thread that hashes it, and back. */
+/* A password in flight to the thread that hashes it, and back. */
 struct password_work {
     struct loop_work work;
     struct session *session;

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slow log: a ring of the latest commands that took long. */
 #include "server/slowlog.h"
 
 #include "base/check.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One datagram to the socket that NOTIFY_SOCKET names. */
 #include "server/systemd_notify.h"
 
 #include <inttypes.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tells systemd, or whoever set NOTIFY_SOCKET, how the service is doing: sd_notify(3). */
+ * Notifies systemd, or the supervisor that set NOTIFY_SOCKET, of how the service is: sd_notify(3).
+ * */
 #ifndef SERVER_SYSTEMD_NOTIFY_H
 #define SERVER_SYSTEMD_NOTIFY_H
 
 /* "READY=1", "RELOADING=1", "STOPPING=1". Without a supervisor, or if it cannot be reached, nothing
- * happens: a service does not stop working because nobody listens. */
+ * happens: a service does not stop working because no supervisor listens. */
 void systemd_notify(const char *state);
 
 #endif

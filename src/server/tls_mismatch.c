@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tells a client that speaks TLS to a plain port, or plainly to one of TLS, what is wrong, in words
- * that it understands, and the log as well. */
+ * Answers a client that speaks TLS to a plain port, or plainly to one of TLS, with what is wrong,
+ * in words that it understands, and logs it. */
 #include "server/tls_mismatch.h"
 
 #include "server/loop.h"

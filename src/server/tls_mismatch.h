@@ -8,8 +8,8 @@
 
 struct connection;
 
-/* Looks at how the client begins, without taking it. True if it is at the wrong port: it is told,
- * and the connection closes. */
+/* Looks at how the client begins, without taking it. True if it is at the wrong port: it is
+ * answered so, and the connection closes. */
 bool tls_mismatch_noticed(struct connection *connection);
 
 #endif

@@ -17,7 +17,7 @@ struct server;
 #define TURN_FRESH 1000
 /* Of sending: what this turn answered comes first, then what earlier turns left. */
 #define TURN_SENDING 700
-/* Of what is nobody's request: closing, ticks, events. */
+/* Of what no request asks for: closing, ticks, events. */
 #define TURN_HOUSEKEEPING 300
 
 struct turn_budget {

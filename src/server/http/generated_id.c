@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ids in Crockford's base 32, of random bytes, and the scope that such an id may carry. */
 #include "server/http/generated_id.h"
 
 #include "base/uuid.h"

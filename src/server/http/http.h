@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of the HTTP front share, http_*.c. A session has one request at a time, which goes
- * through these steps; in those marked * somebody else has the word.
+ * through these steps; in those marked * the engine or another thread has the word.
  *
  *     READING ──whole──> route ──> KNOWING* ──> KNOWN ──> RUNNING* ──> answered, READING
  *                          │                      │
@@ -55,7 +55,8 @@ struct http {
     struct http_idempotency *idempotency;
     struct http_stream *stream;
     size_t made_size;
-    char made[HF_ID_SIZE]; /* the id of the command under way, if the row says that it is told */
+    char
+        made[HF_ID_SIZE]; /* the id of the command in flight, if the row says that it is answered */
 };
 
 static inline struct http *http_of(const struct session *session)
@@ -82,7 +83,7 @@ struct http_answer {
     int status;
     const char *type; /* NULL: there is no body */
     unsigned allowed; /* methods, if the answer names them */
-    bool replayed;    /* told before, under the same key */
+    bool replayed;    /* sent before, under the same key */
     bool streams;     /* the body goes on until the connection ends */
 };
 
@@ -150,7 +151,7 @@ bool http_endpoint_is_open(enum endpoint endpoint);
 
 void http_stream_feed(struct session *session);
 void http_stream_position(struct session *session);
-/* The first answer to where somebody stands. */
+/* The first answer to where a user stands. */
 void http_stream_begin(struct session *session, const struct reply *reply);
 void http_stream_tick(struct session *session);
 void http_stream_end(struct session *session);

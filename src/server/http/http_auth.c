@@ -127,7 +127,7 @@ void http_identify(struct session *session)
         return;
     }
     if (header.data == NULL) {
-        forget(session); /* whoever asked before on this connection */
+        forget(session); /* the user of the request before on this connection */
         return;
     }
     if (session->who.role != ROLE_NONE && http->known.size > 0 &&

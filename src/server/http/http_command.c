@@ -137,7 +137,8 @@ static enum hf_error find_scope(const struct route_match *match, struct fields *
     return HF_OK;
 }
 
-/* The id is told in the answer, whoever made it; after the call the command's texts are gone. */
+/* The id stands in the answer, whether the client or the server made it; after the call the
+ * command's texts are gone. */
 static void remember_id(struct http *http, const struct command *command)
 {
     if (command->spec->made != 0) {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading a request: the lexer checks every byte, llhttp takes the head apart, and what the
+ * front needs of it is kept. */
 #include "server/http/http_parser.h"
 
 #include "base/check.h"

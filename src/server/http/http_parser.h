@@ -47,11 +47,12 @@ struct http_parser {
     uint64_t max_body;  /* the caller's to set, before each request */
     uint64_t body_left; /* of a body of known length */
     uint8_t state;
-    bool continues;          /* the client waits for a go-ahead before it sends the body */
-    bool repeated;           /* a field that may be there once was there twice */
-    bool complete;           /* llhttp has seen the end */
-    enum http_header header; /* the field whose value comes next, HEADER_COUNT if nobody cares */
-    struct hf_bytes span;    /* the name or value that llhttp is reading */
+    bool continues; /* the client waits for a go-ahead before it sends the body */
+    bool repeated;  /* a field that may be there once was there twice */
+    bool complete;  /* llhttp has seen the end */
+    enum http_header
+        header;           /* the field whose value comes next, HEADER_COUNT if it is not needed */
+    struct hf_bytes span; /* the name or value that llhttp is reading */
     struct http_request request;
     int status;      /* what to tell a client whose request is broken */
     const char *why; /* the same in words; static */

@@ -155,7 +155,7 @@ static void put_allowed(struct head *head, const char *name, unsigned allowed,
     buffer_free(&list);
 }
 
-/* Pages of another site may read the answers only if the server was told so. */
+/* Pages of another site may read the answers only if the settings allow it. */
 static void put_cors(struct head *head, const struct session *session,
                      const struct http_answer *answer)
 {

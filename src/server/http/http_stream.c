@@ -17,7 +17,7 @@ struct http_stream {
     enum role needed;
     bool is_visitor, watched, asking;
     uint64_t said_ns, asked_ns, taken_ns;
-    int64_t position, total; /* as last told */
+    int64_t position, total; /* as last sent */
     struct feed_listener listener;
     struct feed_visitor visitor;
 };
@@ -250,7 +250,7 @@ static void position_told(void *context, const struct reply *reply)
     if (stream->session == NULL) {
         discard(stream);
     } else if (!stream->watched) {
-        return; /* let in meanwhile */
+        return; /* admitted meanwhile */
     } else if (reply->code == HF_NOT_IN_QUEUE) {
         buffer_text(&stream->session->out, "event: gone\ndata: {}\n\n");
         said(stream);

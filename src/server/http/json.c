@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading a flat JSON object: the usual body without a copy, everything else by jansson. */
 #include "server/http/json.h"
 
 #include "base/text.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The description of all routes for programs, made from the table of commands. */
 #include "server/http/openapi.h"
 
 #include "base/text.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which route a path and a method stand for. The table of commands gives the routes. */
 #include "server/http/router.h"
 
 #include "base/check.h"

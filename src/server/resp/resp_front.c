@@ -224,7 +224,8 @@ static size_t feed(struct session *session, const char *data, size_t size)
         }
     }
     if (session->server->state >= SERVER_DRAINING && !session_busy(session) && !session->closing) {
-        session->closing = true; /* it was in the middle of this when the server was told to stop */
+        session->closing =
+            true; /* it was in the middle of this when the server was asked to stop */
         session_touch(session);
     }
     return used;

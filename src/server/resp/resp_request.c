@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding the words of one RESP request, an array or an inline command, in bytes as they come. */
 #include "server/resp/resp_request.h"
 
 #include "base/text.h"
