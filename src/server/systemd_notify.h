@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Notifies systemd, or the supervisor that set NOTIFY_SOCKET, of how the service is: sd_notify(3).
- * */
+ * Notifies systemd, or the supervisor that set NOTIFY_SOCKET, of the service's state:
+ * sd_notify(3). */
 #ifndef SERVER_SYSTEMD_NOTIFY_H
 #define SERVER_SYSTEMD_NOTIFY_H
 
