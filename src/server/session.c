@@ -96,22 +96,6 @@ void session_want_ticks(struct session *session)
     }
 }
 
-/* Does the engine, or another thread, owe it an answer? */
-static bool is_owed(const struct session *session)
-{
-    return session->waits || session->call_count > 0;
-}
-
-bool session_busy(const struct session *session)
-{
-    return is_owed(session) || session->unfinished || session->yielded;
-}
-
-bool session_queues(const struct session *session)
-{
-    return session->waits && session->spec != NULL && session->spec->undo != NULL;
-}
-
 bool session_takes_beside(struct session *session, struct hf_bytes name)
 {
     const struct command_spec *spec = command_find(name);
@@ -181,7 +165,7 @@ bool session_close(struct session *session, bool heard)
 
     session->front->close(session);
     session->unfinished = false; /* no client is left to resume it for */
-    bool waited = is_owed(session);
+    bool waited = session->waits || session->call_count > 0;
     leave_lists(session);
     buffer_free(&session->out);
     if (waited) {

@@ -162,10 +162,16 @@ void session_yield(struct session *session);
 bool session_spent(struct session *session);
 
 /* Is there anything that is not answered yet? */
-bool session_busy(const struct session *session);
+static inline bool session_busy(const struct session *session)
+{
+    return session->waits || session->call_count > 0 || session->unfinished || session->yielded;
+}
 
 /* Does a command wait that the client can still call off? */
-bool session_queues(const struct session *session);
+static inline bool session_queues(const struct session *session)
+{
+    return session->waits && session->spec != NULL && session->spec->undo != NULL;
+}
 
 /* May this be asked while others are not answered yet? If not, nothing is read until they are; the
  * request is offered again then. */
