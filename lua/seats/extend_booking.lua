@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEATS.EXTEND: moves a booking's deadline to now + ttl; never to an earlier time, and never later
--- than limits.SEATS_EXTEND_FACTOR first TTLs after its start.
+-- than limits.EXTEND_FACTOR first TTLs after its start.
 --
 -- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
 -- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
@@ -24,7 +24,7 @@ end
 if booking.status == 'confirmed' then
     return {0, 'INVALID_STATE', 'the booking is confirmed and has no deadline'}
 end
-local latest = booking.created_at + limits.SEATS_EXTEND_FACTOR * booking.ttl
+local latest = booking.created_at + limits.EXTEND_FACTOR * booking.ttl
 local deadline = math.min(now + ttl_ms, latest)
 if deadline <= tonumber(booking.expires_at) then
     return {1, tonumber(booking.expires_at)}

@@ -24,7 +24,9 @@
 /* Seats. */
 #define SEATS_TTL_DEFAULT_MS ((int64_t)600 * 1000)
 #define SEATS_USER_GRACE_MS ((int64_t)60 * 1000)
-#define SEATS_EXTEND_FACTOR 12
+
+/* A hold may be extended up to so many first TTLs after its start. */
+#define EXTEND_FACTOR 12
 
 /* Other families' defaults. */
 #define QUOTA_TTL_DEFAULT_MS ((int64_t)900 * 1000)
@@ -59,7 +61,7 @@
 /* Feed events kept until they are fetched; more are dropped. */
 #define EVENTS_MAX 65536
 
-_Static_assert(SEATS_EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,
+_Static_assert(EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,
                "a deadline must fit an integer of the protocol");
 _Static_assert(HF_TTL_MAX_MS < UINT32_MAX, "a TTL is kept in 32 bits");
 _Static_assert(HF_ID_MAX < 256, "the length of an id is kept in 8 bits");

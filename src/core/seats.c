@@ -471,7 +471,7 @@ CORE_COMMAND(seats_extend)
         reply_refuse(reply, HF_INVALID_STATE, "the booking is confirmed and has no deadline");
         return;
     }
-    int64_t latest = booking->created_ms + SEATS_EXTEND_FACTOR * (int64_t)booking->ttl_ms;
+    int64_t latest = booking->created_ms + EXTEND_FACTOR * (int64_t)booking->ttl_ms;
     int64_t wanted = core->now_ms + a->ttl_ms;
     int64_t deadline = wanted < latest ? wanted : latest;
     if (deadline > booking->timer.deadline_ms) {
