@@ -394,6 +394,18 @@ struct hf_quota_cancel_args {
 HF_API enum hf_error hf_quota_cancel(hf_handle *handle, const struct hf_quota_cancel_args *args,
                                      struct hf_quota_reply *reply);
 
+/* QUOTA.EXTEND: move a hold's deadline to now + ttl, at most 12 first TTLs after its start, and
+ * never to an earlier time. HOLD_NOT_FOUND, INVALID_STATE once committed. */
+struct hf_quota_extend_args {
+    struct hf_bytes tenant, hold;
+    int64_t ttl_ms;
+};
+struct hf_quota_extend_reply {
+    int64_t expires_at_ms;
+};
+HF_API enum hf_error hf_quota_extend(hf_handle *handle, const struct hf_quota_extend_args *args,
+                                     struct hf_quota_extend_reply *reply);
+
 /* QUOTA.SYNC: what the database says is used; holds still open are added on top. */
 struct hf_quota_sync_args {
     struct hf_bytes tenant;

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One quota hold, under the id it was given.
 
--- Returns the hold's amount and TTL while it is open, or nil.
+-- Returns the hold's amount, its first TTL and, once it was extended, when it began, while it is
+-- open; or nil.
 local function open_hold(hold)
     local terms = redis.call('HGET', HOLDS, hold)
     if not terms then
         return nil
     end
-    local amount, ttl_ms = terms:match('^(%d+) (%d+)$')
-    return tonumber(amount), tonumber(ttl_ms)
+    local amount, ttl_ms, started_ms = terms:match('^(%d+) (%d+) ?(%d*)$')
+    return tonumber(amount), tonumber(ttl_ms), tonumber(started_ms)
 end
 
 -- Returns how the hold ended, its amount and TTL, or nil once the retry window is over.

@@ -48,6 +48,15 @@
     SCRIPT("cancel_quota", "hold",
            KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
+[QUOTA_EXTEND] = {.name = "QUOTA.EXTEND", .number = 42, .flags = WRITES,
+    .help = "Move a hold's deadline to now + ttl, at most 12 first TTLs after its start",
+    ARGS(quota_extend, 3, ID(quota_extend, tenant, "tenant"), ID(quota_extend, hold, "hold_id"),
+         DURATION(quota_extend, ttl_ms, "ttl")),
+    ANSWER(REPLY_LEAD, quota_extend_reply, NUMBER(quota_extend_reply, expires_at_ms)),
+    HTTP("POST", "/v1/quotas/{tenant}/extend"),
+    SCRIPT("extend_quota", "hold ttl",
+           KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
+
 [QUOTA_SYNC] = {.name = "QUOTA.SYNC", .number = 14, .flags = WRITES,
     .help = "What the database says is used; open holds are added on top",
     ARGS(quota_sync, 2, ID(quota_sync, tenant, "tenant"), AMOUNT(quota_sync, actual, 0)),

@@ -225,6 +225,9 @@ static void quota_hold_fields(struct codec *codec, struct quota_hold *hold)
 {
     NUMBER(hold->amount);
     DURATION(hold->ttl_ms);
+    if (hold->record.flags & HOLD_EXTENDED) {
+        codec_number(codec, &hold->started_ms, 0, TIME_MAX_MS - 1);
+    }
     if (codec->mode == CODEC_READ && !codec->failed) {
         ((struct tenant *)core_at(codec->core, CORE_TENANTS, hold->record.scope))->holds++;
     }

@@ -201,6 +201,43 @@ CORE_COMMAND(quota_refund)
     drop_tenant(core, index);
 }
 
+/* ---- the deadline of a hold ------------------------------------------------------------------ */
+
+/* When the hold began. The deadline says so until the first EXTEND moves it. */
+static int64_t hold_started(const struct quota_hold *hold)
+{
+    return hold->record.flags & HOLD_EXTENDED ? hold->started_ms
+                                              : hold->timer.deadline_ms - hold->ttl_ms;
+}
+
+CORE_COMMAND(quota_extend)
+{
+    const struct hf_quota_extend_args *a = &args->quota_extend;
+    uint32_t tenant = core_enter(core, CORE_TENANTS, a->tenant);
+    uint32_t index = find_hold(core, &tenant, a->hold);
+    struct quota_hold *hold = index == NONE ? NULL : hold_at(core, index);
+    (void)entropy;
+
+    if (hold == NULL || hold->record.state == HOLD_CANCELLED) {
+        reply_refuse(reply, HF_HOLD_NOT_FOUND, NULL);
+        return;
+    }
+    if (hold->record.state == HOLD_COMMITTED) {
+        reply_refuse(reply, HF_INVALID_STATE, "the hold is committed and has no deadline");
+        return;
+    }
+    int64_t started = hold_started(hold);
+    int64_t latest = started + EXTEND_FACTOR * hold->ttl_ms;
+    int64_t wanted = core->now_ms + a->ttl_ms;
+    int64_t deadline = wanted < latest ? wanted : latest;
+    if (deadline > hold->timer.deadline_ms) {
+        hold->started_ms = started;
+        hold->record.flags |= HOLD_EXTENDED;
+        core_arm(core, CORE_QUOTA_HOLDS, index, deadline);
+    }
+    reply_number(reply, hold->timer.deadline_ms);
+}
+
 /* ---- the end of a hold ----------------------------------------------------------------------- */
 
 /* COMMIT and CANCEL: an open hold goes to `state`; one that is there already stays. */

@@ -46,7 +46,7 @@
 #include "base/little_endian.h"
 #include "core/codec.h"
 
-#define SNAPSHOT_VERSION 2
+#define SNAPSHOT_VERSION 3 /* 2 has no holds that were extended */
 #define VERSION_WITHOUT_RUN 1
 
 static const char magic[8] = "HOLDFAST";
@@ -352,7 +352,7 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
     }
     reader_init(&codec.reader, snapshot.data + sizeof magic, snapshot.size - sizeof magic - 4);
     uint64_t version = reader_varint(&codec.reader);
-    if (version != SNAPSHOT_VERSION && version != VERSION_WITHOUT_RUN) {
+    if (version < VERSION_WITHOUT_RUN || version > SNAPSHOT_VERSION) {
         problem_set(problem, HF_IOERR,
                     "the snapshot is of version %llu; this program reads 1 to %d",
                     (unsigned long long)version, SNAPSHOT_VERSION);

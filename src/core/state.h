@@ -114,10 +114,13 @@ struct tenant {
 
 enum hold_state { HOLD_OPEN = 0, HOLD_COMMITTED = 1, HOLD_CANCELLED = 2 };
 
+enum hold_flag { HOLD_EXTENDED = 1 };
+
 struct quota_hold {
     struct record record;
     struct timer timer;
     int64_t amount, ttl_ms;
+    int64_t started_ms; /* of one that was extended; of others the deadline tells */
 };
 
 /* ---- semaphore ------------------------------------------------------------------------------- */

@@ -201,7 +201,8 @@ class SeatsWorkload(Workload):
 class QuotaWorkload(Workload):
     ADD = "reserve"
     MIX = {
-        "limit": 8, "reserve": 38, "refund": 10, "commit": 14, "cancel": 14, "sync": 6, "get": 10
+        "limit": 8, "reserve": 38, "refund": 10, "commit": 14, "cancel": 14, "extend": 10,
+        "sync": 6, "get": 10,
     }
 
     def __init__(self, *scope):
@@ -257,6 +258,9 @@ class QuotaWorkload(Workload):
 
     def cancel(self, target):
         return [b"QUOTA.CANCEL", self.name, self.live_hold(target)]
+
+    def extend(self, target):
+        return [b"QUOTA.EXTEND", self.name, self.live_hold(target), self.dice.duration()]
 
     def sync(self, target):
         dice, tenant = self.dice, self.tenant()

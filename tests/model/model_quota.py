@@ -5,12 +5,14 @@ from model_arguments import AMOUNT, ID, MAX_INTEGER, POSITIVE_AMOUNT, TTL, Comma
 from model_closed import ClosedHolds
 
 DEFAULT_TTL_MS = 900_000
+MAX_EXTENSION = 12  # first TTLs
 
 
 class Hold:
     def __init__(self, amount, ttl, expires_at):
         self.amount = amount
         self.ttl = ttl
+        self.started_at = expires_at - ttl
         self.expires_at = expires_at
         self.committed = False  # how it was closed, once it is
 
@@ -50,6 +52,7 @@ class Quota:
             b"QUOTA.REFUND": Command(self.refund, (ID, POSITIVE_AMOUNT)),
             b"QUOTA.COMMIT": Command(self.commit, (ID, ID)),
             b"QUOTA.CANCEL": Command(self.cancel, (ID, ID)),
+            b"QUOTA.EXTEND": Command(self.extend, (ID, ID, TTL)),
             b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT)),
             b"QUOTA.GET": Command(self.get, (ID,)),
         }
@@ -113,6 +116,15 @@ class Quota:
         if closed is None:
             return [0, "HOLD_NOT_FOUND"]
         return [0, "INVALID_STATE"] if closed.committed else tenant.figures()
+
+    def extend(self, now, tenant_id, hold_id, ttl):
+        hold = self.tenant(tenant_id, now).holds.get(hold_id)
+        if hold is None:
+            closed = self.closed.find(now, tenant_id, hold_id)
+            return [0, "INVALID_STATE" if closed and closed.committed else "HOLD_NOT_FOUND"]
+        latest = hold.started_at + MAX_EXTENSION * hold.ttl
+        hold.expires_at = max(hold.expires_at, min(now + ttl, latest))
+        return [1, hold.expires_at]
 
     def sync(self, now, tenant_id, actual):
         tenant = self.tenant(tenant_id, now)

@@ -234,6 +234,29 @@ static void quota_commit_and_cancel_answer_and_refuse(void **state)
     refused(hf_quota_cancel(*state, &cancel, &reply), HF_INVALID_STATE);
 }
 
+static void quota_extend_answers_and_refuses(void **state)
+{
+    struct hf_quota_limit_args limit = {HF_TEXT("acme"), .limit = 100};
+    struct hf_quota_reserve_args ask = {HF_TEXT("acme"), .amount = 60, .hold = HF_TEXT("h1"),
+                                        .ttl_ms = 60000};
+    struct hf_quota_extend_args extend = {HF_TEXT("acme"), HF_TEXT("h1"), .ttl_ms = 120000};
+    struct hf_quota_commit_args commit = {HF_TEXT("acme"), HF_TEXT("h1")};
+    struct hf_quota_extend_reply first, second;
+
+    refused(hf_quota_extend(*state, &extend, &first), HF_HOLD_NOT_FOUND);
+    ok(hf_quota_limit(*state, &limit, NULL));
+    ok(hf_quota_reserve(*state, &ask, NULL));
+    ok(hf_quota_extend(*state, &extend, &first));
+    extend.ttl_ms = 1000;
+    ok(hf_quota_extend(*state, &extend, &second));
+    assert_int_equal(first.expires_at_ms, second.expires_at_ms);
+    extend.ttl_ms = 1;
+    refused(hf_quota_extend(*state, &extend, NULL), HF_INVALID_TTL);
+    extend.ttl_ms = 1000;
+    ok(hf_quota_commit(*state, &commit, NULL));
+    refused(hf_quota_extend(*state, &extend, NULL), HF_INVALID_STATE);
+}
+
 /* ---- stock ----------------------------------------------------------------------------------- */
 
 static void stock_load_get_adjust_answer_and_refuse(void **state)
@@ -313,6 +336,7 @@ int main(void)
         CASE(seats_zone_and_user_answer_and_refuse),
         CASE(quota_limit_reserve_refund_sync_get_answer_and_refuse),
         CASE(quota_commit_and_cancel_answer_and_refuse),
+        CASE(quota_extend_answers_and_refuses),
         CASE(stock_load_get_adjust_answer_and_refuse),
         CASE(stock_take_settle_give_answer_and_refuse),
     };
