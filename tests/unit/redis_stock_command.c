@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * STOCK commands for a product in two shards, call by call, with a client that the test answers
+ * for: which counters they ask, in which order, and what the caller is answered. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "redis/client/script.h"
+#include "redis/stock/stock.h"
+#include "redis/stock/stock_command.h"
+#include "redis_reply_fixture.h"
+
+#define ORDER "o-1"
+#define IN_FLIGHT_MAX 16
+
+/* ---- a client that the test answers for ------------------------------------------------------ */
+
+static struct redis_request *in_flight[IN_FLIGHT_MAX];
+static size_t in_flight_count;
+
+void __wrap_redis_client_send(struct redis_client *client, struct redis_request *request);
+
+void __wrap_redis_client_send(struct redis_client *client, struct redis_request *request)
+{
+    (void)client;
+    assert_true(in_flight_count < IN_FLIGHT_MAX);
+    in_flight[in_flight_count++] = request;
+}
+
+/* The request in flight that calls this script at that counter; it is in flight no more. */
+static struct redis_request *take_request(const char *script, const char *counter)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "stock:{shoe_%s}", counter);
+    for (size_t i = 0; i < in_flight_count; i++) {
+        struct redis_request *request = in_flight[i];
+        redisReply *words = read_resp(request->bytes, request->size);
+        bool is_it =
+            strcmp(request->script->name, script) == 0 && strcmp(words->element[3]->str, key) == 0;
+        freeReplyObject(words);
+        if (is_it) {
+            in_flight[i] = in_flight[--in_flight_count];
+            return request;
+        }
+    }
+    fail_msg("%s is not called at %s", script, counter);
+    return NULL;
+}
+
+static void answer(const char *script, const char *counter, const char *resp)
+{
+    struct redis_request *request = take_request(script, counter);
+    redisReply *reply = read_resp_text(resp);
+
+    request->done(request, REDIS_ANSWERED, reply, NULL);
+    freeReplyObject(reply);
+}
+
+static void answer_nothing(const char *script, const char *counter)
+{
+    struct redis_request *request = take_request(script, counter);
+    struct problem problem = {HF_TIMEOUT, "no answer"};
+
+    request->done(request, REDIS_UNKNOWN, NULL, &problem);
+}
+
+/* read_shard is answered: known, available, nothing sold, the orders known, the epoch. */
+static void answer_figures(const char *counter, int available, int records, int epoch)
+{
+    char resp[256];
+
+    snprintf(resp, sizeof resp,
+             "*15\r\n:1\r\n:%d\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:%d\r\n:%d\r\n$7\r\nsharded\r\n"
+             ":100\r\n:2\r\n:0\r\n$5\r\nmerge\r\n:2\r\n",
+             available, records, epoch);
+    answer("read_shard", counter, resp);
+}
+
+/* A whole reading of a survey. */
+static void answer_reading(int at_main, int at_0, int at_1)
+{
+    assert_int_equal(in_flight_count, 3);
+    answer_figures("main", at_main, 0, 5);
+    answer_figures("0", at_0, 0, 5);
+    answer_figures("1", at_1, 0, 5);
+}
+
+/* ---- a command ------------------------------------------------------------------------------- */
+
+static uv_loop_t loop;
+static struct script_env env;
+static struct pending_command pending;
+static int answered;
+static const char *home, *elsewhere; /* the shard of the order, and the other one */
+
+static void on_answered(void *context, struct pending_command *command)
+{
+    (void)context;
+    assert_ptr_equal(command, &pending);
+    answered++;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    answered = 0;
+    in_flight_count = 0;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    memset(&env, 0, sizeof env);
+    env.loop = &loop;
+    env.url = (struct redis_url){.kind = REDIS_CLUSTER, .timeout_ms = 1000};
+    env.log.level = LOG_ERROR;
+    env.command_answered = on_answered;
+    memory_init(&env.memory);
+    random_init(&env.random);
+    buffer_init(&env.scratch, &env.memory);
+    alarms_init(&env.alarms, &loop);
+    env.stocks = stocks_open(&env);
+    assert_non_null(env.stocks);
+    memset(&pending, 0, sizeof pending);
+    assert_true(reply_init(&pending.reply, &env.memory));
+    script_call_init(&pending.call, &env);
+    home = redis_slot(hf_text(ORDER)) % 2 == 0 ? "0" : "1";
+    elsewhere = *home == '0' ? "1" : "0";
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    stocks_stop(env.stocks);
+    struct problem closed = {HF_ENGINE_DOWN, "closed"};
+    while (in_flight_count > 0) { /* as the client does when it is closed */
+        struct redis_request *request = in_flight[--in_flight_count];
+        request->done(request, REDIS_UNKNOWN, NULL, &closed);
+    }
+    stocks_free(env.stocks);
+    script_call_free(&pending.call);
+    reply_free(&pending.reply);
+    buffer_free(&env.scratch);
+    assert_int_equal(env.memory.used, 0);
+    alarms_close(&env.alarms, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    return uv_loop_close(&loop);
+}
+
+static void execute_line(const char *line)
+{
+    struct hf_bytes words[16];
+    size_t count = 0;
+
+    for (const char *at = line; *at != '\0'; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        words[count++] = (struct hf_bytes){at, size};
+        at += size;
+    }
+    assert_int_equal(command_from_words(&pending.command, count, words, NULL), HF_OK);
+    stock_execute(&env, &pending);
+}
+
+/* A command for a product of which the engine learns only now that it has shards. */
+static void execute_sharded(const char *line, const char *script, int at_main)
+{
+    execute_line(line);
+    answer(script, "main", "-SHARDED the product is in shards\r\n");
+    answer_figures("main", at_main, 0, 5);
+}
+
+static void expect_remaining(int64_t remaining)
+{
+    assert_int_equal(answered, 1);
+    assert_int_equal(pending.reply.code, HF_OK);
+    assert_int_equal(pending.reply.values[0].number, remaining);
+    assert_int_equal(in_flight_count, 0);
+}
+
+static void expect_refused(enum hf_error code, const char *why)
+{
+    char message[MESSAGE_SIZE];
+
+    assert_int_equal(answered, 1);
+    assert_int_equal(pending.reply.code, code);
+    reply_message(&pending.reply, message);
+    assert_non_null(strstr(message, why));
+}
+
+#define TAKE_2 "STOCK.TAKE shoe " ORDER " ann 2"
+
+/* ---- TAKE ------------------------------------------------------------------------------------ */
+
+static void a_product_without_shards_costs_one_call(void **state)
+{
+    (void)state;
+    execute_line(TAKE_2);
+    answer("take_stock", "main", "*2\r\n:1\r\n:8\r\n");
+    expect_remaining(8);
+    assert_null(stock_product_find(env.stocks, hf_text("shoe")));
+}
+
+static void an_order_is_taken_at_its_shard(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 3);
+    answer("take_shard", home, "*2\r\n:1\r\n:40\r\n");
+    expect_remaining(43); /* 40 there and 3 at the main counter */
+}
+
+/* It may have been taken at the main counter before the mode changed. */
+static void a_main_counter_that_knows_orders_is_asked_first(void **state)
+{
+    (void)state;
+    execute_line(TAKE_2);
+    answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
+    answer_figures("main", 3, 9, 5);
+    answer("take_shard", "main", "*5\r\n:0\r\n$5\r\nSHORT\r\n:3\r\n:9\r\n:0\r\n");
+    answer("take_shard", home, "*2\r\n:1\r\n:40\r\n");
+    expect_remaining(43);
+}
+
+static void an_order_that_the_main_counter_knows_is_not_taken_again(void **state)
+{
+    (void)state;
+    execute_line(TAKE_2);
+    answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
+    answer_figures("main", 3, 9, 5);
+    answer("take_shard", "main", "*2\r\n:1\r\n:3\r\n");
+    expect_remaining(3);
+}
+
+static void sold_out_takes_two_readings_of_all_counters(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 0);
+    answer("take_shard", home, "*5\r\n:0\r\n$5\r\nSHORT\r\n:0\r\n:0\r\n:0\r\n");
+    answer_reading(0, 1, 0);
+    assert_int_equal(answered, 0);
+    answer_reading(0, 1, 0);
+    expect_refused(HF_SOLD_OUT, "1 left, 2 requested");
+}
+
+static void stock_of_another_shard_is_brought_and_taken(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 0);
+    answer("take_shard", home, "*5\r\n:0\r\n$5\r\nSHORT\r\n:0\r\n:0\r\n:0\r\n");
+    answer_reading(0, *home == '0' ? 0 : 10, *home == '0' ? 10 : 0);
+    answer("send_stock", elsewhere, "*4\r\n:1\r\n:77\r\n:5\r\n:5\r\n");
+    answer("receive_stock", home, "*2\r\n:1\r\n:5\r\n");
+    answer("forget_stock", elsewhere, ":1\r\n");
+    assert_int_equal(answered, 0);
+    answer("take_shard", home, "*2\r\n:1\r\n:3\r\n");
+    expect_remaining(8);
+}
+
+static void a_shard_that_is_silent_makes_nobody_sold_out(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 0);
+    answer("take_shard", home, "*5\r\n:0\r\n$5\r\nSHORT\r\n:0\r\n:0\r\n:0\r\n");
+    answer_figures("main", 0, 0, 5);
+    answer_figures(home, 0, 0, 5);
+    answer_nothing("read_shard", elsewhere);
+    expect_refused(HF_ENGINE_DOWN, "not all shards");
+}
+
+static void a_take_without_an_answer_is_unknown(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 3);
+    answer_nothing("take_shard", home);
+    expect_refused(HF_TIMEOUT, "no answer");
+    assert_true(pending.reply.unknown);
+}
+
+static void a_counter_with_a_later_epoch_has_the_product_read_again(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 3);
+    answer("take_shard", home, "*3\r\n:0\r\n$5\r\nSTALE\r\n:6\r\n");
+    answer_figures("main", 3, 0, 6);
+    answer_figures("0", 40, 0, 6);
+    answer_figures("1", 40, 0, 6);
+    answer("take_shard", home, "*2\r\n:1\r\n:38\r\n");
+    expect_remaining(81);
+}
+
+static void a_product_that_lost_its_shards_is_taken_from_as_a_whole(void **state)
+{
+    (void)state;
+    execute_line(TAKE_2);
+    answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
+    answer("read_shard", "main",
+           "*15\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"
+           ":0\r\n$0\r\n\r\n:0\r\n");
+    answer("take_stock", "main", "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$10\r\nno product\r\n");
+    expect_refused(HF_NOT_FOUND, "no product");
+}
+
+static void a_malformed_reply_is_internal(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 3);
+    answer("take_shard", home, "+OK\r\n");
+    expect_refused(HF_INTERNAL, "cannot answer");
+}
+
+/* ---- SETTLE, GIVE, GET ----------------------------------------------------------------------- */
+
+static void an_order_is_settled_where_new_ones_are_taken(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.SETTLE shoe " ORDER, "settle_stock", 3);
+    answer("close_shard", home, "*3\r\n:1\r\n:40\r\n$1\r\nT\r\n");
+    expect_remaining(43);
+}
+
+static void an_order_that_its_shard_does_not_know_is_looked_up_at_the_main_counter(void **state)
+{
+    (void)state;
+    execute_line("STOCK.GIVE shoe " ORDER);
+    answer("give_stock", "main", "-SHARDED the product is in shards\r\n");
+    answer_figures("main", 3, 9, 5); /* it knows orders */
+    answer("close_shard", home, "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$8\r\nno order\r\n");
+    answer("close_shard", "main", "*3\r\n:1\r\n:5\r\n$1\r\nT\r\n");
+    expect_remaining(5);
+}
+
+static void an_order_that_nobody_knows_is_not_found(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.GIVE shoe " ORDER, "give_stock", 3);
+    answer("close_shard", home, "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$8\r\nno order\r\n");
+    expect_refused(HF_NOT_FOUND, "no order"); /* the main counter knows no order at all */
+}
+
+static void totals_are_read_twice_at_all_counters(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.GET shoe", "get_stock", 3);
+    answer_reading(3, 40, 57);
+    assert_int_equal(answered, 0);
+    answer_reading(3, 40, 57);
+    assert_int_equal(answered, 1);
+    assert_int_equal(pending.reply.code, HF_OK);
+    assert_int_equal(pending.reply.values[0].number, 100);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_product_without_shards_costs_one_call),
+        CASE(an_order_is_taken_at_its_shard),
+        CASE(a_main_counter_that_knows_orders_is_asked_first),
+        CASE(an_order_that_the_main_counter_knows_is_not_taken_again),
+        CASE(sold_out_takes_two_readings_of_all_counters),
+        CASE(stock_of_another_shard_is_brought_and_taken),
+        CASE(a_shard_that_is_silent_makes_nobody_sold_out),
+        CASE(a_take_without_an_answer_is_unknown),
+        CASE(a_counter_with_a_later_epoch_has_the_product_read_again),
+        CASE(a_product_that_lost_its_shards_is_taken_from_as_a_whole),
+        CASE(a_malformed_reply_is_internal),
+        CASE(an_order_is_settled_where_new_ones_are_taken),
+        CASE(an_order_that_its_shard_does_not_know_is_looked_up_at_the_main_counter),
+        CASE(an_order_that_nobody_knows_is_not_found),
+        CASE(totals_are_read_twice_at_all_counters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
