@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The vocabulary. One row of the table (table.c) says all there is to say about a command: its
- * name, its typed arguments, what it answers, its HTTP route, its script and keys. Every front, the
+ * The vocabulary. One row of the table (rows_*.h) says all there is to say about a command: its
+ * name, its typed arguments, its reply, its HTTP route, its script and keys. Every front, the
  * journal, the help and the documentation are made from the row; none of them knows a command by
  * name. */
 #ifndef COMMAND_COMMAND_H
@@ -56,8 +56,8 @@ struct reply_field {
 
 enum command_flag {
     COMMAND_WRITES = 1, /* may change the state, and so goes to the journal */
-    COMMAND_RANDOM = 2, /* wants entropy */
-    COMMAND_WAITS = 4,  /* may be answered later */
+    COMMAND_RANDOM = 2, /* needs entropy */
+    COMMAND_WAITS = 4,  /* may stay pending until a slot is free */
 };
 
 enum command_id {
@@ -83,25 +83,26 @@ struct command_spec {
     size_t field_count;
     size_t reply_size;
     enum hf_error nil_code;     /* the refusal that is nil in RESP; HF_OK if none */
-    enum hf_error figures_code; /* the one that carries values behind a lead of 0 or less */
-    /* Takes back what a caller who is gone never learned of; its arguments are the first ones of
-     * this command. NULL if there is none. */
+    enum hf_error figures_code; /* the refusal with values behind a lead of 0 or less */
+    /* The command that takes back what this one granted if the client is gone before it got the
+     * answer; its arguments are the first ones of this command. NULL if there is none. */
     const struct command_spec *undo;
 
     const char *method, *route; /* NULL where HTTP has no route of its own for it */
     bool created;               /* its success is 201 */
-    /* The argument, counted from 1, that an HTTP caller may leave to the server to make; 0: none.
-     * With `carries`, what is made carries the scope, so that it is enough to name the thing. */
+    /* The argument, counted from 1, that the server makes if an HTTP client leaves it out; 0: none.
+     * With `carries`, the id that is made carries the scope, so that the id alone is enough. */
     unsigned made;
     bool carries;
-    /* A second route, for ids that carry their scope; NULL if there is none. The code for one that
-     * does not. */
+    /* A second route, for ids that carry their scope, and the refusal of an id that does not. NULL
+     * if there is no such route. */
     const char *alias;
     enum hf_error alias_code;
     const char *script; /* Lua, without ".lua" */
     /* Its ARGV, as words: a required argument by its name, an optional one by its keyword in small
      * letters, and with @ what the engine makes: @code, @lock_id (unless given), @token. */
     const char *script_args;
+    /* Its KEYS, up to the first KEY_NONE. */
     enum key_id keys[COMMAND_KEYS_MAX];
 };
 
@@ -153,7 +154,7 @@ struct command_field {
     struct hf_bytes name;
     struct hf_bytes text; /* if data is not NULL, the value; otherwise `number` is */
     int64_t number;
-    bool is_truth; /* the number was written as true or false: good for a flag only */
+    bool is_truth; /* the number was written as true or false: valid for a flag only */
 };
 enum hf_error command_from_fields(struct command *command, const struct command_spec *spec,
                                   size_t count, const struct command_field *fields,

@@ -21,7 +21,7 @@ static bool is_number(const struct arg_spec *arg)
            arg->type == ARG_WAIT;
 }
 
-/* How whoever sent a command calls its arguments. */
+/* How the client names the arguments of a command. */
 enum naming {
     BY_WORD,  /* "TTL" for a keyword argument, "quantity" for a positional one */
     BY_FIELD, /* as in JSON */

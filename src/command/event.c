@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The names of events, as the feed writes them. */
 #include "command/event.h"
 
 const char *event_name(enum event_kind kind)

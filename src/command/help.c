@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Usage lines, help on a terminal and the reference page, all made from the rows. */
 #include "command/help.h"
 
 void help_usage(const struct command_spec *spec, struct buffer *out)

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Filling a reply with values, or with a refusal and the message that explains it. */
 #include "command/reply.h"
 
 #include "base/check.h"

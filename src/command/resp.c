@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads one item of RESP2 after the other and checks every length against its bound. */
 #include "command/resp.h"
 
 #include "base/text.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes a checked command as words, as JSON and as RESP, by its row. */
 #include "command/words.h"
 
 #include "base/text.h"

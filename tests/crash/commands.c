@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random commands made from the rows: a seed and a number give the same command every time. */
 #include "crash/commands.h"
 
 #include "base/check.h"
