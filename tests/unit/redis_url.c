@@ -98,6 +98,91 @@ static void options_are_read(void **state)
     assert_string_equal(url.name_space, "shop:");
 }
 
+static void the_last_at_sign_ends_the_secret(void **state)
+{
+    struct redis_url url = parse("redis://a@b:c@d:e@h");
+
+    (void)state;
+    assert_string_equal(url.username, "a@b");
+    assert_string_equal(url.password, "c@d:e");
+    assert_string_equal(url.hosts[0].name, "h");
+    url = parse("redis://%3a%40%2f:%25@h");
+    assert_string_equal(url.username, ":@/");
+    assert_string_equal(url.password, "%");
+}
+
+/* Each of them one byte below and at what is too long. */
+static void the_longest_that_fits_is_read_and_no_more(void **state)
+{
+    static const struct {
+        const char *before, *behind;
+        size_t longest;
+    } cases[] = {
+        {"redis://", "", 255},
+        {"redis://:", "@h", 512},
+        {"redis://", ":p@h", 128},
+        {"redis+sentinel://h/", "", 128},
+        {"redis://h?namespace=", "", 63},
+    };
+    char text[700];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t more = 0; more <= 1; more++) {
+            struct redis_url url;
+            size_t size = strlen(cases[i].before), length = cases[i].longest + more;
+            memcpy(text, cases[i].before, size);
+            memset(text + size, 'x', length);
+            strcpy(text + size + length, cases[i].behind);
+            assert_int_equal(redis_url_parse(text, &url, NULL),
+                             more == 0 ? HF_OK : HF_INVALID_ARGUMENT);
+        }
+    }
+}
+
+static void numbers_are_read_up_to_their_limits(void **state)
+{
+    struct redis_url url = parse("redis://h:65535/2147483647?timeout=3600s&queue=1000000");
+
+    (void)state;
+    assert_int_equal(url.hosts[0].port, 65535);
+    assert_int_equal(url.database, INT32_MAX);
+    assert_int_equal(url.timeout_ms, 3600000);
+    assert_int_equal(url.queue, 1000000);
+    assert_int_equal(redis_url_parse("redis://h:65536", &url, NULL), HF_INVALID_ARGUMENT);
+    assert_int_equal(redis_url_parse("redis://h/2147483648", &url, NULL), HF_INVALID_ARGUMENT);
+    assert_int_equal(redis_url_parse("redis://h?timeout=9", &url, NULL), HF_INVALID_ARGUMENT);
+    assert_int_equal(redis_url_parse("redis://h?timeout=3600001", &url, NULL), HF_INVALID_ARGUMENT);
+    assert_int_equal(redis_url_parse("redis://h?timeout=99999999999999999999h", &url, NULL),
+                     HF_INVALID_ARGUMENT);
+    assert_int_equal(redis_url_parse("redis://h?queue=0", &url, NULL), HF_INVALID_ARGUMENT);
+    assert_int_equal(redis_url_parse("redis://h?queue=1000001", &url, NULL), HF_INVALID_ARGUMENT);
+}
+
+static void of_an_option_given_twice_the_last_counts(void **state)
+{
+    struct redis_url url = parse("redis://h?queue=1&queue=2&");
+
+    (void)state;
+    assert_int_equal(url.queue, 2);
+}
+
+static void brackets_are_for_addresses_and_closed(void **state)
+{
+    static const char *const cases[] = {
+        "redis://[::1",   "redis://::1]", "redis://[]",   "redis://[::1]x",
+        "redis://[::1]:", "redis://a b",  "redis://a\tb", "redis://h:",
+    };
+    struct redis_url url;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (redis_url_parse(cases[i], &url, NULL) != HF_INVALID_ARGUMENT) {
+            fail_msg("%s was read", cases[i]);
+        }
+    }
+}
+
 static void what_is_wrong_is_named_and_the_password_is_not(void **state)
 {
     static const struct {
@@ -171,6 +256,11 @@ int main(void)
         cmocka_unit_test(sentinels_name_a_master),
         cmocka_unit_test(clusters_and_redlock_have_hosts),
         cmocka_unit_test(options_are_read),
+        cmocka_unit_test(the_last_at_sign_ends_the_secret),
+        cmocka_unit_test(the_longest_that_fits_is_read_and_no_more),
+        cmocka_unit_test(numbers_are_read_up_to_their_limits),
+        cmocka_unit_test(of_an_option_given_twice_the_last_counts),
+        cmocka_unit_test(brackets_are_for_addresses_and_closed),
         cmocka_unit_test(what_is_wrong_is_named_and_the_password_is_not),
         cmocka_unit_test(it_is_shown_without_secrets),
     };
