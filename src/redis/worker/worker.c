@@ -86,6 +86,8 @@ static int64_t next_at(struct worker *worker, const struct worker_scope *scope, 
     if (due_in_ms < 0) {
         return 0;
     }
+    due_in_ms =
+        due_in_ms < HF_INTEGER_MAX ? due_in_ms : HF_INTEGER_MAX; /* a score may be anything */
     return worker_now_ms(worker) + (due_in_ms > 0 ? due_in_ms + worker_scope_delay_ms(scope) : 0);
 }
 
