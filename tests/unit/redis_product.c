@@ -420,7 +420,7 @@ static void a_word_is_said_behind_a_zero(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         redisReply *reply = read_resp_text(cases[i].text);
-        if (reply_says(reply, "STALE") != cases[i].says) {
+        if (stock_reply_says(reply, "STALE") != cases[i].says) {
             fail_msg("%s", cases[i].text);
         }
         freeReplyObject(reply);

@@ -248,7 +248,7 @@ static bool is_word(const redisReply *reply, size_t i, const char *word)
                       hf_text(word));
 }
 
-bool reply_says(const redisReply *reply, const char *word)
+bool stock_reply_says(const redisReply *reply, const char *word)
 {
     int64_t lead;
 

@@ -18,8 +18,8 @@
 #define COUNTER_NAME_SIZE 8
 void counter_name(size_t counter, char name[COUNTER_NAME_SIZE]);
 
-/* The sum of two quantities, within ±HF_INTEGER_MAX like each of them: counters of which somebody
- * has changed the keys may add up to anything. */
+/* The sum of two quantities, within ±HF_INTEGER_MAX like each of them: counters whose keys another
+ * program has changed may add up to anything. */
 static inline int64_t counter_sum(int64_t a, int64_t b)
 {
     int64_t sum = a + b;
@@ -59,8 +59,7 @@ struct counter_seen {
 struct stock_product {
     struct list bucket, recent;
     struct stocks *stocks;
-    unsigned
-        users; /* commands and surveys in flight; the product is retained while there are any */
+    unsigned users; /* commands and surveys in flight, which retain the product */
     char id[HF_ID_MAX];
     struct command command; /* STOCK.GET: for the names of its keys */
 
@@ -78,12 +77,12 @@ struct stocks {
     struct script_env *env;
     bool stopped;
     struct list buckets[STOCK_PRODUCT_BUCKETS];
-    struct list recent; /* the one used last is the last */
-    size_t count;
-    struct list commands; /* stock.c */
+    struct list recent;   /* of products, the least recently used first */
+    size_t count;         /* of products */
+    struct list commands; /* in flight, of struct stock_command */
 };
 
-/* The product, if this engine remembers that it may be in shards; otherwise NULL. */
+/* The product, if this engine remembers that it has or may have shards; otherwise NULL. */
 struct stock_product *stock_product_find(struct stocks *stocks, struct hf_bytes id);
 /* The product, added with everything still to be read if it is not remembered. NULL when there is
  * no memory. */
@@ -131,6 +130,6 @@ bool counter_figures_open(struct stock_open_transfer *open, const redisReply *re
                           size_t source, size_t counters);
 
 /* Is the reply {0, WORD, …}? */
-bool reply_says(const redisReply *reply, const char *word);
+bool stock_reply_says(const redisReply *reply, const char *word);
 
 #endif

@@ -40,11 +40,10 @@ static void single_done(struct script_call *call, enum redis_fate fate, const re
     pending_answer(pending, fate, reply, problem);
 }
 
-void stock_single(struct script_env *env, struct pending_command *pending)
+void stock_single(struct pending_command *pending)
 {
     bool reads = !(pending->command.spec->flags & COMMAND_WRITES);
 
-    (void)env;
     script_call_row(&pending->call, &pending->command, NULL, 0);
     script_call_send(&pending->call, reads, 0, single_done, pending);
 }
@@ -66,7 +65,7 @@ void stock_execute(struct script_env *env, struct pending_command *pending)
     } else if (splits) {
         stock_command_start(stocks, pending, stock_product_add(stocks, product_id(command)));
     } else {
-        stock_single(env, pending);
+        stock_single(pending);
     }
 }
 

@@ -155,7 +155,7 @@ bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
         stock_command_answer(command, reply);
         return false;
     }
-    if (reply_says(reply, "STALE")) {
+    if (stock_reply_says(reply, "STALE")) {
         learn_by_survey(command);
         return false;
     }
@@ -187,8 +187,7 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
     }
     if (!main.known || main.main.shard_count == 0) { /* it has no shards after all */
         stock_product_unlearn(product);
-        struct script_env *env = product->stocks->env;
-        stock_single(env, stock_command_end(command));
+        stock_single(stock_command_end(command));
         return;
     }
     if (!stock_product_learn(product, &main)) {

@@ -44,7 +44,7 @@ void stock_commands_stop(struct stocks *stocks);
 void stock_commands_free(struct stocks *stocks);
 
 /* stock.c: the one call of a product without shards. */
-void stock_single(struct script_env *env, struct pending_command *pending);
+void stock_single(struct pending_command *pending);
 
 /* ---- for the files that make it up ----------------------------------------------------------- */
 

@@ -69,7 +69,7 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (reply_says(reply, "SHORT")) {
+    if (stock_reply_says(reply, "SHORT")) {
         stock_command_survey(command, STOCK_WANT_QUANTITY, command->counter,
                              command->pending->command.args.stock_take.quantity);
     } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
@@ -93,7 +93,7 @@ static void looked(struct script_call *call, enum redis_fate fate, const redisRe
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (!reply_says(reply, "SHORT")) { /* the order is known at the other counter */
+    if (!stock_reply_says(reply, "SHORT")) { /* the order is known at the other counter */
         int64_t lead;
         if (script_reply_number(reply, 0, &lead) && lead == 1) {
             stock_command_succeed(command);
@@ -181,7 +181,7 @@ static int64_t was_hidden(const redisReply *reply)
 {
     int64_t until;
 
-    return reply_says(reply, "EXPIRED") && script_reply_number(reply, 2, &until) ? until : 0;
+    return stock_reply_says(reply, "EXPIRED") && script_reply_number(reply, 2, &until) ? until : 0;
 }
 
 /* Answers with what the counter replied, or, if all it knows is in the past, with NOT_FOUND. */
@@ -217,7 +217,7 @@ static void closed_first(struct script_call *call, enum redis_fate fate, const r
     if (done && (command->given_until == 0 || !asks_more)) {
         stock_command_succeed(command);
     } else if (asks_more &&
-               (done || command->hidden_until != 0 || reply_says(reply, "NOT_FOUND"))) {
+               (done || command->hidden_until != 0 || stock_reply_says(reply, "NOT_FOUND"))) {
         close_more(command);
     } else {
         answer_closed(command, reply);
@@ -238,7 +238,7 @@ static void closed_second(struct script_call *call, enum redis_fate fate, const 
         return;
     }
     int64_t given_until = was_given(reply), hidden_until = was_hidden(reply);
-    bool unknown = hidden_until != 0 || reply_says(reply, "NOT_FOUND");
+    bool unknown = hidden_until != 0 || stock_reply_says(reply, "NOT_FOUND");
     if (is_closed(command, reply) ? given_until == 0 || given_until > command->hidden_until
                                   : unknown && command->given_until > hidden_until) {
         stock_command_succeed(command);

@@ -22,7 +22,7 @@ static void booked(struct script_call *call, enum redis_fate fate, const redisRe
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (reply_says(reply, "SHORT") && script_reply_number(reply, 2, &number)) {
+    if (stock_reply_says(reply, "SHORT") && script_reply_number(reply, 2, &number)) {
         if (product->epoch == 0) {
             stock_command_learn(command);
         } else {
