@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the engine remembers of products in shards, and how it reads the replies of their counters. */
+ * What the engine remembers of products in shards, and how it reads the replies of their
+ * counters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
