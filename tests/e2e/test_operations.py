@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the server: starting, stopping, health, figures, logs, a directory that takes long to read
-and a disk that fails."""
+"""Running the server: starting, stopping, health, figures and logs."""
 
-import itertools
 import json
 import os
 import re
-import resource
-import shutil
 import signal
-import socket
 import subprocess
-import threading
 import time
 
 import pytest
 
 import prometheus
-from harness import ROOT, TIMEOUT_S, run
-from server import READY, Error, Server, wait_until
+from harness import TIMEOUT_S, run
+from server import READY, Server, wait_until
 from wire import Client, Http, encode, fields, http
 
 EXIT_USAGE, EXIT_DISK = 2, 3
@@ -240,18 +234,6 @@ def test_a_snapshot_on_demand():
         assert server.call("QUOTA.GET", "t") == [0, 7, 0]
 
 
-def test_a_snapshot_does_not_keep_connections_open(large):
-    """The process that writes it has all that the server had open, but must not hold on to it."""
-    directory, _ = large
-    with Server("--fsync", "no", directory=directory) as server, Client(server.resp_port) as client:
-        with Client(server.resp_port) as other:
-            assert client.call("SNAPSHOT") == "OK"
-            other.socket.settimeout(5)
-            other.send_raw(b"*x\r\n")
-            assert other.read().code == "ERR"
-            assert other.read_nothing_more() == b""
-
-
 # ---- health and figures --------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
@@ -387,233 +369,3 @@ def test_the_slow_log_tells_what_took_long():
     with Server("--slow-threshold", "1h", memory=True) as server:
         server.call("SEATS.OPEN", "gala", "floor", "5")
         assert server.call("SLOWLOG", "GET") == []
-
-
-# ---- a directory that takes long to read ---------------------------------------------------------
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def fill(server, count):
-    """Many bookings, as fast as it goes."""
-    with Client(server.resp_port) as client:
-        client.call("SEATS.OPEN", "full", "floor", count)
-        data = b"".join(encode("SEATS.RESERVE", "full", "floor", f"b{i}", f"u{i}", 1, 1, "TTL", "2h")
-                        for i in range(count))
-        sender = threading.Thread(target=client.send_raw, args=(data,))
-        sender.start()
-        for _ in range(count):
-            assert client.read()[0] == 1
-        sender.join()
-
-
-@pytest.fixture(scope="module")
-def large(build, tmp_path_factory):
-    """A directory with many bookings in its journal."""
-    directory = tmp_path_factory.mktemp("large") / "data"
-    count = 60_000 if build.sanitized else 300_000
-    with Server("--fsync", "no", directory=directory) as server:
-        fill(server, count)
-        server.kill()
-    return directory, count
-
-
-@pytest.fixture
-def loading(build, large):
-    """A server that reads the large directory, as soon as it can be reached."""
-    directory, count = large
-    resp, web = free_port(), free_port()
-    process = subprocess.Popen(
-        [build.program, "serve", "--dir", directory, "--resp-port", str(resp), "--http-port",
-         str(web)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
-
-    def reached():
-        try:
-            return Client(resp)
-        except ConnectionRefusedError:
-            return None
-    end = time.monotonic() + TIMEOUT_S
-    while (client := reached()) is None:
-        assert time.monotonic() < end
-    yield process, client, web, count
-    client.close()
-    if process.poll() is None:
-        process.kill()
-    process.wait()
-    process.stdout.close()
-
-
-def test_while_it_loads(loading):
-    process, client, web, count = loading
-    got = client.call("SEATS.ZONE", "full", "floor")
-    if not isinstance(got, Error):
-        pytest.skip("it was read before anybody could ask")
-    assert got.code == "LOADING" and re.search(r"\d+ of \d+ bytes", got.message)
-    assert client.call("PING") == "PONG"
-    assert http(web, "GET", "/livez").status == 200
-    ready = http(web, "GET", "/readyz")
-    if client.call("SEATS.ZONE", "full", "floor") == got or ready.status != 200:
-        assert ready.status == 503 and b"loading" in ready.body
-    assert READY.match(process.stdout.readline())
-    assert http(web, "GET", "/readyz").status == 200
-    assert fields(client.call("SEATS.ZONE", "full", "floor"))["reserved"] == count
-    process.terminate()
-    assert process.wait(TIMEOUT_S) == 0
-
-
-def test_stopped_while_it_loads(loading):
-    process, client, _, _ = loading
-    got = client.call("SEATS.ZONE", "full", "floor")
-    process.terminate()
-    assert process.wait(TIMEOUT_S) == 0, got
-
-
-# ---- a disk that fails ---------------------------------------------------------------------------
-
-class Failing:
-    """Books seats until the disk fails, and remembers what was acknowledged."""
-
-    def __init__(self, server):
-        self.server, self.acknowledged, self.client = server, [], Client(server.resp_port)
-        assert self.client.call("SEATS.OPEN", "gala", "floor", 1 << 40)[0] == 1
-
-    def book(self, until):
-        """Ten at a time. True if the disk is still well after so many."""
-        for start in range(len(self.acknowledged), until, 10):
-            names = [f"b{i}" for i in range(start, start + 10)]
-            self.client.send_raw(b"".join(encode(
-                "SEATS.RESERVE", "gala", "floor", name, "ann" * 20, 1, 1 << 40) for name in names))
-            got = [self.client.read() for _ in names]
-            self.acknowledged += [name for name, one in zip(names, got) if not isinstance(one, Error)]
-            errors = [one for one in got if isinstance(one, Error)]
-            if errors:
-                assert {one.code for one in errors} == {"IOERR"}
-                assert len(errors) == 10, "one turn, one sync: all or none"
-                return False
-        return True
-
-    def check_failed(self):
-        """What everybody sees from then on."""
-        assert self.client.call("SEATS.ZONE", "gala", "floor").code == "IOERR"
-        web = self.server.http_port
-        assert http(web, "GET", "/readyz").status == 503
-        assert http(web, "GET", "/livez").status == 200
-        answer = http(web, "PUT", "/v1/quotas/a", {"limit": 1})
-        assert (answer.status, answer.code) == (503, "IOERR")
-        assert self.server.process.wait(TIMEOUT_S) == EXIT_DISK
-        self.client.close()
-
-    def check_kept(self, directory):
-        """All that was acknowledged is there when the directory is read elsewhere."""
-        with Server(directory=directory) as after, Client(after.resp_port) as client:
-            client.send_raw(b"".join(
-                encode("SEATS.GET", "gala", name) for name in self.acknowledged))
-            for name in self.acknowledged:
-                assert fields(client.read())["booking_id"] == name
-            reserved = fields(client.call("SEATS.ZONE", "gala", "floor"))["reserved"]
-            assert len(self.acknowledged) <= reserved <= len(self.acknowledged) + 10
-            assert client.call("AUDIT") == [1, 0]
-
-
-@pytest.fixture
-def careless(build, tmp_path):
-    """The program, where a file that grows too large is an error and not a signal."""
-    script = tmp_path / "holdfast"
-    script.write_text(f'#!/bin/sh\ntrap "" XFSZ\nexec {build.program} "$@"\n')
-    script.chmod(0o755)
-    return script
-
-
-def test_a_file_that_may_not_grow(careless, tmp_path):
-    with Server(directory=tmp_path / "data", program=careless) as server:
-        failing = Failing(server)
-        assert failing.book(500)
-        limit = 128 << 10
-        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (limit, limit))
-        assert not failing.book(100_000)
-        assert len(failing.acknowledged) >= 500
-        failing.check_failed()
-        assert "the data directory failed" in server.said()
-        shutil.copytree(tmp_path / "data", tmp_path / "elsewhere")
-        failing.check_kept(tmp_path / "elsewhere")
-
-
-def test_those_who_wait_are_told_when_the_disk_fails(careless, tmp_path):
-    with Server(directory=tmp_path / "data", program=careless) as server:
-        failing = Failing(server)
-        failing.client.call("SEM.ACQUIRE", "sem", "holder", 1)
-        waiters = [Client(server.resp_port) for _ in range(5)]
-        for i, waiter in enumerate(waiters):
-            waiter.send("SEM.ACQUIRE", "sem", f"w{i}", 1, "WAIT", 60000)
-        wait_until(lambda: fields(failing.client.call("SEM.STATS", "sem"))["waiting"] == 5)
-        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
-        assert not failing.book(100_000)
-        for waiter in waiters:
-            got = waiter.read()
-            assert isinstance(got, Error) and got.code == "IOERR"
-            waiter.close()
-        assert server.process.wait(TIMEOUT_S) == EXIT_DISK
-
-
-def test_one_error_takes_the_place_of_all_that_exec_answered(careless, tmp_path):
-    with Server(directory=tmp_path / "data", program=careless) as server:
-        client = Failing(server).client
-        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
-        for number in itertools.count():
-            client.send_raw(encode("MULTI") + b"".join(
-                encode("SEATS.RESERVE", "gala", "floor", f"b-{number}-{i}", "ann", 1, 1 << 50)
-                for i in range(100)))
-            assert [client.read() for _ in range(101)] == ["OK"] + ["QUEUED"] * 100
-            client.send("EXEC")
-            answer = client.read()
-            if isinstance(answer, Error):
-                break
-        assert answer.code == "IOERR"
-        assert client.call("ECHO", "next") == "next", "one answer for one request"
-        assert client.read_nothing_more() == b""
-        assert server.process.wait(TIMEOUT_S) == EXIT_DISK
-
-
-def wait_behind_unsent_answers(holder, reader):
-    """Has the reader, who reads nothing, wait for a slot with something left to be sent to it. Gives
-    how many answers of either kind it will get."""
-    rounds = 0
-    while True:
-        rounds += 1
-        reader.send_raw(encode("IDEM.BEGIN", "big", "print") +
-                        encode("SEM.ACQUIRE", "sem", "reader", 1, "WAIT", 60000))
-        wait_until(lambda: fields(holder.call("SEM.STATS", "sem"))["waiting"] == 1)
-        clients = holder.call("CLIENT", "LIST").splitlines()
-        if any(" flags=b " in line and " omem=0 " not in line for line in clients):
-            return rounds
-        assert holder.call("SEM.RELEASE", "sem", "reader") == 1  # the system took it all: once more
-
-
-def test_no_answer_overtakes_the_disk(careless, tmp_path):
-    """A slow reader waits for a slot. In one and the same turn the slot is released, and the reader
-    takes what was sent before: the grant must not go out with that, because it is not on disk."""
-    with Server(directory=tmp_path / "data", program=careless) as server:
-        holder, reader = Client(server.resp_port), Client(server.resp_port)
-        holder.call("IDEM.BEGIN", "big", "print")
-        holder.call("IDEM.COMPLETE", "big", "x" * 100_000)
-        holder.call("SEM.ACQUIRE", "sem", "holder", 1)
-        rounds = wait_behind_unsent_answers(holder, reader)
-
-        server.pause()
-        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, 1))
-        holder.send("SEM.RELEASE", "sem", "holder")
-        for _ in range(rounds - 2):  # makes room, so that the server can send the rest
-            assert reader.read()[1] == "COMPLETED"
-            assert reader.read()[1] == "TIMEOUT"
-        server.go_on()
-        assert holder.read().code == "IOERR"
-        assert reader.read()[1] == "COMPLETED"
-        assert reader.read()[1] == "TIMEOUT"
-        assert reader.read()[1] == "COMPLETED"
-        assert str(reader.read()).startswith("IOERR")
-        reader.close()
-        holder.close()
-        assert server.process.wait(TIMEOUT_S) == EXIT_DISK
