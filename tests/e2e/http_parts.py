@@ -45,6 +45,15 @@ def name():
     return f"scope-{next(numbers)}"
 
 
+def done(answer, status, *fields):
+    """An answer of that status in JSON, of these fields and no others."""
+    assert answer.status == status, answer
+    assert answer.headers["content-type"].split(";")[0] == "application/json"
+    assert int(answer.headers["content-length"]) == len(answer.body)
+    assert set(answer.json) == set(fields)
+    return answer.json
+
+
 def says(answer):
     """The message of a refusal in its proper form."""
     assert answer.headers["content-type"].split(";")[0] == "application/json"
@@ -107,3 +116,19 @@ def guarded(users):
 def unauthorized(answer):
     refused(answer, "UNAUTHORIZED")
     assert answer.headers["www-authenticate"].split()[0] == "Bearer"
+
+
+def reserve(curl, event, **more):
+    body = {"zone_id": "floor", "user_id": "ann", "quantity": 2, "max_per_user": 6, **more}
+    return done(curl.post(f"/v1/events/{event}/bookings", body), 201, "booking_id", "status",
+                "remaining", "user_reserved", "expires_at")
+
+
+@pytest.fixture
+def room(curl, name):
+    """ann, bob and cleo stand in line."""
+    path = f"/v1/events/{name}/queue"
+    for i, user in enumerate(("ann", "bob", "cleo"), 1):
+        place = done(curl.post(path, {"user_id": user}), 201, "position", "total", "token")
+        assert (place["position"], place["total"]) == (i, i) and place["token"]
+    return path
