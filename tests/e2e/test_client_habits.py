@@ -5,6 +5,7 @@ as the password of the user called default."""
 import pytest
 
 from harness import run
+from resp_parts import client, other, server
 from server import Error, Server, wait_until
 from wire import Client, Http, encode, fields
 
@@ -22,24 +23,6 @@ def parse(line):
 
 def lines(text):
     return [parse(line) for line in text.splitlines()]
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server(memory=True) as one:
-        yield one
-
-
-@pytest.fixture
-def client(server):
-    with Client(server.resp_port) as one:
-        yield one
-
-
-@pytest.fixture
-def other(server):
-    with Client(server.resp_port) as one:
-        yield one
 
 
 # ---- CLIENT INFO and LIST -------------------------------------------------------------------------

@@ -8,30 +8,13 @@ import threading
 import pytest
 
 from harness import COMMANDS, run
+from resp_parts import client, other, server
 from server import Error, Server, wait_until
 from wire import Client, encode, fields, transact
 
 numbers = itertools.count(1)
 ABORTED = Error("EXECABORT Transaction discarded because of previous errors.")
 MOST = 1024  # commands in a transaction
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server(memory=True) as one:
-        yield one
-
-
-@pytest.fixture
-def client(server):
-    with Client(server.resp_port) as one:
-        yield one
-
-
-@pytest.fixture
-def other(server):
-    with Client(server.resp_port) as one:
-        yield one
 
 
 @pytest.fixture

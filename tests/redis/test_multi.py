@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from resp_parts import client, other
 from server import Server
 from servers import RedisServer, wait_until
 from wire import Client, encode, transact
@@ -20,18 +21,6 @@ def redis():
 @pytest.fixture(scope="module")
 def server(redis):
     with Server("--engine", redis.url) as one:
-        yield one
-
-
-@pytest.fixture
-def client(server):
-    with Client(server.resp_port) as one:
-        yield one
-
-
-@pytest.fixture
-def other(server):
-    with Client(server.resp_port) as one:
         yield one
 
 
