@@ -3,7 +3,7 @@
  * A child of fork() has a copy of its parent's handles. Whatever it does with them is refused, and
  * the parent's journal, lock, connections and leases stay as they are. */
 #include "journal_fixture.h"
-#include "library_peer.h"
+#include "library_handle_fixture.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +17,6 @@
 
 static char path[64];
 static char url[128];
-static struct peer peer;
-static hf_handle *hf;
 static hf_lease *lease; /* a slot of that handle */
 
 static void take_slot(void)
@@ -67,35 +65,19 @@ static int setup_directory(void **state)
 static int setup_memory(void **state)
 {
     (void)state;
-    path[0] = '\0';
-    return hf_open("embedded:", &hf) != HF_OK;
+    return open_local();
 }
 
 static int setup_remote(void **state)
 {
     (void)state;
-    path[0] = '\0';
-    peer = (struct peer){.info = ""};
-    peer_start(&peer);
-    return hf_open(peer_url(&peer, "", ""), &hf) != HF_OK;
+    return open_remote();
 }
 
-static int teardown(void **state)
+static int teardown_directory(void **state)
 {
-    (void)state;
-    hf_close(hf);
-    if (path[0] != '\0') {
-        remove_directory(path);
-    }
-    return 0;
-}
-
-static int teardown_remote(void **state)
-{
-    (void)state;
-    hf_close(hf);
-    peer_stop(&peer);
-    hf_close(peer.engine);
+    teardown_local(state);
+    remove_directory(path);
     return 0;
 }
 
@@ -258,7 +240,7 @@ static void an_executed_program_inherits_nothing(void **state)
 
 int main(void)
 {
-#define DIRECTORY(name) cmocka_unit_test_setup_teardown(name, setup_directory, teardown)
+#define DIRECTORY(name) cmocka_unit_test_setup_teardown(name, setup_directory, teardown_directory)
     const struct CMUnitTest tests[] = {
         DIRECTORY(the_journal_is_the_parents_alone),
         DIRECTORY(a_child_may_open_a_handle_of_its_own),
@@ -266,7 +248,7 @@ int main(void)
         DIRECTORY(the_lock_ends_with_the_parents_handle),
         DIRECTORY(an_executed_program_inherits_nothing),
         cmocka_unit_test_setup_teardown(a_child_is_refused_and_does_no_harm, setup_memory,
-                                        teardown),
+                                        teardown_local),
         cmocka_unit_test_setup_teardown(a_child_is_refused_and_does_no_harm, setup_remote,
                                         teardown_remote),
     };

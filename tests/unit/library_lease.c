@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "holdfast.h"
-#include "library_peer.h"
+#include "library_handle_fixture.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -20,10 +20,6 @@
 
 #define HEARTBEAT_MS 400 /* a machine may be busy with other things for a while */
 #define LONG_MS 60000
-
-static struct peer peer;
-static hf_handle *hf;     /* that of the leases */
-static hf_handle *engine; /* the one behind it, asked directly */
 
 /* What `lost` was told. */
 static struct losses {
@@ -65,35 +61,14 @@ static int setup_local(void **state)
 {
     (void)state;
     losses = (struct losses){.why = ""};
-    enum hf_error code = hf_open("embedded:", &hf);
-    engine = hf;
-    return code != HF_OK;
+    return open_local();
 }
 
 static int setup_remote(void **state)
 {
     (void)state;
     losses = (struct losses){.why = ""};
-    peer = (struct peer){.info = ""};
-    peer_start(&peer);
-    engine = peer.engine;
-    return hf_open(peer_url(&peer, "", ""), &hf) != HF_OK;
-}
-
-static int teardown_local(void **state)
-{
-    (void)state;
-    hf_close(hf);
-    return 0;
-}
-
-static int teardown_remote(void **state)
-{
-    (void)state;
-    hf_close(hf);
-    peer_stop(&peer);
-    hf_close(peer.engine);
-    return 0;
+    return open_remote();
 }
 
 static hf_lease *lease_slot(const char *id, int64_t heartbeat_ms, int64_t ttl_ms, int64_t wait_ms)

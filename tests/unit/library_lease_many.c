@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "holdfast.h"
-#include "library_peer.h"
+#include "library_handle_fixture.h"
 
 #include <stdio.h>
 
@@ -21,9 +21,6 @@
 #endif
 #define HEARTBEAT_MS 6000
 
-static struct peer peer;
-static hf_handle *hf;     /* that of the leases */
-static hf_handle *engine; /* the one behind it, asked directly */
 static hf_lease *leases[LEASES];
 static atomic_int losses;
 
@@ -39,35 +36,14 @@ static int setup_local(void **state)
 {
     (void)state;
     atomic_store(&losses, 0);
-    enum hf_error code = hf_open("embedded:", &hf);
-    engine = hf;
-    return code != HF_OK;
+    return open_local();
 }
 
 static int setup_remote(void **state)
 {
     (void)state;
     atomic_store(&losses, 0);
-    peer = (struct peer){.info = ""};
-    peer_start(&peer);
-    engine = peer.engine;
-    return hf_open(peer_url(&peer, "", ""), &hf) != HF_OK;
-}
-
-static int teardown_local(void **state)
-{
-    (void)state;
-    hf_close(hf);
-    return 0;
-}
-
-static int teardown_remote(void **state)
-{
-    (void)state;
-    hf_close(hf);
-    peer_stop(&peer);
-    hf_close(peer.engine);
-    return 0;
+    return open_remote();
 }
 
 static void take_all(void)
