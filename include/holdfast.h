@@ -44,8 +44,10 @@
 extern "C" {
 #endif
 
+/* The version of this header; hf_version() has that of the library. */
 #define HF_VERSION "0.1.0"
 
+/* Marks what the shared library exports: the functions below and nothing else. */
 #if defined(__GNUC__)
 #define HF_API __attribute__((visibility("default")))
 #else
@@ -54,7 +56,7 @@ extern "C" {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Bytes that belong to somebody else; not NUL-terminated. */
+/* Borrowed bytes, not NUL-terminated. In an argument they are the caller's, and only read. */
 struct hf_bytes {
     const char *data;
     size_t size;
@@ -117,6 +119,7 @@ static inline struct hf_bytes hf_text(const char *text)
     X(ENGINE_DOWN, 503, "the engine does not answer")                                              \
     X(LEDGER_DOWN, 503, "the ledger does not answer")
 
+/* HF_OK, or an error of the list as HF_INVALID_QUANTITY and so on, numbered from 1. */
 enum hf_error {
     HF_OK = 0,
 #define HF_ERROR_ENUM(code, http, text) HF_##code,
@@ -137,6 +140,7 @@ HF_API const char *hf_last_message(void);
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
+/* An engine that was opened: made by hf_open(), freed by hf_close(). */
 typedef struct hf_handle hf_handle;
 
 /* Opens an engine. URLs:
@@ -151,7 +155,7 @@ typedef struct hf_handle hf_handle;
  *     redlock://host,…              several servers that know nothing of each other: LOCK.* only
  * For a server, user:password@ or token@ may stand in front of the host (with %XX for a byte that
  * means something there), and options behind it: ?timeout=5s for connecting and for each answer, on
- * top of what the command itself waits; and with TLS ca=FILE, whom to trust in the place of the
+ * top of what the command itself waits; and with TLS ca=FILE, whom to trust instead of the
  * system's store. Connections are opened as threads need them, 80 at most, of which calls that wait
  * in line take 64. For Redis, [user]:password@ may stand in front of the hosts, and docs/redis.md
  * has the options.
@@ -172,7 +176,7 @@ HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
  * is fine. */
 HF_API void hf_close(hf_handle *handle);
 
-/* "0.1.0" */
+/* The version of the library, "0.1.0". Static. */
 HF_API const char *hf_version(void);
 
 /* Frees what a reply handed over ("free with hf_free()"). NULL is fine. */
@@ -185,7 +189,7 @@ struct hf_info {
     uint64_t waiting;      /* in line for slots and in waiting rooms */
     uint64_t expired;      /* holds, waiters, queue entries and passes that fell due so far */
 };
-/* INVALID_STATE for a handle of Redis: counting it would mean to read all of it. */
+/* Fills in *info. INVALID_STATE for a handle of Redis: counting it would mean to read all of it. */
 HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
 
 /* Begins a snapshot of a handle that keeps a directory; it is written while calls go on, and then
@@ -193,24 +197,34 @@ HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
  * for a handle in memory, BUSY while one is being written, IOERR. */
 HF_API enum hf_error hf_snapshot(hf_handle *handle);
 
-/* Recomputes every total from the records and calls `report` (may be NULL) with one line for each
- * thing that does not add up. The line is valid during the call only. *findings gets their number.
- */
+/* Called by hf_audit() with one line for each total that does not agree. The line is valid during
+ * the call only. */
 typedef void hf_audit_report(void *context, const char *finding);
+
+/* Recomputes every total from the records and calls `report` (may be NULL) for each that differs.
+ * *findings gets their number. */
 HF_API enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
                               uint64_t *findings);
 
 /* ---- the generic call ------------------------------------------------------------------------ */
 
+/* The reply to hf_call(): made by it, freed by hf_reply_free(). One thread at a time may use it. */
 typedef struct hf_reply hf_reply;
 
-/* What stands at one place of a reply. */
+/* What an element of a reply is. */
 enum hf_kind { HF_KIND_NIL, HF_KIND_INTEGER, HF_KIND_TEXT };
 
 /* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as in
- * RESP: [1, …] on success, [0, CODE, message] on a refusal, one element where the command
- * answers a bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL
- * only after BUSY. Returns the same code as the typed call would. */
+ * RESP: [1, …] on success, [0, CODE, message] on a refusal, one element where the command answers a
+ * bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL
+ * only after BUSY. Returns the same code as the typed call would.
+ *
+ *     struct hf_bytes words[] = {HF_TEXT("SEATS.ZONE"), HF_TEXT("gala"), HF_TEXT("floor")};
+ *     hf_reply *reply;
+ *     hf_call(hf, 3, words, &reply);
+ *     if (reply != NULL)
+ *         puts(hf_reply_json(reply));
+ *     hf_reply_free(reply); */
 HF_API enum hf_error hf_call(hf_handle *handle, size_t argc, const struct hf_bytes *argv,
                              hf_reply **reply);
 
@@ -237,6 +251,9 @@ HF_API void hf_reply_free(hf_reply *reply);
 #define HF_CODE_SIZE 11                            /* a confirmation code with its NUL */
 #define HF_TOKEN_SIZE 33                           /* a queue token or pass with its NUL */
 #define HF_WORD_SIZE 16                            /* a state such as "CONFIRMED" with its NUL */
+
+/* Each command below has a struct of its arguments, one of its reply, and a function that takes
+ * both. The comment on top of the three says what it does and which refusals it has of its own. */
 
 /* ---- seats: holds with a deadline; scope: event ---------------------------------------------- */
 
@@ -583,7 +600,7 @@ HF_API enum hf_error hf_lock_get(hf_handle *handle, const struct hf_lock_get_arg
  * also at the end of its ttl, which counts from the call, or if that waited, from its answer. 2 ms
  * and a thousandth are taken off each of these, for clocks that do not go alike, and the time goes
  * on while the machine is suspended. So the engine gives the hold to nobody else before
- * hf_lease_held() is false. What the hold protects should still turn away writes with a smaller
+ * hf_lease_held() is false. What the hold protects should still refuse writes with a smaller
  * fence than it has seen: a process may be stopped between asking and writing. */
 typedef struct hf_lease hf_lease;
 
@@ -740,7 +757,7 @@ struct hf_room_admit_reply {
 HF_API enum hf_error hf_room_admit(hf_handle *handle, const struct hf_room_admit_args *args,
                                    struct hf_room_admit_reply *reply);
 
-/* ROOM.CHECK: is this the user's pass, and still good? */
+/* ROOM.CHECK: is this the user's pass, and still valid? */
 struct hf_room_check_args {
     struct hf_bytes event, user, pass;
 };
@@ -766,7 +783,7 @@ struct hf_idem_begin_reply {
 HF_API enum hf_error hf_idem_begin(hf_handle *handle, const struct hf_idem_begin_args *args,
                                    struct hf_idem_begin_reply *reply);
 
-/* IDEM.COMPLETE: this is the answer, for whoever asks again. */
+/* IDEM.COMPLETE: this is the answer, for every retry. */
 struct hf_idem_complete_args {
     struct hf_bytes key, response;
     int64_t ttl_ms; /* 0: 24 h */
