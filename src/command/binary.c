@@ -7,12 +7,6 @@
 
 _Static_assert(sizeof((struct binary_scratch *)NULL)->uuids[0] == UUID_TEXT, "room for a UUID");
 
-static bool is_text(const struct arg_spec *arg)
-{
-    return arg->type == ARG_ID || arg->type == ARG_CHOICE || arg->type == ARG_TEXT ||
-           arg->type == ARG_BLOB;
-}
-
 static void encode_text(struct buffer *out, struct hf_bytes text)
 {
     uint8_t uuid[UUID_BYTES];
@@ -36,7 +30,7 @@ void command_to_binary(const struct command *command, struct buffer *out)
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         const void *member = (const char *)&command->args + arg->offset;
-        if (is_text(arg)) {
+        if (arg_is_text(arg)) {
             encode_text(out, *(const struct hf_bytes *)member);
         } else if (arg->type == ARG_FLAG) {
             buffer_byte(out, *(const bool *)member);
@@ -72,7 +66,7 @@ static struct hf_bytes decode_text(struct reader *reader, char *scratch)
 static void decode_arg(struct reader *reader, const struct arg_spec *arg, void *member,
                        char *scratch)
 {
-    if (is_text(arg)) {
+    if (arg_is_text(arg)) {
         *(struct hf_bytes *)member = decode_text(reader, scratch);
     } else if (arg->type == ARG_FLAG) {
         uint8_t flag = reader_byte(reader);

@@ -36,6 +36,13 @@ struct arg_spec {
     const char *needs;     /* the keyword without which this one makes no sense, or NULL */
 };
 
+/* Is the argument a struct hf_bytes in the argument struct? */
+static inline bool arg_is_text(const struct arg_spec *arg)
+{
+    return arg->type == ARG_ID || arg->type == ARG_CHOICE || arg->type == ARG_TEXT ||
+           arg->type == ARG_BLOB;
+}
+
 /* What a reply looks like in RESP. */
 enum reply_shape {
     REPLY_LEAD,   /* [1, a, b] */
