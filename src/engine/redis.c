@@ -2,11 +2,10 @@
  *
  * The engine on Redis: the scripts of lua/, called over the connections of src/redis. It has a
  * thread of its own with a loop; commands go over to it and answers come back in batches, so that a
- * slow Redis never holds up whoever uses the engine, and callers on many threads share one
- * pipeline.
+ * slow Redis never holds up the threads that use the engine, and all of them share one pipeline.
  *
- *     engine_submit ──submitted──> thread: redis_execute() … command_answered
- *     command_answered ──answered──> engine_turn: done()
+ *     engine_submit ──submitted──> thread: redis_execute(), command_answered()
+ *     thread ──answered──> engine_turn: done()
  *
  * What it promises is what Redis promises: an acknowledged change is as safe as its persistence and
  * replication make it. */
@@ -33,15 +32,12 @@ static void init_engine(struct redis_engine *engine, const struct engine_options
     thread_condition(&engine->changed);
 }
 
-static void free_errands(struct list *errands)
+static void free_commands(struct list *commands)
 {
-    for (struct list *node = errands->next, *next; node != errands; node = next) {
-        struct errand *errand = errand_of(node);
-        next = node->next;
-        script_call_free(&errand->pending.call);
-        buffer_free(&errand->pending.bytes);
-        reply_free(&errand->pending.reply);
-        free(errand);
+    while (!list_empty(commands)) {
+        struct pending_command *pending = pending_of(commands->next);
+        list_remove(&pending->node);
+        pending_free(pending);
     }
 }
 
@@ -55,11 +51,11 @@ static void redis_close(struct engine *head)
     uv_async_send(&engine->signal);
     pthread_join(engine->thread, NULL);
     uv_loop_close(&engine->loop);
-    free_errands(&engine->submitted);
-    free_errands(&engine->running);
-    free_errands(&engine->finished);
-    free_errands(&engine->answered);
-    free_errands(&engine->spare);
+    free_commands(&engine->submitted);
+    free_commands(&engine->running);
+    free_commands(&engine->finished);
+    free_commands(&engine->answered);
+    free_commands(&engine->spare);
     buffer_free(&engine->env.scratch);
     reply_free(&engine->refusal);
     pthread_cond_destroy(&engine->changed);
@@ -117,37 +113,6 @@ static enum hf_error redis_check(const char *url, struct problem *problem)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static struct errand *new_errand(struct redis_engine *engine)
-{
-    struct errand *errand = calloc(1, sizeof *errand);
-
-    if (errand == NULL) {
-        return NULL;
-    }
-    memory_init(&errand->memory);
-    buffer_init(&errand->pending.bytes, &errand->memory);
-    if (!reply_init(&errand->pending.reply, &errand->memory)) {
-        reply_free(&errand->pending.reply);
-        free(errand);
-        return NULL;
-    }
-    script_call_init(&errand->pending.call, &engine->env);
-    return errand;
-}
-
-static struct errand *take_errand(struct redis_engine *engine)
-{
-    struct errand *errand = NULL;
-
-    pthread_mutex_lock(&engine->mutex);
-    if (!list_empty(&engine->spare)) {
-        errand = errand_of(engine->spare.next);
-        list_remove(&errand->pending.node);
-    }
-    pthread_mutex_unlock(&engine->mutex);
-    return errand != NULL ? errand : new_errand(engine);
-}
-
 static void refuse(struct redis_engine *engine, const char *why, engine_done *done, void *context)
 {
     reply_clear(&engine->refusal);
@@ -155,46 +120,49 @@ static void refuse(struct redis_engine *engine, const char *why, engine_done *do
     done(context, &engine->refusal);
 }
 
-static void give_back(struct redis_engine *engine, struct errand *errand)
+/* A pending command for this one, used before or new; NULL when there is no memory. */
+static struct pending_command *take_pending(struct redis_engine *engine,
+                                            const struct command *command)
 {
+    struct pending_command *pending = NULL;
+
     pthread_mutex_lock(&engine->mutex);
-    list_add_last(&engine->spare, &errand->pending.node);
+    if (!list_empty(&engine->spare)) {
+        pending = pending_of(engine->spare.next);
+        list_remove(&pending->node);
+    }
     pthread_mutex_unlock(&engine->mutex);
+    pending = pending != NULL ? pending : pending_new(&engine->env);
+    if (pending != NULL && !pending_set(pending, command)) {
+        pending_free(pending);
+        return NULL;
+    }
+    return pending;
 }
 
 static void redis_submit(struct engine *head, struct command *command, engine_done *done,
                          void *context)
 {
     struct redis_engine *engine = redis_self(head);
-    struct errand *errand = NULL;
 
-    if (engine->under_way >= engine->url.queue) {
+    if (engine->in_flight >= engine->url.queue) {
         refuse(engine, "too many commands wait for Redis; try again later", done, context);
-        return;
-    }
-    errand = take_errand(engine);
-    if (errand == NULL) {
-        refuse(engine, "out of memory", done, context);
         return;
     }
     if (command->spec->flags & COMMAND_RANDOM) {
         random_bytes(&engine->random, command->entropy, sizeof command->entropy);
     }
-    buffer_clear(&errand->pending.bytes);
-    command_to_binary(command, &errand->pending.bytes);
-    if (errand->pending.bytes.failed) {
-        give_back(engine, errand);
+    struct pending_command *pending = take_pending(engine, command);
+    if (pending == NULL) {
         refuse(engine, "out of memory", done, context);
         return;
     }
-    errand->done = done;
-    errand->context = context;
-    reply_clear(&errand->pending.reply);
-    errand->pending.reply.granted = false;
-    engine->under_way++;
+    pending->done = done;
+    pending->context = context;
+    engine->in_flight++;
     pthread_mutex_lock(&engine->mutex);
     bool first = list_empty(&engine->submitted);
-    list_add_last(&engine->submitted, &errand->pending.node);
+    list_add_last(&engine->submitted, &pending->node);
     pthread_mutex_unlock(&engine->mutex);
     if (first) {
         uv_async_send(&engine->signal);
@@ -210,13 +178,14 @@ static void redis_turn(struct engine *head)
     pthread_mutex_lock(&engine->mutex);
     list_splice_last(&answered, &engine->answered);
     pthread_mutex_unlock(&engine->mutex);
-    while (!list_empty(&answered)) {
-        struct errand *errand = errand_of(answered.next);
-        list_remove(&errand->pending.node);
-        engine->under_way--;
-        errand->done(errand->context, &errand->pending.reply);
-        give_back(engine, errand);
+    for (struct list *node = answered.next; node != &answered; node = node->next) {
+        struct pending_command *pending = pending_of(node);
+        engine->in_flight--;
+        pending->done(pending->context, &pending->reply);
     }
+    pthread_mutex_lock(&engine->mutex);
+    list_splice_last(&engine->spare, &answered);
+    pthread_mutex_unlock(&engine->mutex);
 }
 
 static int64_t redis_idle_ms(struct engine *head)

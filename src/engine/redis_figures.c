@@ -19,16 +19,16 @@ static void add_connections(struct redis_figures *sum, const struct redis_client
     sum->in_flight += figures->in_flight;
 }
 
-/* Of all that there are connections to. */
-static void add_all(struct redis_figures *sum, const struct script_env *env)
+/* The sum over all clients: the one, or those of Redlock's servers. */
+static void add_all(struct redis_figures *sum, const struct redis_engine *engine)
 {
     const struct redis_client *client;
 
-    if (env->client != NULL) {
-        add_connections(sum, env->client);
+    if (engine->env.client != NULL) {
+        add_connections(sum, engine->env.client);
     }
-    for (size_t i = 0; env->redlock != NULL && (client = redlock_client(env->redlock, i)) != NULL;
-         i++) {
+    for (size_t i = 0;
+         engine->redlock != NULL && (client = redlock_client(engine->redlock, i)) != NULL; i++) {
         add_connections(sum, client);
     }
 }
@@ -37,15 +37,15 @@ bool redis_engine_is_away(struct engine *engine)
 {
     struct redis_figures sum = {0};
 
-    add_all(&sum, &redis_self(engine)->env);
+    add_all(&sum, redis_self(engine));
     return sum.connects == sum.disconnects;
 }
 
-static void tell_connections(const struct script_env *env, engine_figure *each, void *context)
+static void tell_connections(const struct redis_engine *engine, engine_figure *each, void *context)
 {
     struct redis_figures sum = {0};
 
-    add_all(&sum, env);
+    add_all(&sum, engine);
     each(context, "redis_connects_total", "Connections made to Redis.", true, (double)sum.connects);
     each(context, "redis_disconnects_total", "Connections to Redis that broke.", true,
          (double)sum.disconnects);
@@ -80,12 +80,12 @@ static void tell_worker(const struct worker_figures *figures, engine_figure *eac
     each(context, "worker_errors_total", "Its calls that failed.", true, (double)figures->errors);
 }
 
-void redis_engine_figures(struct engine *engine, engine_figure *each, void *context)
+void redis_engine_figures(struct engine *head, engine_figure *each, void *context)
 {
-    const struct script_env *env = &redis_self(engine)->env;
+    const struct redis_engine *engine = redis_self(head);
 
-    tell_connections(env, each, context);
-    if (env->worker != NULL) {
-        tell_worker(worker_figures(env->worker), each, context);
+    tell_connections(engine, each, context);
+    if (engine->worker != NULL) {
+        tell_worker(worker_figures(engine->worker), each, context);
     }
 }

@@ -5,17 +5,14 @@
 #define ENGINE_REDIS_STATE_H
 
 #include "engine/engine.h"
-#include "redis/script/script_env.h"
+#include "redis/script/pending.h"
 
 #include <pthread.h>
 
-/* A command on its way through, and who asked for it. */
-struct errand {
-    struct pending_command pending;
-    struct memory memory; /* the command's: two threads use it, one after the other */
-    engine_done *done;
-    void *context;
-};
+struct redlock;
+struct stocks;
+struct waits;
+struct worker;
 
 struct redis_engine {
     struct engine engine;
@@ -25,37 +22,39 @@ struct redis_engine {
     struct random random;
     struct memory memory;
     struct reply refusal;
-    unsigned under_way; /* submitted, and not answered yet */
+    unsigned in_flight; /* commands submitted whose callers have no answer yet */
     pthread_t thread;
 
     pthread_mutex_t mutex;  /* guards what follows */
     pthread_cond_t changed; /* something was answered, or what was asked for below has happened */
-    struct list submitted, answered, spare;
-    bool opened, failed; /* ready() was called */
+    struct list submitted;  /* pending commands that the thread has yet to take over */
+    struct list answered;   /* those whose callers redis_turn() has yet to answer */
+    struct list spare;      /* pending commands to be used again */
+    bool opened, failed;    /* Redis was reached, or could not be: `problem` says why */
     struct problem problem;
-    bool closing;
-    bool settle, settled;
+    bool closing;         /* the thread is to end */
+    bool settle, settled; /* the thread is to say when no command is being carried out; it did */
 
     /* The thread's own. */
     struct script_env env;
+    struct waits *waits;     /* SEM.ACQUIRE that waits in line; NULL on redlock:// */
+    struct stocks *stocks;   /* STOCK.* on a cluster; or NULL */
+    struct worker *worker;   /* the release worker; or NULL */
+    struct redlock *redlock; /* LOCK.* on redlock://; or NULL */
     uv_loop_t loop;
     uv_async_t signal;
     uv_prepare_t prepare;
-    struct list running, finished;
+    struct list running;  /* pending commands in an executor's hands */
+    struct list finished; /* those with a reply, until the end of this turn of the loop */
     size_t running_count;
-    bool settling;
-    bool ending;              /* what was submitted is answered first, for a while */
-    struct alarm close_alarm; /* ends that while */
+    bool settling; /* settle was asked for */
+    bool ending;   /* the thread ends once commands in flight are answered or close_alarm rings */
+    struct alarm close_alarm;
 };
 
 static inline struct redis_engine *redis_self(struct engine *engine)
 {
     return (struct redis_engine *)engine;
-}
-
-static inline struct errand *errand_of(struct list *node)
-{
-    return LIST_ENTRY(node, struct errand, pending.node);
 }
 
 /* ---- redis_thread.c -------------------------------------------------------------------------- */
@@ -67,8 +66,8 @@ bool redis_thread_start(struct redis_engine *engine);
 
 /* ---- redis_execute.c ------------------------------------------------------------------------- */
 
-/* Begins to carry out pending->command. env->command_answered() is called once, with its reply. */
-void redis_execute(struct script_env *env, struct pending_command *pending);
+/* Begins to carry out a command. env->command_answered() is called once, when it has its reply. */
+void redis_execute(struct redis_engine *engine, struct pending_command *pending);
 
 /* ---- redis_figures.c ------------------------------------------------------------------------- */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The thread of the engine on Redis: a loop on which commands are carried out. */
-#include "base/check.h"
 #include "base/thread.h"
 #include "engine/redis_state.h"
 #include "redis/redlock/redlock.h"
-#include "redis/stock/stock.h"
 #include "redis/script/waiting.h"
+#include "redis/stock/stock.h"
 #include "redis/worker/worker.h"
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -26,29 +25,25 @@ static void command_answered(void *context, struct pending_command *pending)
 static void run_submitted(struct redis_engine *engine, struct list *commands)
 {
     while (!list_empty(commands)) {
-        struct pending_command *pending = &errand_of(commands->next)->pending;
-        struct hf_bytes bytes = {pending->bytes.data, pending->bytes.size};
+        struct pending_command *pending = pending_of(commands->next);
         list_remove(&pending->node);
         list_add_last(&engine->running, &pending->node);
         engine->running_count++;
-        enum hf_error code = command_from_binary(&pending->command, bytes, &pending->scratch, NULL);
-        CHECK(code == HF_OK); /* it was encoded in this process */
-        redis_execute(&engine->env, pending);
+        redis_execute(engine, pending);
     }
 }
 
-/* Everything that was submitted has been carried out or waits in line, and everybody in line has
- * looked. */
+/* Every command that was submitted is answered or waits in line, and no waiter is being polled. */
 static bool is_settled(const struct redis_engine *engine)
 {
-    size_t waiting = engine->env.waits != NULL ? waits_count(engine->env.waits) : 0;
+    size_t waiting = engine->waits != NULL ? waits_count(engine->waits) : 0;
     return engine->running_count == waiting &&
-           (engine->env.waits == NULL || !waits_looking(engine->env.waits));
+           (engine->waits == NULL || !waits_looking(engine->waits));
 }
 
 static void do_close(struct redis_engine *engine);
 
-/* Before the loop waits: hands over what it has done. */
+/* Before the loop waits: hands over the commands that were answered in this turn. */
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct redis_engine *engine = prepare->data;
@@ -77,46 +72,43 @@ static void on_prepare(uv_prepare_t *prepare)
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-/* How long commands under way have to be answered when the engine is closed. */
+/* How long commands in flight have to be answered when the engine is closed. */
 #define CLOSE_MS 1000
 
 static void closed(void *context)
 {
     struct redis_engine *engine = context;
-    struct script_env *env = &engine->env;
 
-    waits_free(env->waits);
-    worker_free(env->worker);
-    stocks_free(env->stocks);
+    waits_free(engine->waits);
+    worker_free(engine->worker);
+    stocks_free(engine->stocks);
     uv_close((uv_handle_t *)&engine->signal, NULL);
     uv_close((uv_handle_t *)&engine->prepare, NULL);
-    alarms_close(&env->alarms, NULL);
+    alarms_close(&engine->env.alarms, NULL);
 }
 
 static void do_close(struct redis_engine *engine)
 {
-    struct script_env *env = &engine->env;
-
     alarm_stop(&engine->close_alarm);
-    if (env->waits != NULL) {
-        waits_stop(env->waits);
+    if (engine->waits != NULL) {
+        waits_stop(engine->waits);
     }
-    if (env->worker != NULL) {
-        worker_stop(env->worker);
+    if (engine->worker != NULL) {
+        worker_stop(engine->worker);
     }
-    if (env->stocks != NULL) {
-        stocks_stop(env->stocks);
+    if (engine->stocks != NULL) {
+        stocks_stop(engine->stocks);
     }
-    if (env->redlock != NULL) {
-        redlock_close(env->redlock, closed, engine);
-    } else if (env->client != NULL) {
-        redis_client_close(env->client, closed, engine);
+    if (engine->redlock != NULL) {
+        redlock_close(engine->redlock, closed, engine);
+    } else if (engine->env.client != NULL) {
+        redis_client_close(engine->env.client, closed, engine);
     } else {
         closed(engine);
     }
 }
 
-/* Whoever still waits for Redis has waited long enough. */
+/* Commands that Redis has not answered by now are not answered any more. */
 static void close_now(struct alarm *alarm)
 {
     struct redis_engine *engine = LIST_ENTRY(alarm, struct redis_engine, close_alarm);
@@ -145,8 +137,8 @@ static void on_signal(uv_async_t *signal)
     run_submitted(engine, &commands);
     if (settle) {
         engine->settling = true;
-        if (engine->env.waits != NULL) {
-            waits_look(engine->env.waits);
+        if (engine->waits != NULL) {
+            waits_look(engine->waits);
         }
     }
     if (closing) {
@@ -193,26 +185,26 @@ static bool start_parts(struct redis_engine *engine)
                                            .context = engine};
 
     if (engine->url.kind == REDIS_REDLOCK) {
-        env->redlock = redlock_open(env, &options);
-        return env->redlock != NULL;
+        engine->redlock = redlock_open(env, &options);
+        return engine->redlock != NULL;
     }
     env->client = redis_client_open(&options);
     if (env->client == NULL) {
         return false;
     }
-    env->waits = waits_open(env);
+    engine->waits = waits_open(env);
     if (script_env_is_cluster(env)) {
-        env->stocks = stocks_open(env);
+        engine->stocks = stocks_open(env);
     }
     if (engine->options.worker && engine->url.worker) {
-        env->worker = worker_start(env);
-        env->deadline_noted = env->worker != NULL ? note_deadline : NULL;
-        env->deadline_context = env->worker;
+        engine->worker = worker_start(env);
+        env->deadline_noted = engine->worker != NULL ? note_deadline : NULL;
+        env->deadline_context = engine->worker;
     }
-    return env->waits != NULL && (!script_env_is_cluster(env) || env->stocks != NULL);
+    return engine->waits != NULL && (!script_env_is_cluster(env) || engine->stocks != NULL);
 }
 
-static void init_redis(struct redis_engine *engine)
+static void init_env(struct redis_engine *engine)
 {
     struct script_env *env = &engine->env;
 
@@ -242,7 +234,7 @@ static void init_loop(struct redis_engine *engine)
 bool redis_thread_prepare(struct redis_engine *engine)
 {
     init_loop(engine);
-    init_redis(engine);
+    init_env(engine);
     return start_parts(engine);
 }
 

@@ -96,6 +96,7 @@ static void answer_reading(int at_main, int at_0, int at_1)
 
 static uv_loop_t loop;
 static struct script_env env;
+static struct stocks *stocks;
 static struct pending_command pending;
 static int answered;
 static const char *home, *elsewhere; /* the shard of the order, and the other one */
@@ -122,8 +123,8 @@ static int begin(void **state)
     random_init(&env.random);
     buffer_init(&env.scratch, &env.memory);
     alarms_init(&env.alarms, &loop);
-    env.stocks = stocks_open(&env);
-    assert_non_null(env.stocks);
+    stocks = stocks_open(&env);
+    assert_non_null(stocks);
     memset(&pending, 0, sizeof pending);
     assert_true(reply_init(&pending.reply, &env.memory));
     script_call_init(&pending.call, &env);
@@ -135,13 +136,13 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    stocks_stop(env.stocks);
+    stocks_stop(stocks);
     struct problem closed = {HF_ENGINE_DOWN, "closed"};
     while (in_flight_count > 0) { /* as the client does when it is closed */
         struct redis_request *request = in_flight[--in_flight_count];
         request->done(request, REDIS_UNKNOWN, NULL, &closed);
     }
-    stocks_free(env.stocks);
+    stocks_free(stocks);
     script_call_free(&pending.call);
     reply_free(&pending.reply);
     buffer_free(&env.scratch);
@@ -162,7 +163,7 @@ static void execute_line(const char *line)
         at += size;
     }
     assert_int_equal(command_from_words(&pending.command, count, words, NULL), HF_OK);
-    stock_execute(&env, &pending);
+    stock_execute(stocks, &pending);
 }
 
 /* A command for a product of which the engine learns only now that it has shards. */
@@ -201,7 +202,7 @@ static void a_product_without_shards_costs_one_call(void **state)
     execute_line(TAKE_2);
     answer("take_stock", "main", "*2\r\n:1\r\n:8\r\n");
     expect_remaining(8);
-    assert_null(stock_product_find(env.stocks, hf_text("shoe")));
+    assert_null(stock_product_find(stocks, hf_text("shoe")));
 }
 
 static void an_order_is_taken_at_its_shard(void **state)

@@ -339,9 +339,8 @@ static int64_t ttl_of(const struct command *command)
     }
 }
 
-void redlock_execute(struct script_env *env, struct pending_command *pending)
+void redlock_execute(struct redlock *redlock, struct pending_command *pending)
 {
-    struct redlock *redlock = env->redlock;
     bool is_try = command_id(pending->command.spec) == LOCK_TRY;
     int64_t ttl_ms = ttl_of(&pending->command);
     struct problem problem;

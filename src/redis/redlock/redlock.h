@@ -16,7 +16,7 @@
 #ifndef REDIS_REDLOCK_REDLOCK_H
 #define REDIS_REDLOCK_REDLOCK_H
 
-#include "redis/script/script_env.h"
+#include "redis/script/pending.h"
 
 struct redlock;
 
@@ -31,6 +31,6 @@ void redlock_close(struct redlock *redlock, void (*closed)(void *context), void 
 struct redis_client *redlock_client(const struct redlock *redlock, size_t i);
 
 /* LOCK.TRY, UNLOCK, EXTEND and GET; anything else is INVALID_ARGUMENT. */
-void redlock_execute(struct script_env *env, struct pending_command *pending);
+void redlock_execute(struct redlock *redlock, struct pending_command *pending);
 
 #endif

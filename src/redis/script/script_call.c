@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "redis/script/key.h"
-#include "redis/script/script_env.h"
 
 #include <string.h>
 

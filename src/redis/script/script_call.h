@@ -7,11 +7,9 @@
 
 #include "base/buffer.h"
 #include "command/command.h"
-#include "redis/client/client.h"
+#include "redis/script/script_env.h"
 
 struct script_call;
-struct pending_command;
-struct script_env;
 
 typedef void script_call_done(struct script_call *call, enum redis_fate fate,
                               const redisReply *reply, const struct problem *problem);

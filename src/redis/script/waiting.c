@@ -207,9 +207,8 @@ static void asked(struct script_call *call, enum redis_fate fate, const redisRep
     }
 }
 
-void wait_execute(struct script_env *env, struct pending_command *pending)
+void wait_execute(struct waits *waits, struct pending_command *pending)
 {
-    struct waits *waits = env->waits;
     struct waiter *waiter = add_waiter(waits, pending);
 
     if (waiter == NULL) {
@@ -218,7 +217,7 @@ void wait_execute(struct script_env *env, struct pending_command *pending)
         return;
     }
     int64_t wait_ms = pending->command.args.sem_acquire.wait_ms;
-    waiter->end_ms = uv_now(env->loop) + (uint64_t)wait_ms;
+    waiter->end_ms = uv_now(waits->env->loop) + (uint64_t)wait_ms;
     waiter->looking = true;
     waits->looking++;
     script_call_row(&pending->call, &pending->command, NULL, 3);

@@ -9,7 +9,7 @@
 #ifndef REDIS_SCRIPT_WAITING_H
 #define REDIS_SCRIPT_WAITING_H
 
-#include "redis/script/script_env.h"
+#include "redis/script/pending.h"
 
 struct waits;
 
@@ -25,6 +25,6 @@ size_t waits_count(const struct waits *waits);
 void waits_look(struct waits *waits);
 bool waits_looking(const struct waits *waits);
 
-void wait_execute(struct script_env *env, struct pending_command *pending);
+void wait_execute(struct waits *waits, struct pending_command *pending);
 
 #endif

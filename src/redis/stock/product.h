@@ -7,7 +7,7 @@
 #define REDIS_STOCK_PRODUCT_H
 
 #include "net/alarm.h"
-#include "redis/script/script_env.h"
+#include "redis/script/script_call.h"
 
 #define STOCK_PRODUCTS_MAX 1024
 #define STOCK_PRODUCT_BUCKETS 256

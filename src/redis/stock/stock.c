@@ -23,8 +23,8 @@ static bool says_sharded(const redisReply *reply)
 static void single_done(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                         const struct problem *problem)
 {
-    struct pending_command *pending = call->context;
-    struct stocks *stocks = call->env->stocks;
+    struct stocks *stocks = call->context;
+    struct pending_command *pending = LIST_ENTRY(call, struct pending_command, call);
 
     if (stocks->stopped) {
         return;
@@ -40,12 +40,12 @@ static void single_done(struct script_call *call, enum redis_fate fate, const re
     pending_answer(pending, fate, reply, problem);
 }
 
-void stock_single(struct pending_command *pending)
+void stock_single(struct stocks *stocks, struct pending_command *pending)
 {
     bool reads = !(pending->command.spec->flags & COMMAND_WRITES);
 
     script_call_row(&pending->call, &pending->command, NULL, 0);
-    script_call_send(&pending->call, reads, 0, single_done, pending);
+    script_call_send(&pending->call, reads, 0, single_done, stocks);
 }
 
 bool stock_has(const struct command *command)
@@ -53,9 +53,8 @@ bool stock_has(const struct command *command)
     return command->spec->keys[0] == KEY_STOCK;
 }
 
-void stock_execute(struct script_env *env, struct pending_command *pending)
+void stock_execute(struct stocks *stocks, struct pending_command *pending)
 {
-    struct stocks *stocks = env->stocks;
     const struct command *command = &pending->command;
     struct stock_product *product = stock_product_find(stocks, product_id(command));
     bool splits = command_id(command->spec) == STOCK_LOAD && command->args.stock_load.shards > 1;
@@ -65,7 +64,7 @@ void stock_execute(struct script_env *env, struct pending_command *pending)
     } else if (splits) {
         stock_command_start(stocks, pending, stock_product_add(stocks, product_id(command)));
     } else {
-        stock_single(pending);
+        stock_single(stocks, pending);
     }
 }
 

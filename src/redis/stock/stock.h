@@ -16,7 +16,7 @@
 #ifndef REDIS_STOCK_STOCK_H
 #define REDIS_STOCK_STOCK_H
 
-#include "redis/script/script_env.h"
+#include "redis/script/pending.h"
 
 struct stocks;
 
@@ -30,6 +30,6 @@ void stocks_free(struct stocks *stocks);
 /* Is it a command that stock_execute() carries out? */
 bool stock_has(const struct command *command);
 
-void stock_execute(struct script_env *env, struct pending_command *pending);
+void stock_execute(struct stocks *stocks, struct pending_command *pending);
 
 #endif

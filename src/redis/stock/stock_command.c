@@ -187,7 +187,8 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
     }
     if (!main.known || main.main.shard_count == 0) { /* it has no shards after all */
         stock_product_unlearn(product);
-        stock_single(stock_command_end(command));
+        struct stocks *stocks = product->stocks;
+        stock_single(stocks, stock_command_end(command));
         return;
     }
     if (!stock_product_learn(product, &main)) {

@@ -11,6 +11,7 @@
 #ifndef REDIS_STOCK_STOCK_COMMAND_H
 #define REDIS_STOCK_STOCK_COMMAND_H
 
+#include "redis/script/pending.h"
 #include "redis/stock/survey.h"
 
 struct stock_command {
@@ -44,7 +45,7 @@ void stock_commands_stop(struct stocks *stocks);
 void stock_commands_free(struct stocks *stocks);
 
 /* stock.c: the one call of a product without shards. */
-void stock_single(struct pending_command *pending);
+void stock_single(struct stocks *stocks, struct pending_command *pending);
 
 /* ---- for the files that make it up ----------------------------------------------------------- */
 

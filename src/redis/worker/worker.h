@@ -16,7 +16,7 @@
 #ifndef REDIS_WORKER_WORKER_H
 #define REDIS_WORKER_WORKER_H
 
-#include "redis/script/script_env.h"
+#include "redis/script/script_call.h"
 
 struct worker;
 

@@ -8,7 +8,7 @@
 #include "base/siphash.h"
 #include "base/table.h"
 #include "base/agenda.h"
-#include "redis/script/script_env.h"
+#include "redis/script/script_call.h"
 
 enum worker_family {
     WORKER_FAMILY_SEATS,
