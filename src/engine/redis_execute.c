@@ -6,7 +6,7 @@
 #include "redis/redlock/redlock.h"
 #include "redis/script/room_admit.h"
 #include "redis/script/script_execute.h"
-#include "redis/script/waiting.h"
+#include "redis/script/sem_waiters.h"
 #include "redis/stock/stock.h"
 
 void redis_execute(struct redis_engine *engine, struct pending_command *pending)
@@ -21,7 +21,7 @@ void redis_execute(struct redis_engine *engine, struct pending_command *pending)
     }
     switch (command_id(pending->command.spec)) {
     case SEM_ACQUIRE:
-        wait_execute(engine->waits, pending);
+        sem_waiters_acquire(engine->waiters, pending);
         break;
     case ROOM_ADMIT:
         room_admit_execute(pending);

@@ -11,7 +11,7 @@
 
 struct redlock;
 struct stocks;
-struct waits;
+struct sem_waiters;
 struct worker;
 
 struct redis_engine {
@@ -37,10 +37,10 @@ struct redis_engine {
 
     /* The thread's own. */
     struct script_env env;
-    struct waits *waits;     /* SEM.ACQUIRE that waits in line; NULL on redlock:// */
-    struct stocks *stocks;   /* STOCK.* on a cluster; or NULL */
-    struct worker *worker;   /* the release worker; or NULL */
-    struct redlock *redlock; /* LOCK.* on redlock://; or NULL */
+    struct sem_waiters *waiters; /* SEM.ACQUIRE that waits in line; NULL on redlock:// */
+    struct stocks *stocks;       /* STOCK.* on a cluster; or NULL */
+    struct worker *worker;       /* the release worker; or NULL */
+    struct redlock *redlock;     /* LOCK.* on redlock://; or NULL */
     uv_loop_t loop;
     uv_async_t signal;
     uv_prepare_t prepare;

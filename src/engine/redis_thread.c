@@ -4,7 +4,7 @@
 #include "base/thread.h"
 #include "engine/redis_state.h"
 #include "redis/redlock/redlock.h"
-#include "redis/script/waiting.h"
+#include "redis/script/sem_waiters.h"
 #include "redis/stock/stock.h"
 #include "redis/worker/worker.h"
 
@@ -36,9 +36,9 @@ static void run_submitted(struct redis_engine *engine, struct list *commands)
 /* Every command that was submitted is answered or waits in line, and no waiter is being polled. */
 static bool is_settled(const struct redis_engine *engine)
 {
-    size_t waiting = engine->waits != NULL ? waits_count(engine->waits) : 0;
+    size_t waiting = engine->waiters != NULL ? sem_waiters_count(engine->waiters) : 0;
     return engine->running_count == waiting &&
-           (engine->waits == NULL || !waits_looking(engine->waits));
+           (engine->waiters == NULL || !sem_waiters_polling(engine->waiters));
 }
 
 static void do_close(struct redis_engine *engine);
@@ -79,7 +79,7 @@ static void closed(void *context)
 {
     struct redis_engine *engine = context;
 
-    waits_free(engine->waits);
+    sem_waiters_free(engine->waiters);
     worker_free(engine->worker);
     stocks_free(engine->stocks);
     uv_close((uv_handle_t *)&engine->signal, NULL);
@@ -90,8 +90,8 @@ static void closed(void *context)
 static void do_close(struct redis_engine *engine)
 {
     alarm_stop(&engine->close_alarm);
-    if (engine->waits != NULL) {
-        waits_stop(engine->waits);
+    if (engine->waiters != NULL) {
+        sem_waiters_stop(engine->waiters);
     }
     if (engine->worker != NULL) {
         worker_stop(engine->worker);
@@ -137,8 +137,8 @@ static void on_signal(uv_async_t *signal)
     run_submitted(engine, &commands);
     if (settle) {
         engine->settling = true;
-        if (engine->waits != NULL) {
-            waits_look(engine->waits);
+        if (engine->waiters != NULL) {
+            sem_waiters_poll(engine->waiters);
         }
     }
     if (closing) {
@@ -192,7 +192,7 @@ static bool start_parts(struct redis_engine *engine)
     if (env->client == NULL) {
         return false;
     }
-    engine->waits = waits_open(env);
+    engine->waiters = sem_waiters_open(env);
     if (script_env_is_cluster(env)) {
         engine->stocks = stocks_open(env);
     }
@@ -201,7 +201,7 @@ static bool start_parts(struct redis_engine *engine)
         env->deadline_noted = engine->worker != NULL ? note_deadline : NULL;
         env->deadline_context = engine->worker;
     }
-    return engine->waits != NULL && (!script_env_is_cluster(env) || engine->stocks != NULL);
+    return engine->waiters != NULL && (!script_env_is_cluster(env) || engine->stocks != NULL);
 }
 
 static void init_env(struct redis_engine *engine)

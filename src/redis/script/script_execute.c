@@ -3,7 +3,6 @@
  * A command that is one call of its script, from the command to its reply. */
 #include "redis/script/script_execute.h"
 
-
 static void call_answered(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                           const struct problem *problem)
 {
