@@ -18,47 +18,47 @@
 #define TIMEOUT_SHARE 10 /* a server has this part of the TTL to answer in */
 #define TIMEOUT_MIN_MS 10
 
-int64_t ballot_now_ms(const struct ballot *ballot)
+int64_t redlock_ballot_now_ms(const struct redlock_ballot *ballot)
 {
     return clock_now(&ballot->redlock->clock);
 }
 
-struct tally ballot_count(const struct ballot *ballot)
+struct redlock_tally redlock_ballot_count(const struct redlock_ballot *ballot)
 {
-    struct tally tally = {0};
+    struct redlock_tally tally = {0};
 
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        const struct vote *vote = &ballot->votes[i];
-        tally.fresh += vote->say == YES && vote->fresh;
-        tally.held += vote->say == YES && !vote->fresh;
-        tally.no += vote->say == NO;
-        tally.silent += vote->say == SILENT;
-        tally.open += vote->say == OPEN;
-        tally.maybe |= vote->say == YES || (vote->say == SILENT && vote->maybe);
+        const struct redlock_vote *vote = &ballot->votes[i];
+        tally.fresh += vote->say == REDLOCK_YES && vote->fresh;
+        tally.held += vote->say == REDLOCK_YES && !vote->fresh;
+        tally.no += vote->say == REDLOCK_NO;
+        tally.silent += vote->say == REDLOCK_SILENT;
+        tally.open += vote->say == REDLOCK_OPEN;
+        tally.maybe |= vote->say == REDLOCK_YES || (vote->say == REDLOCK_SILENT && vote->maybe);
     }
     return tally;
 }
 
-int64_t ballot_validity_ms(const struct ballot *ballot)
+int64_t redlock_ballot_validity_ms(const struct redlock_ballot *ballot)
 {
     int64_t left_ms = ballot->ttl_ms;
 
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        const struct vote *vote = &ballot->votes[i];
-        if (vote->say == YES && vote->left_ms >= 0 && vote->left_ms < left_ms) {
+        const struct redlock_vote *vote = &ballot->votes[i];
+        if (vote->say == REDLOCK_YES && vote->left_ms >= 0 && vote->left_ms < left_ms) {
             left_ms = vote->left_ms;
         }
     }
-    return left_ms - (ballot_now_ms(ballot) - ballot->asked_ms) - left_ms / 100 - DRIFT_MS;
+    return left_ms - (redlock_ballot_now_ms(ballot) - ballot->asked_ms) - left_ms / 100 - DRIFT_MS;
 }
 
 /* ---- the end of a ballot --------------------------------------------------------------------- */
 
-static void end_if_over(struct ballot *ballot)
+static void end_if_over(struct redlock_ballot *ballot)
 {
     struct redlock *redlock = ballot->redlock;
 
-    if (ballot->under_way > 0 || ballot->pending != NULL) {
+    if (ballot->in_flight > 0 || ballot->pending != NULL) {
         return;
     }
     list_remove(&ballot->node);
@@ -68,7 +68,7 @@ static void end_if_over(struct ballot *ballot)
     free(ballot);
 }
 
-void ballot_finish(struct ballot *ballot)
+void redlock_ballot_finish(struct redlock_ballot *ballot)
 {
     struct pending_command *pending = ballot->pending;
 
@@ -76,23 +76,23 @@ void ballot_finish(struct ballot *ballot)
     pending_finish(pending);
 }
 
-static void finish_number(struct ballot *ballot, int64_t number)
+static void finish_number(struct redlock_ballot *ballot, int64_t number)
 {
     reply_clear(&ballot->pending->reply);
     reply_number(&ballot->pending->reply, number);
-    ballot_finish(ballot);
+    redlock_ballot_finish(ballot);
 }
 
-void ballot_nil(struct ballot *ballot)
+void redlock_ballot_nil(struct redlock_ballot *ballot)
 {
     struct reply *reply = &ballot->pending->reply;
 
     reply_clear(reply);
     reply_refuse(reply, ballot->pending->command.spec->nil_code, NULL);
-    ballot_finish(ballot);
+    redlock_ballot_finish(ballot);
 }
 
-void ballot_unclear(struct ballot *ballot, enum hf_error code)
+void redlock_ballot_unclear(struct redlock_ballot *ballot, enum hf_error code)
 {
     const struct redlock *redlock = ballot->redlock;
     struct pending_command *pending = ballot->pending;
@@ -102,7 +102,7 @@ void ballot_unclear(struct ballot *ballot, enum hf_error code)
 
     for (size_t i = 0; i < redlock->count && size < sizeof names; i++) {
         const struct redis_host *host = &redlock->env->url.hosts[i];
-        if (ballot->votes[i].say == SILENT || ballot->votes[i].say == OPEN) {
+        if (ballot->votes[i].say == REDLOCK_SILENT || ballot->votes[i].say == REDLOCK_OPEN) {
             size += (size_t)snprintf(names + size, sizeof names - size, "%s%s:%u",
                                      size > 0 ? ", " : "", host->name, host->port);
         }
@@ -118,36 +118,37 @@ void ballot_unclear(struct ballot *ballot, enum hf_error code)
 static void on_answer(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem);
 
-void ballot_send(struct vote *vote)
+void redlock_ballot_send(struct redlock_vote *vote)
 {
-    struct ballot *ballot = vote->ballot;
+    struct redlock_ballot *ballot = vote->ballot;
     bool reads = ballot->pending != NULL && command_id(ballot->pending->command.spec) == LOCK_GET;
 
-    CHECK(!vote->under_way);
-    vote->under_way = true;
+    CHECK(!vote->in_flight);
+    vote->in_flight = true;
     vote->round = ballot->round;
-    vote->say = OPEN;
-    ballot->under_way++;
+    vote->say = REDLOCK_OPEN;
+    ballot->in_flight++;
     script_call_send(&vote->call, reads, ballot->limit_ms, on_answer, vote);
 }
 
 /* ---- UNLOCK, EXTEND, GET --------------------------------------------------------------------- */
 
-static bool same_id(const struct vote *a, const struct vote *b)
+static bool same_id(const struct redlock_vote *a, const struct redlock_vote *b)
 {
     return text_equal((struct hf_bytes){a->id, a->id_size}, (struct hf_bytes){b->id, b->id_size});
 }
 
 /* The vote that most others agree with, and how many they are. */
-static struct vote *most_common(struct ballot *ballot, size_t *most)
+static struct redlock_vote *most_common(struct redlock_ballot *ballot, size_t *most)
 {
-    struct vote *found = NULL;
+    struct redlock_vote *found = NULL;
 
     *most = 0;
     for (size_t i = 0; i < ballot->redlock->count; i++) {
         size_t agree = 0;
-        for (size_t j = 0; j < ballot->redlock->count && ballot->votes[i].say == YES; j++) {
-            agree += ballot->votes[j].say == YES && same_id(&ballot->votes[i], &ballot->votes[j]);
+        for (size_t j = 0; j < ballot->redlock->count && ballot->votes[i].say == REDLOCK_YES; j++) {
+            agree += ballot->votes[j].say == REDLOCK_YES &&
+                     same_id(&ballot->votes[i], &ballot->votes[j]);
         }
         if (agree > *most) {
             *most = agree;
@@ -158,13 +159,13 @@ static struct vote *most_common(struct ballot *ballot, size_t *most)
 }
 
 /* A quorum agrees on the holder: the largest fence, the shortest time. */
-static void finish_holder(struct ballot *ballot, struct vote *holder)
+static void finish_holder(struct redlock_ballot *ballot, struct redlock_vote *holder)
 {
     struct reply *reply = &ballot->pending->reply;
 
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        const struct vote *vote = &ballot->votes[i];
-        if (vote->say != YES || !same_id(vote, holder)) {
+        const struct redlock_vote *vote = &ballot->votes[i];
+        if (vote->say != REDLOCK_YES || !same_id(vote, holder)) {
             continue;
         }
         holder->fence = vote->fence > holder->fence ? vote->fence : holder->fence;
@@ -176,44 +177,44 @@ static void finish_holder(struct ballot *ballot, struct vote *holder)
     reply_text(reply, holder->id, holder->id_size);
     reply_number(reply, holder->fence);
     reply_number(reply, holder->left_ms);
-    ballot_finish(ballot);
+    redlock_ballot_finish(ballot);
 }
 
-static void judge_get(struct ballot *ballot)
+static void judge_get(struct redlock_ballot *ballot)
 {
-    struct tally tally = ballot_count(ballot);
+    struct redlock_tally tally = redlock_ballot_count(ballot);
     size_t agree, quorum = ballot->redlock->quorum;
-    struct vote *holder = most_common(ballot, &agree);
+    struct redlock_vote *holder = most_common(ballot, &agree);
 
     if (agree >= quorum) {
         finish_holder(ballot, holder);
     } else if (agree + tally.silent + tally.open < quorum) {
-        ballot_nil(ballot);
+        redlock_ballot_nil(ballot);
     } else if (tally.open == 0) {
-        ballot_unclear(ballot, HF_ENGINE_DOWN);
+        redlock_ballot_unclear(ballot, HF_ENGINE_DOWN);
     }
 }
 
-static void judge_change(struct ballot *ballot)
+static void judge_change(struct redlock_ballot *ballot)
 {
-    struct tally tally = ballot_count(ballot);
+    struct redlock_tally tally = redlock_ballot_count(ballot);
     size_t yes = tally.fresh + tally.held, quorum = ballot->redlock->quorum;
 
     if (yes >= quorum) {
-        finish_number(ballot, ballot->ttl_ms == 0 || ballot_validity_ms(ballot) > 0);
+        finish_number(ballot, ballot->ttl_ms == 0 || redlock_ballot_validity_ms(ballot) > 0);
     } else if (yes + tally.silent + tally.open < quorum) {
         finish_number(ballot, 0);
     } else if (tally.open == 0) {
-        ballot_unclear(ballot, tally.maybe ? HF_TIMEOUT : HF_ENGINE_DOWN);
+        redlock_ballot_unclear(ballot, tally.maybe ? HF_TIMEOUT : HF_ENGINE_DOWN);
     }
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void judge(struct ballot *ballot)
+static void judge(struct redlock_ballot *ballot)
 {
-    if (ballot->step != ASKING) {
-        ballot_try_judge(ballot);
+    if (ballot->step != REDLOCK_ASKING) {
+        redlock_ballot_try_judge(ballot);
     } else if (ballot->pending == NULL) {
         return; /* one that was not waited for */
     } else if (command_id(ballot->pending->command.spec) == LOCK_GET) {
@@ -224,7 +225,7 @@ static void judge(struct ballot *ballot)
 }
 
 /* {lock_id, fence, ms left} of GET; TRY tells as the fourth whether it was taken just now. */
-static bool hear_lock(struct vote *vote, const redisReply *reply)
+static bool hear_lock(struct redlock_vote *vote, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
         reply->element[0]->type != REDIS_REPLY_STRING || reply->element[0]->len > sizeof vote->id ||
@@ -237,24 +238,24 @@ static bool hear_lock(struct vote *vote, const redisReply *reply)
     return true;
 }
 
-static void hear(struct vote *vote, enum redis_fate fate, const redisReply *reply)
+static void hear(struct redlock_vote *vote, enum redis_fate fate, const redisReply *reply)
 {
-    struct ballot *ballot = vote->ballot;
+    struct redlock_ballot *ballot = vote->ballot;
     int64_t taken;
 
-    vote->say = SILENT;
+    vote->say = REDLOCK_SILENT;
     vote->maybe = fate == REDIS_UNKNOWN;
     if (fate != REDIS_ANSWERED) {
         return;
     }
     if (reply->type == REDIS_REPLY_INTEGER) {
-        vote->say = reply->integer == 1 ? YES : NO;
+        vote->say = reply->integer == 1 ? REDLOCK_YES : REDLOCK_NO;
         vote->left_ms = -1;
     } else if (reply->type == REDIS_REPLY_NIL) {
-        vote->say = NO;
+        vote->say = REDLOCK_NO;
     } else if (hear_lock(vote, reply)) {
-        vote->say = YES;
-        if (ballot->step == TAKING) {
+        vote->say = REDLOCK_YES;
+        if (ballot->step == REDLOCK_TAKING) {
             vote->fresh = script_reply_number(reply, 3, &taken) && taken == 1;
         }
     } else {
@@ -266,19 +267,19 @@ static void hear(struct vote *vote, enum redis_fate fate, const redisReply *repl
 static void on_answer(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem)
 {
-    struct vote *vote = call->context;
-    struct ballot *ballot = vote->ballot;
+    struct redlock_vote *vote = call->context;
+    struct redlock_ballot *ballot = vote->ballot;
 
     (void)problem;
-    vote->under_way = false;
-    ballot->under_way--;
+    vote->in_flight = false;
+    ballot->in_flight--;
     if (vote->round == ballot->round) {
         hear(vote, fate, reply);
     }
     if (vote->owes_unlock && !ballot->redlock->closing) {
-        ballot_try_unlock(vote);
+        redlock_ballot_try_unlock(vote);
     }
-    if (vote->round == ballot->round || ballot->step == GIVING_BACK) {
+    if (vote->round == ballot->round || ballot->step == REDLOCK_GIVING_BACK) {
         judge(ballot);
     }
     end_if_over(ballot);
@@ -286,10 +287,11 @@ static void on_answer(struct script_call *call, enum redis_fate fate, const redi
 
 /* ---- a command ------------------------------------------------------------------------------- */
 
-static struct ballot *new_ballot(struct redlock *redlock, struct pending_command *pending,
-                                 int64_t ttl_ms)
+static struct redlock_ballot *new_ballot(struct redlock *redlock, struct pending_command *pending,
+                                         int64_t ttl_ms)
 {
-    struct ballot *ballot = calloc(1, sizeof *ballot + redlock->count * sizeof(struct vote));
+    struct redlock_ballot *ballot =
+        calloc(1, sizeof *ballot + redlock->count * sizeof(struct redlock_vote));
     int64_t timeout_ms = redlock->env->url.timeout_ms;
 
     if (ballot == NULL) {
@@ -305,7 +307,7 @@ static struct ballot *new_ballot(struct redlock *redlock, struct pending_command
     if (ttl_ms == 0 || ballot->limit_ms > timeout_ms) {
         ballot->limit_ms = timeout_ms;
     }
-    ballot->began_ms = ballot->asked_ms = ballot_now_ms(ballot);
+    ballot->began_ms = ballot->asked_ms = redlock_ballot_now_ms(ballot);
     for (size_t i = 0; i < redlock->count; i++) {
         ballot->votes[i].ballot = ballot;
         script_call_init(&ballot->votes[i].call, redlock->env);
@@ -315,11 +317,11 @@ static struct ballot *new_ballot(struct redlock *redlock, struct pending_command
     return ballot;
 }
 
-static void ask_all(struct ballot *ballot)
+static void ask_all(struct redlock_ballot *ballot)
 {
     for (size_t i = 0; i < ballot->redlock->count; i++) {
         script_call_row(&ballot->votes[i].call, &ballot->pending->command, NULL, 0);
-        ballot_send(&ballot->votes[i]);
+        redlock_ballot_send(&ballot->votes[i]);
     }
 }
 
@@ -350,8 +352,8 @@ void redlock_execute(struct redlock *redlock, struct pending_command *pending)
         pending_refuse(pending, &problem);
         return;
     }
-    struct ballot *ballot = redlock->closing ? NULL : new_ballot(redlock, pending, ttl_ms);
-    if (ballot == NULL || (is_try && !ballot_try(ballot))) {
+    struct redlock_ballot *ballot = redlock->closing ? NULL : new_ballot(redlock, pending, ttl_ms);
+    if (ballot == NULL || (is_try && !redlock_ballot_try(ballot))) {
         problem_set(&problem, HF_BUSY, "out of memory, or closing");
         pending_refuse(pending, &problem);
         if (ballot != NULL) {
@@ -369,7 +371,7 @@ void redlock_execute(struct redlock *redlock, struct pending_command *pending)
 
 static void on_ready(void *context, const struct problem *problem)
 {
-    struct server *server = context;
+    struct redlock_server *server = context;
     struct redlock *redlock = server->redlock;
     struct problem too_few;
 
@@ -393,9 +395,9 @@ static void end_if_closed(struct redlock *redlock)
     void *context = redlock->closed_context;
     /* Those that paused, or could not give back. */
     for (struct list *node = redlock->ballots.next, *next; node != &redlock->ballots; node = next) {
-        struct ballot *ballot = LIST_ENTRY(node, struct ballot, node);
+        struct redlock_ballot *ballot = LIST_ENTRY(node, struct redlock_ballot, node);
         next = node->next;
-        CHECK(ballot->under_way == 0);
+        CHECK(ballot->in_flight == 0);
         ballot->pending = NULL;
         end_if_over(ballot);
     }
@@ -420,7 +422,7 @@ void redlock_close(struct redlock *redlock, void (*closed)(void *context), void 
         redlock->to_close += redlock->servers[i].client != NULL;
     }
     for (struct list *at = redlock->ballots.next; at != &redlock->ballots; at = at->next) {
-        alarm_stop(&LIST_ENTRY(at, struct ballot, node)->pause);
+        alarm_stop(&LIST_ENTRY(at, struct redlock_ballot, node)->pause);
     }
     for (size_t i = 0; i < redlock->count; i++) {
         if (redlock->servers[i].client != NULL) {

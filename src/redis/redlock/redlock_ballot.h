@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of redlock: a command under way, as a ballot of the servers. Only redlock.c and
+ * The inside of redlock: a command in flight, as a ballot of the servers. Only redlock.c and
  * redlock_try.c include this. */
 #ifndef REDIS_REDLOCK_REDLOCK_BALLOT_H
 #define REDIS_REDLOCK_REDLOCK_BALLOT_H
@@ -9,41 +9,47 @@
 #include "net/alarm.h"
 #include "redis/redlock/redlock.h"
 
-/* ASKING is the one round of UNLOCK, EXTEND and GET; the others are TRY's. */
-enum step { ASKING, TAKING, RAISING, GIVING_BACK, PAUSING };
+/* REDLOCK_ASKING is the one round of UNLOCK, EXTEND and GET; the others are TRY's. */
+enum redlock_step {
+    REDLOCK_ASKING,
+    REDLOCK_TAKING,
+    REDLOCK_RAISING,
+    REDLOCK_GIVING_BACK,
+    REDLOCK_PAUSING
+};
 
-enum say { UNASKED, OPEN, YES, NO, SILENT };
+enum redlock_say { REDLOCK_UNASKED, REDLOCK_OPEN, REDLOCK_YES, REDLOCK_NO, REDLOCK_SILENT };
 
-struct server {
+struct redlock_server {
     struct redlock *redlock;
     struct redis_client *client;
 };
 
 /* One server's part in a ballot. */
-struct vote {
-    struct ballot *ballot;
+struct redlock_vote {
+    struct redlock_ballot *ballot;
     struct script_call call;
-    unsigned round; /* of the ballot, when it was asked */
-    bool under_way;
-    bool owes_unlock; /* as soon as it is not under way any more */
+    unsigned round; /* the ballot's, when the server was asked */
+    bool in_flight;
+    bool owes_unlock; /* to be unlocked there once the call in flight is answered */
 
-    enum say say;
-    bool maybe; /* SILENT, but it may have been carried out */
-    bool fresh; /* YES: the lock was taken just now; otherwise this id held it before */
+    enum redlock_say say;
+    bool maybe; /* silent, but the call may have been carried out */
+    bool fresh; /* said yes: the lock was taken just now; otherwise this id held it before */
     int64_t fence, left_ms;
     char id[HF_ID_MAX];
     size_t id_size;
 };
 
-/* A command under way. */
-struct ballot {
+/* A LOCK.* command, from the first call until every call is answered. */
+struct redlock_ballot {
     struct list node;
     struct redlock *redlock;
-    struct pending_command *pending; /* NULL: it was answered; what is left is to be tidied up */
-    enum step step;
+    struct pending_command *pending; /* NULL: answered; locks may still have to be given back */
+    enum redlock_step step;
     unsigned round;
     unsigned attempt;
-    size_t under_way; /* votes that are */
+    size_t in_flight; /* calls of its votes */
     int64_t ttl_ms, limit_ms;
     int64_t began_ms; /* the command */
     int64_t asked_ms; /* this attempt */
@@ -52,7 +58,7 @@ struct ballot {
     struct alarm pause;
     struct command unlock; /* gives back what a TRY got; its texts are here: */
     char resource[HF_ID_MAX], lock_id[HF_ID_MAX];
-    struct vote votes[];
+    struct redlock_vote votes[];
 };
 
 struct redlock {
@@ -60,11 +66,11 @@ struct redlock {
     struct clock clock;
     struct list ballots;
     size_t count, quorum;
-    struct server servers[REDIS_HOSTS_MAX];
+    struct redlock_server servers[REDIS_HOSTS_MAX];
 
     void (*ready)(void *context, const struct problem *problem);
     void *ready_context;
-    size_t up, down; /* servers that said whether they are there */
+    size_t up, down; /* servers that were reached, and that could not be */
 
     bool closing;
     size_t to_close; /* clients, and redlock_close() while it runs */
@@ -73,35 +79,35 @@ struct redlock {
 };
 
 /* How a round stands. */
-struct tally {
+struct redlock_tally {
     size_t fresh, held, no, silent, open;
-    bool maybe; /* somebody who is silent, or said yes, may have changed something */
+    bool maybe; /* a server that is silent, or said yes, may have changed something */
 };
 
 /* ---- redlock.c ------------------------------------------------------------------------------- */
 
-int64_t ballot_now_ms(const struct ballot *ballot);
-struct tally ballot_count(const struct ballot *ballot);
+int64_t redlock_ballot_now_ms(const struct redlock_ballot *ballot);
+struct redlock_tally redlock_ballot_count(const struct redlock_ballot *ballot);
 
 /* How long the lock is certain to last, by the vote that ends first. */
-int64_t ballot_validity_ms(const struct ballot *ballot);
+int64_t redlock_ballot_validity_ms(const struct redlock_ballot *ballot);
 
 /* Sends the call that was written to the vote's server. */
-void ballot_send(struct vote *vote);
+void redlock_ballot_send(struct redlock_vote *vote);
 
 /* The ways to answer. The command is no longer ours then. */
-void ballot_finish(struct ballot *ballot); /* its reply is filled in */
-void ballot_nil(struct ballot *ballot);    /* what the row calls nil */
-/* Too few answered to tell. Who did not stands in the message. */
-void ballot_unclear(struct ballot *ballot, enum hf_error code);
+void redlock_ballot_finish(struct redlock_ballot *ballot); /* its reply is filled in */
+void redlock_ballot_nil(struct redlock_ballot *ballot);    /* what the row calls nil */
+/* Too few servers answered to tell. The message names those that did not. */
+void redlock_ballot_unclear(struct redlock_ballot *ballot, enum hf_error code);
 
 /* ---- redlock_try.c --------------------------------------------------------------------------- */
 
 /* The first attempt; false when there is no memory. */
-bool ballot_try(struct ballot *ballot);
+bool redlock_ballot_try(struct redlock_ballot *ballot);
 /* After each answer. */
-void ballot_try_judge(struct ballot *ballot);
-/* Gives back what this server may have given. */
-void ballot_try_unlock(struct vote *vote);
+void redlock_ballot_try_judge(struct redlock_ballot *ballot);
+/* Gives back the lock that this server may have granted. */
+void redlock_ballot_try_unlock(struct redlock_vote *vote);
 
 #endif

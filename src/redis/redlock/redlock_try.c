@@ -19,31 +19,31 @@
 #define PAUSE_MAX_MS 200 /* between attempts, at random: those who split the vote come apart */
 
 /* A lock taken on some servers and held before on others is neither. */
-static size_t yes_votes(const struct tally *tally)
+static size_t yes_votes(const struct redlock_tally *tally)
 {
     return tally->fresh > tally->held ? tally->fresh : tally->held;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static void send_try(struct vote *vote, int64_t floor)
+static void send_try(struct redlock_vote *vote, int64_t floor)
 {
     char text[32];
     int size = snprintf(text, sizeof text, "floor:%lld", (long long)floor);
 
     script_call_row(&vote->call, &vote->ballot->pending->command, NULL, 1);
     script_call_text(&vote->call, (struct hf_bytes){text, (size_t)size});
-    ballot_send(vote);
+    redlock_ballot_send(vote);
 }
 
-void ballot_try_unlock(struct vote *vote)
+void redlock_ballot_try_unlock(struct redlock_vote *vote)
 {
     vote->owes_unlock = false;
     script_call_row(&vote->call, &vote->ballot->unlock, NULL, 0);
-    ballot_send(vote);
+    redlock_ballot_send(vote);
 }
 
-static struct hf_bytes keep(char *to, struct hf_bytes text)
+static struct hf_bytes copy_text(char *to, struct hf_bytes text)
 {
     CHECK(text.size <= HF_ID_MAX);
     memcpy(to, text.data, text.size);
@@ -51,7 +51,7 @@ static struct hf_bytes keep(char *to, struct hf_bytes text)
 }
 
 /* The command that takes back what a TRY gets, with texts that outlive the command. */
-static bool prepare_unlock(struct ballot *ballot)
+static bool prepare_unlock(struct redlock_ballot *ballot)
 {
     const struct command *command = &ballot->pending->command;
     struct buffer *id = &ballot->redlock->env->scratch;
@@ -63,19 +63,19 @@ static bool prepare_unlock(struct ballot *ballot)
     if (id->failed) {
         return false;
     }
-    args->resource = keep(ballot->resource, command->args.lock_try.resource);
-    args->lock_id = keep(ballot->lock_id, (struct hf_bytes){id->data, id->size});
+    args->resource = copy_text(ballot->resource, command->args.lock_try.resource);
+    args->lock_id = copy_text(ballot->lock_id, (struct hf_bytes){id->data, id->size});
     return true;
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
-static void take(struct ballot *ballot)
+static void take(struct redlock_ballot *ballot)
 {
-    ballot->step = TAKING;
+    ballot->step = REDLOCK_TAKING;
     ballot->round++;
     ballot->attempt++;
-    ballot->asked_ms = ballot_now_ms(ballot);
+    ballot->asked_ms = redlock_ballot_now_ms(ballot);
     for (size_t i = 0; i < ballot->redlock->count; i++) {
         ballot->votes[i].fresh = false;
         send_try(&ballot->votes[i], 0);
@@ -84,16 +84,16 @@ static void take(struct ballot *ballot)
 
 static void on_pause_over(struct alarm *alarm)
 {
-    take(LIST_ENTRY(alarm, struct ballot, pause));
+    take(LIST_ENTRY(alarm, struct redlock_ballot, pause));
 }
 
-static void pause_a_while(struct ballot *ballot)
+static void pause_a_while(struct redlock_ballot *ballot)
 {
     struct redlock *redlock = ballot->redlock;
     uint32_t random;
 
     random_bytes(&redlock->env->random, &random, sizeof random);
-    ballot->step = PAUSING;
+    ballot->step = REDLOCK_PAUSING;
     if (!redlock->closing) {
         alarm_set(&redlock->env->alarms, &ballot->pause, random % (PAUSE_MAX_MS + 1));
     }
@@ -103,89 +103,90 @@ static void pause_a_while(struct ballot *ballot)
  * answered yet is told once it has, so that the two cannot overtake each other. But a holder that
  * asks again while too few servers answer must not lose what it has; what is left behind then ends
  * by its TTL. */
-static void give_back(struct ballot *ballot)
+static void give_back(struct redlock_ballot *ballot)
 {
-    ballot->step = GIVING_BACK;
+    ballot->step = REDLOCK_GIVING_BACK;
     ballot->round++;
     for (size_t i = 0; i < ballot->redlock->count && !ballot->redlock->closing; i++) {
-        struct vote *vote = &ballot->votes[i];
+        struct redlock_vote *vote = &ballot->votes[i];
         if (ballot->spare && !vote->fresh) {
             continue;
         }
-        if (vote->under_way) {
+        if (vote->in_flight) {
             vote->owes_unlock = true;
         } else {
-            ballot_try_unlock(vote);
+            redlock_ballot_try_unlock(vote);
         }
     }
-    ballot_try_judge(ballot); /* there may have been nothing to do */
+    redlock_ballot_try_judge(ballot); /* there may have been nothing to do */
 }
 
 /* Another attempt makes sense unless somebody else plainly has it, or too few servers are there. */
-static bool may_try_again(const struct ballot *ballot, const struct tally *tally)
+static bool may_try_again(const struct redlock_ballot *ballot, const struct redlock_tally *tally)
 {
     struct redlock *redlock = ballot->redlock;
 
     return ballot->attempt < ATTEMPTS && !redlock->closing &&
            tally->silent <= redlock->count - redlock->quorum &&
            (yes_votes(tally) > 0 || tally->no < redlock->quorum) &&
-           ballot_now_ms(ballot) - ballot->began_ms < redlock->env->url.timeout_ms;
+           redlock_ballot_now_ms(ballot) - ballot->began_ms < redlock->env->url.timeout_ms;
 }
 
-static void fail_attempt(struct ballot *ballot, const struct tally *tally)
+static void fail_attempt(struct redlock_ballot *ballot, const struct redlock_tally *tally)
 {
     size_t unheard = tally->silent + tally->open;
 
     if (!may_try_again(ballot, tally)) {
         if (unheard > 0 && yes_votes(tally) + unheard >= ballot->redlock->quorum) {
-            ballot_unclear(ballot, HF_ENGINE_DOWN); /* what came is given back: it is not held */
+            redlock_ballot_unclear(ballot,
+                                   HF_ENGINE_DOWN); /* what came is given back: it is not held */
         } else {
-            ballot_nil(ballot);
+            redlock_ballot_nil(ballot);
         }
     }
     give_back(ballot);
 }
 
-static int64_t largest_fence(const struct ballot *ballot)
+static int64_t largest_fence(const struct redlock_ballot *ballot)
 {
     int64_t largest = 0;
 
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        const struct vote *vote = &ballot->votes[i];
-        if (vote->say == YES && vote->fence > largest) {
+        const struct redlock_vote *vote = &ballot->votes[i];
+        if (vote->say == REDLOCK_YES && vote->fence > largest) {
             largest = vote->fence;
         }
     }
     return largest;
 }
 
-static void judge_raising(struct ballot *ballot);
+static void judge_raising(struct redlock_ballot *ballot);
 
 /* Only those that voted for it: by now another one would hand out a larger fence still. Where this
  * id held the lock before on a quorum, this is a retry, and they alone know the fence. */
-static void raise_fence(struct ballot *ballot, bool fresh)
+static void raise_fence(struct redlock_ballot *ballot, bool fresh)
 {
-    ballot->step = RAISING;
+    ballot->step = REDLOCK_RAISING;
     ballot->round++;
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        struct vote *vote = &ballot->votes[i];
-        if (vote->say != YES || vote->fresh != fresh) {
-            vote->say = UNASKED;
+        struct redlock_vote *vote = &ballot->votes[i];
+        if (vote->say != REDLOCK_YES || vote->fresh != fresh) {
+            vote->say = REDLOCK_UNASKED;
         }
     }
     ballot->fence = largest_fence(ballot);
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        struct vote *vote = &ballot->votes[i];
-        if (vote->say == YES && vote->fence < ballot->fence) {
+        struct redlock_vote *vote = &ballot->votes[i];
+        if (vote->say == REDLOCK_YES && vote->fence < ballot->fence) {
             send_try(vote, ballot->fence);
         }
     }
     judge_raising(ballot);
 }
 
-static void judge_taking(struct ballot *ballot)
+static void judge_taking(struct redlock_ballot *ballot)
 {
-    struct tally tally = ballot_count(ballot);
+    struct redlock_tally tally = redlock_ballot_count(ballot);
     size_t quorum = ballot->redlock->quorum;
     bool id_is_given = ballot->pending->command.args.lock_try.id.size > 0;
 
@@ -197,14 +198,14 @@ static void judge_taking(struct ballot *ballot)
     }
 }
 
-static void judge_raising(struct ballot *ballot)
+static void judge_raising(struct redlock_ballot *ballot)
 {
-    struct tally tally = ballot_count(ballot);
+    struct redlock_tally tally = redlock_ballot_count(ballot);
 
     if (yes_votes(&tally) + tally.open < ballot->redlock->quorum) {
         fail_attempt(ballot, &tally);
     } else if (yes_votes(&tally) >= ballot->redlock->quorum) {
-        if (ballot_validity_ms(ballot) <= 0) {
+        if (redlock_ballot_validity_ms(ballot) <= 0) {
             fail_attempt(ballot, &tally);
             return;
         }
@@ -212,34 +213,34 @@ static void judge_raising(struct ballot *ballot)
         reply_clear(&ballot->pending->reply);
         reply_text(&ballot->pending->reply, id.data, id.size);
         reply_number(&ballot->pending->reply, ballot->fence);
-        ballot_finish(ballot);
+        redlock_ballot_finish(ballot);
     }
 }
 
-void ballot_try_judge(struct ballot *ballot)
+void redlock_ballot_try_judge(struct redlock_ballot *ballot)
 {
     if (ballot->pending == NULL) {
         return;
     }
     switch (ballot->step) {
-    case TAKING:
+    case REDLOCK_TAKING:
         judge_taking(ballot);
         break;
-    case RAISING:
+    case REDLOCK_RAISING:
         judge_raising(ballot);
         break;
-    case GIVING_BACK:
-        if (ballot->under_way == 0 && !ballot->redlock->closing) {
+    case REDLOCK_GIVING_BACK:
+        if (ballot->in_flight == 0 && !ballot->redlock->closing) {
             pause_a_while(ballot);
         }
         break;
-    case ASKING:
-    case PAUSING:
+    case REDLOCK_ASKING:
+    case REDLOCK_PAUSING:
         break;
     }
 }
 
-bool ballot_try(struct ballot *ballot)
+bool redlock_ballot_try(struct redlock_ballot *ballot)
 {
     if (!prepare_unlock(ballot)) {
         return false;
