@@ -21,37 +21,39 @@ void booking_ask(struct audit *audit, size_t link, struct hf_bytes key)
 
 bool booking_is(const redisReply *reply)
 {
-    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == RECORD_FIELDS;
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
+           reply->elements == AUDIT_RECORD_FIELDS;
 }
 
 bool booking_status_is(const redisReply *record, const char *status)
 {
-    return answer_is_text(record->element[STATUS]) &&
-           text_equal(answer_text(record->element[STATUS]), hf_text(status));
+    return audit_reply_is_text(record->element[AUDIT_STATUS]) &&
+           text_equal(audit_reply_text(record->element[AUDIT_STATUS]), hf_text(status));
 }
 
-bool booking_read(const redisReply *record, struct hold *hold)
+bool booking_read(const redisReply *record, struct audit_hold *hold)
 {
-    if (!answer_is_text(record->element[ZONE_ID]) || !answer_is_text(record->element[USER_ID]) ||
-        !answer_is_text(record->element[QUANTITY]) ||
-        !answer_is_text(record->element[BOOKING_ID])) {
+    if (!audit_reply_is_text(record->element[AUDIT_ZONE_ID]) ||
+        !audit_reply_is_text(record->element[AUDIT_USER_ID]) ||
+        !audit_reply_is_text(record->element[AUDIT_QUANTITY]) ||
+        !audit_reply_is_text(record->element[AUDIT_BOOKING_ID])) {
         return false;
     }
-    *hold = (struct hold){.zone = answer_text(record->element[ZONE_ID]),
-                          .user = answer_text(record->element[USER_ID]),
-                          .quantity_text = answer_text(record->element[QUANTITY]),
-                          .booking = answer_text(record->element[BOOKING_ID])};
+    *hold = (struct audit_hold){.zone = audit_reply_text(record->element[AUDIT_ZONE_ID]),
+                                .user = audit_reply_text(record->element[AUDIT_USER_ID]),
+                                .quantity_text = audit_reply_text(record->element[AUDIT_QUANTITY]),
+                                .booking = audit_reply_text(record->element[AUDIT_BOOKING_ID])};
     return text_to_integer(hold->quantity_text, &hold->quantity) && hold->quantity > 0;
 }
 
-bool hold_equal(const struct hold *a, const struct hold *b)
+bool hold_equal(const struct audit_hold *a, const struct audit_hold *b)
 {
     return a->quantity == b->quantity && text_equal(a->zone, b->zone) &&
            text_equal(a->user, b->user) && text_equal(a->booking, b->booking);
 }
 
 /* The entry of a hold among the deadlines: good as long as a key is. */
-static struct hf_bytes write_entry(struct audit *audit, const struct hold *hold)
+static struct hf_bytes write_entry(struct audit *audit, const struct audit_hold *hold)
 {
     struct buffer *out = &audit->keys[audit->next_key++ % KEYS_AT_A_TIME];
     const struct hf_bytes words[] = {hold->zone, hold->user, hold->quantity_text, hold->booking};
@@ -72,13 +74,14 @@ static struct hf_bytes write_entry(struct audit *audit, const struct hold *hold)
 /* ---- a booking that looks wrong -------------------------------------------------------------- */
 
 /* A booking that is reserved as `hold` says, or has a deadline that says so. */
-static void judge_booking(struct audit *audit, struct hf_bytes event, const struct hold *hold,
+static void judge_booking(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold,
                           const redisReply *record, const redisReply *score)
 {
-    const redisReply *status = record->element[STATUS], *expires = record->element[EXPIRES_AT];
-    struct hold recorded;
+    const redisReply *status = record->element[AUDIT_STATUS],
+                     *expires = record->element[AUDIT_EXPIRES_AT];
+    struct audit_hold recorded;
 
-    if (!answer_is_text(status)) {
+    if (!audit_reply_is_text(status)) {
         audit_finding(audit, "booking", hold->booking, "event", event,
                       "holds %lld seats in zone %.*s, but has no record", (long long)hold->quantity,
                       (int)hold->zone.size, hold->zone.data);
@@ -88,7 +91,7 @@ static void judge_booking(struct audit *audit, struct hf_bytes event, const stru
                       (long long)hold->quantity, (int)hold->zone.size, hold->zone.data,
                       (int)status->len, status->str);
     } else if (!booking_read(record, &recorded) || !hold_equal(hold, &recorded) ||
-               !answer_is_text(expires)) {
+               !audit_reply_is_text(expires)) {
         audit_finding(audit, "booking", hold->booking, "event", event,
                       "holds %lld seats in zone %.*s, but its record says otherwise",
                       (long long)hold->quantity, (int)hold->zone.size, hold->zone.data);
@@ -97,7 +100,7 @@ static void judge_booking(struct audit *audit, struct hf_bytes event, const stru
                       "reserved, but without a deadline: its %lld seats in zone %.*s would never "
                       "come back",
                       (long long)hold->quantity, (int)hold->zone.size, hold->zone.data);
-    } else if (!text_equal(answer_text(score), answer_text(expires))) {
+    } else if (!text_equal(audit_reply_text(score), audit_reply_text(expires))) {
         audit_finding(audit, "booking", hold->booking, "event", event,
                       "expires at %.*s, but its deadline is %.*s", (int)expires->len, expires->str,
                       (int)score->len, score->str);
@@ -105,15 +108,15 @@ static void judge_booking(struct audit *audit, struct hf_bytes event, const stru
 }
 
 /* Is it still reserved, for those seats? */
-static bool is_reserved(const redisReply *record, const struct hold *hold)
+static bool is_reserved(const redisReply *record, const struct audit_hold *hold)
 {
-    struct hold recorded;
+    struct audit_hold recorded;
 
     return booking_status_is(record, "reserved") && booking_read(record, &recorded) &&
            hold_equal(hold, &recorded);
 }
 
-void booking_look(struct audit *audit, struct hf_bytes event, const struct hold *hold)
+void booking_look(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold)
 {
     struct hf_bytes due = KEY1(audit, KEY_SEATS_DUE, event);
     size_t link = links_of(&audit->links, due);
@@ -125,7 +128,7 @@ void booking_look(struct audit *audit, struct hf_bytes event, const struct hold 
     if (both == NULL || !booking_is(both->element[0]) ||
         both->element[1]->type == REDIS_REPLY_ERROR) {
         audit->unread = true;
-    } else if (answer_is_text(both->element[1]) || is_reserved(both->element[0], hold)) {
+    } else if (audit_reply_is_text(both->element[1]) || is_reserved(both->element[0], hold)) {
         judge_booking(audit, event, hold, both->element[0], both->element[1]);
     }
     freeReplyObject(both);
@@ -133,48 +136,51 @@ void booking_look(struct audit *audit, struct hf_bytes event, const struct hold 
 
 /* ---- all records ----------------------------------------------------------------------------- */
 
-struct bookings {
-    struct text_set seen;
+struct audit_booking_walk {
+    struct audit_text_set seen;
     bool look; /* at those that are reserved, too */
 };
 
-struct page_entry {
+struct audit_page_entry {
     uint32_t event;
     struct hf_bytes booking;
     redisReply *record;
-    struct hold hold;
+    struct audit_hold hold;
     bool reserved; /* its deadline is to be looked at */
 };
 
-static void count_confirmed(struct audit *audit, uint32_t event, const struct hold *hold,
+static void count_confirmed(struct audit *audit, uint32_t event, const struct audit_hold *hold,
                             bool for_life)
 {
-    struct named *zone = audit_child(audit, EVENTS, event, ZONE_CHILDREN, ZONES, hold->zone);
-    struct named *user = audit_child(audit, EVENTS, event, USER_CHILDREN, USERS, hold->user);
+    struct audit_name *zone =
+        audit_child(audit, AUDIT_EVENTS, event, AUDIT_ZONE_CHILDREN, AUDIT_ZONES, hold->zone);
+    struct audit_name *user =
+        audit_child(audit, AUDIT_EVENTS, event, AUDIT_USER_CHILDREN, AUDIT_USERS, hold->user);
 
     if (zone != NULL && user != NULL) {
-        zone->sums[BOOKED] += hold->quantity;
-        user->sums[BOOKED] += hold->quantity;
-        user->sums[BOOKED_FOR_LIFE] += for_life ? hold->quantity : 0;
+        zone->sums[AUDIT_BOOKED] += hold->quantity;
+        user->sums[AUDIT_BOOKED] += hold->quantity;
+        user->sums[AUDIT_BOOKED_FOR_LIFE] += for_life ? hold->quantity : 0;
     }
 }
 
-static void take_record(struct audit *audit, struct page_entry *entry, bool look)
+static void take_record(struct audit *audit, struct audit_page_entry *entry, bool look)
 {
     const redisReply *record = entry->record;
 
-    if (!answer_is_text(record->element[STATUS]) || booking_status_is(record, "released")) {
+    if (!audit_reply_is_text(record->element[AUDIT_STATUS]) ||
+        booking_status_is(record, "released")) {
         return; /* it is gone by now */
     }
     if (!booking_read(record, &entry->hold) || !text_equal(entry->hold.booking, entry->booking)) {
         if (look) {
             audit_finding(audit, "booking", entry->booking, "event",
-                          named_text(named_at(audit, EVENTS, entry->event)),
+                          named_text(named_at(audit, AUDIT_EVENTS, entry->event)),
                           "its record is damaged");
         }
     } else if (booking_status_is(record, "confirmed")) {
         count_confirmed(audit, entry->event, &entry->hold,
-                        answer_is_text(record->element[LIFETIME]));
+                        audit_reply_is_text(record->element[AUDIT_LIFETIME]));
     } else {
         entry->reserved = look;
     }
@@ -182,18 +188,19 @@ static void take_record(struct audit *audit, struct page_entry *entry, bool look
 
 static bool expires_at(const redisReply *record, const redisReply *score)
 {
-    const redisReply *expires = record->element[EXPIRES_AT];
+    const redisReply *expires = record->element[AUDIT_EXPIRES_AT];
 
-    return answer_is_text(score) && answer_is_text(expires) &&
-           text_equal(answer_text(score), answer_text(expires));
+    return audit_reply_is_text(score) && audit_reply_is_text(expires) &&
+           text_equal(audit_reply_text(score), audit_reply_text(expires));
 }
 
 /* Every reserved booking has its deadline. */
-static void check_reserved(struct audit *audit, size_t link, struct page_entry *page, size_t count)
+static void check_reserved(struct audit *audit, size_t link, struct audit_page_entry *page,
+                           size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
-            struct hf_bytes event = named_text(named_at(audit, EVENTS, page[i].event));
+            struct hf_bytes event = named_text(named_at(audit, AUDIT_EVENTS, page[i].event));
             ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, KEY_SEATS_DUE, event),
                 write_entry(audit, &page[i].hold));
         }
@@ -205,12 +212,13 @@ static void check_reserved(struct audit *audit, size_t link, struct page_entry *
     }
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
-            booking_look(audit, named_text(named_at(audit, EVENTS, page[i].event)), &page[i].hold);
+            booking_look(audit, named_text(named_at(audit, AUDIT_EVENTS, page[i].event)),
+                         &page[i].hold);
         }
     }
 }
 
-static void take_page(struct audit *audit, size_t link, struct page_entry *page, size_t count,
+static void take_page(struct audit *audit, size_t link, struct audit_page_entry *page, size_t count,
                       bool look)
 {
     for (size_t i = 0; i < count; i++) {
@@ -218,7 +226,7 @@ static void take_page(struct audit *audit, size_t link, struct page_entry *page,
         if (booking_is(page[i].record)) {
             take_record(audit, &page[i], look);
         } else {
-            named_at(audit, EVENTS, page[i].event)->suspect = true;
+            named_at(audit, AUDIT_EVENTS, page[i].event)->suspect = true;
         }
     }
     check_reserved(audit, link, page, count);
@@ -229,22 +237,22 @@ static void take_page(struct audit *audit, size_t link, struct page_entry *page,
 
 /* Asks for a record if its event is to be looked at; true if it did. */
 static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
-                        struct bookings *bookings, struct page_entry *entry)
+                        struct audit_booking_walk *bookings, struct audit_page_entry *entry)
 {
     struct hf_bytes parts[KEY_PARTS_MAX];
     enum key_id kind;
-    uint32_t known = audit->names[EVENTS].slab.count;
+    uint32_t known = audit->names[AUDIT_EVENTS].slab.count;
 
-    *entry = (struct page_entry){0};
+    *entry = (struct audit_page_entry){0};
     if (!audit_read_key(audit, key, &kind, parts) || kind != KEY_BOOKING ||
-        !text_set_add(&bookings->seen, key)) {
+        !audit_text_set_add(&bookings->seen, key)) {
         return false;
     }
-    struct named *event = audit_name(audit, EVENTS, parts[0], &entry->event);
+    struct audit_name *event = audit_name(audit, AUDIT_EVENTS, parts[0], &entry->event);
     if (event == NULL) {
         return false;
     }
-    event->suspect = event->suspect || audit->names[EVENTS].slab.count > known;
+    event->suspect = event->suspect || audit->names[AUDIT_EVENTS].slab.count > known;
     if (event->suspect) {
         entry->booking = parts[1];
         booking_ask(audit, link, key);
@@ -254,12 +262,13 @@ static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
 
 static void take_bookings(struct audit *audit, size_t link, const redisReply *keys, void *context)
 {
-    struct bookings *bookings = context;
-    struct page_entry page[BOOKINGS];
+    struct audit_booking_walk *bookings = context;
+    struct audit_page_entry page[BOOKINGS];
     size_t count = 0;
 
     for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
-        count += ask_booking(audit, link, answer_text(keys->element[i]), bookings, &page[count]);
+        count +=
+            ask_booking(audit, link, audit_reply_text(keys->element[i]), bookings, &page[count]);
         if (count == BOOKINGS) {
             take_page(audit, link, page, count, bookings->look);
             count = 0;
@@ -274,7 +283,7 @@ static void take_bookings(struct audit *audit, size_t link, const redisReply *ke
 static void ask_confirmed(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
                           struct hf_bytes member)
 {
-    if (which == ZONE_CHILDREN) {
+    if (which == AUDIT_ZONE_CHILDREN) {
         ASK(&audit->links, link, hf_text("HGET"), audit_key(audit, KEY_ZONE_TOTALS, event, member),
             hf_text("confirmed"));
     } else {
@@ -289,7 +298,7 @@ bool confirmed_read(const redisReply *reply, int64_t confirmed[2])
     if (reply->type == REDIS_REPLY_NIL) {
         return true;
     }
-    if (!answer_is_text(reply)) {
+    if (!audit_reply_is_text(reply)) {
         return false;
     }
     const char *gap = memchr(reply->str, ' ', reply->len);
@@ -299,13 +308,13 @@ bool confirmed_read(const redisReply *reply, int64_t confirmed[2])
             text_to_integer((struct hf_bytes){gap + 1, reply->len - size - 1}, &confirmed[1]));
 }
 
-typedef void take_confirmed(struct audit *audit, struct named *event, unsigned which,
-                            struct named *member, const int64_t confirmed[2], bool report);
+typedef void take_confirmed(struct audit *audit, struct audit_name *event, unsigned which,
+                            struct audit_name *member, const int64_t confirmed[2], bool report);
 
-static void each_confirmed(struct audit *audit, struct named *event, unsigned which, bool report,
-                           take_confirmed *take)
+static void each_confirmed(struct audit *audit, struct audit_name *event, unsigned which,
+                           bool report, take_confirmed *take)
 {
-    enum named_kind kind = event_children[which];
+    enum audit_kind kind = event_children[which];
     struct hf_bytes name = named_text(event);
     size_t link = links_of(&audit->links, KEY1(audit, KEY_SEATS_DUE, name));
     uint32_t next = event->children[which];
@@ -329,16 +338,16 @@ static void each_confirmed(struct audit *audit, struct named *event, unsigned wh
     }
 }
 
-static void take_before(struct audit *audit, struct named *event, unsigned which,
-                        struct named *member, const int64_t confirmed[2], bool report)
+static void take_before(struct audit *audit, struct audit_name *event, unsigned which,
+                        struct audit_name *member, const int64_t confirmed[2], bool report)
 {
     (void)audit;
     (void)event;
     (void)which;
     (void)report;
-    member->sums[BOOKED] = member->sums[BOOKED_FOR_LIFE] = 0;
-    member->sums[BEFORE] = confirmed[0];
-    member->sums[BEFORE_FOR_LIFE] = confirmed[1];
+    member->sums[AUDIT_BOOKED] = member->sums[AUDIT_BOOKED_FOR_LIFE] = 0;
+    member->sums[AUDIT_BEFORE] = confirmed[0];
+    member->sums[AUDIT_BEFORE_FOR_LIFE] = confirmed[1];
 }
 
 static bool is_between(int64_t number, int64_t from, int64_t to)
@@ -346,52 +355,52 @@ static bool is_between(int64_t number, int64_t from, int64_t to)
     return from <= number && number <= to;
 }
 
-static void take_after(struct audit *audit, struct named *event, unsigned which,
-                       struct named *member, const int64_t confirmed[2], bool report)
+static void take_after(struct audit *audit, struct audit_name *event, unsigned which,
+                       struct audit_name *member, const int64_t confirmed[2], bool report)
 {
     int64_t *sums = member->sums;
 
-    if (is_between(sums[BOOKED], sums[BEFORE], confirmed[0]) &&
-        is_between(sums[BOOKED_FOR_LIFE], sums[BEFORE_FOR_LIFE], confirmed[1])) {
+    if (is_between(sums[AUDIT_BOOKED], sums[AUDIT_BEFORE], confirmed[0]) &&
+        is_between(sums[AUDIT_BOOKED_FOR_LIFE], sums[AUDIT_BEFORE_FOR_LIFE], confirmed[1])) {
         return;
     }
     event->suspect = true;
     if (!report) {
         return;
     }
-    if (which == ZONE_CHILDREN) {
+    if (which == AUDIT_ZONE_CHILDREN) {
         audit_finding(audit, "zone", named_text(member), "event", named_text(event),
                       "%lld confirmed, but its confirmed bookings have %lld seats",
-                      (long long)confirmed[0], (long long)sums[BOOKED]);
+                      (long long)confirmed[0], (long long)sums[AUDIT_BOOKED]);
     } else {
         audit_finding(audit, "user", named_text(member), "event", named_text(event),
                       "%lld confirmed (%lld for life), but the user's confirmed "
                       "bookings have %lld "
                       "seats (%lld)",
-                      (long long)confirmed[0], (long long)confirmed[1], (long long)sums[BOOKED],
-                      (long long)sums[BOOKED_FOR_LIFE]);
+                      (long long)confirmed[0], (long long)confirmed[1],
+                      (long long)sums[AUDIT_BOOKED], (long long)sums[AUDIT_BOOKED_FOR_LIFE]);
     }
 }
 
 /* True if there is an event that has to be looked at again. */
 static bool add_up_bookings(struct audit *audit, bool first, bool last)
 {
-    struct bookings bookings = {.look = first};
+    struct audit_booking_walk bookings = {.look = first};
     bool again = false;
 
-    EACH_NAMED(audit, EVENTS, i)
+    EACH_NAMED(audit, AUDIT_EVENTS, i)
     {
-        struct named *event = named_at(audit, EVENTS, i);
+        struct audit_name *event = named_at(audit, AUDIT_EVENTS, i);
         for (unsigned which = 0; event->suspect && which < 2; which++) {
             each_confirmed(audit, event, which, false, take_before);
         }
     }
-    text_set_init(&bookings.seen, audit);
+    audit_text_set_init(&bookings.seen, audit);
     audit_scan(audit, KEY_BOOKING, take_bookings, &bookings);
-    text_set_free(&bookings.seen);
-    EACH_NAMED(audit, EVENTS, i)
+    audit_text_set_free(&bookings.seen);
+    EACH_NAMED(audit, AUDIT_EVENTS, i)
     {
-        struct named *event = named_at(audit, EVENTS, i);
+        struct audit_name *event = named_at(audit, AUDIT_EVENTS, i);
         if (event->suspect) {
             event->suspect = false;
             for (unsigned which = 0; which < 2; which++) {
@@ -405,9 +414,9 @@ static bool add_up_bookings(struct audit *audit, bool first, bool last)
 
 void audit_bookings(struct audit *audit)
 {
-    EACH_NAMED(audit, EVENTS, i)
+    EACH_NAMED(audit, AUDIT_EVENTS, i)
     {
-        named_at(audit, EVENTS, i)->suspect = true;
+        named_at(audit, AUDIT_EVENTS, i)->suspect = true;
     }
     for (unsigned round = 0; round < ROUNDS && audit_goes_on(audit); round++) {
         if (!add_up_bookings(audit, round == 0, round + 1 == ROUNDS)) {

@@ -5,7 +5,7 @@
  *  1. What is held (quota), or taken (stock), is what the open holds add up to.
  *  2. Every hold has a deadline, and every deadline a hold.
  *  3. Quota: used is not less than what is held.
- *  4. Stock: at every place, loaded + adjusted + received = available + taken + sold + sent.
+ *  4. Stock: at every counter, loaded + adjusted + received = available + taken + sold + sent.
  *  5. Stock in shards: what was sent and not received is in the outboxes.
  *
  * A hash of up to HOLDS_AT_ONCE holds is read together with the totals, in one step. A larger one
@@ -22,7 +22,7 @@
 
 /* ---- a hash of holds ------------------------------------------------------------------------- */
 
-struct ledger {
+struct audit_ledger {
     enum key_id holds, due;
     const char *what, *of; /* "hold", "tenant" */
     struct hf_bytes name;
@@ -35,7 +35,7 @@ struct ledger {
 };
 
 /* A hold, read again in one step with its deadline. */
-static void look_at_hold(struct audit *audit, size_t link, struct ledger *ledger,
+static void look_at_hold(struct audit *audit, size_t link, struct audit_ledger *ledger,
                          struct hf_bytes hold)
 {
     links_begin(&audit->links, link);
@@ -46,8 +46,8 @@ static void look_at_hold(struct audit *audit, size_t link, struct ledger *ledger
 
     if (both == NULL) {
         audit->unread = true;
-    } else if (answer_is_text(both->element[0]) && both->element[1]->type == REDIS_REPLY_NIL) {
-        if (!ledger->amount(answer_text(both->element[0]), &amount)) {
+    } else if (audit_reply_is_text(both->element[0]) && both->element[1]->type == REDIS_REPLY_NIL) {
+        if (!ledger->amount(audit_reply_text(both->element[0]), &amount)) {
             amount = 0;
         }
         audit_finding(audit, ledger->what, hold, ledger->of, ledger->name,
@@ -57,15 +57,15 @@ static void look_at_hold(struct audit *audit, size_t link, struct ledger *ledger
 }
 
 /* One page of field, value, field, value … */
-static void add_up_holds(struct audit *audit, size_t link, struct ledger *ledger,
-                         struct text_set *seen, const redisReply *page)
+static void add_up_holds(struct audit *audit, size_t link, struct audit_ledger *ledger,
+                         struct audit_text_set *seen, const redisReply *page)
 {
     int64_t amount;
 
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
-        struct hf_bytes hold = answer_text(page->element[i]);
-        bool fresh = text_set_add(seen, hold);
-        if (!ledger->amount(answer_text(page->element[i + 1]), &amount)) {
+        struct hf_bytes hold = audit_reply_text(page->element[i]);
+        bool fresh = audit_text_set_add(seen, hold);
+        if (!ledger->amount(audit_reply_text(page->element[i + 1]), &amount)) {
             if (!ledger->looked) {
                 audit_finding(audit, ledger->what, hold, ledger->of, ledger->name,
                               "its record is damaged");
@@ -79,7 +79,7 @@ static void add_up_holds(struct audit *audit, size_t link, struct ledger *ledger
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
         ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, ledger->due, ledger->name),
-            answer_text(page->element[i]));
+            audit_reply_text(page->element[i]));
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
         redisReply *score = audit_answer(audit, link);
@@ -88,7 +88,7 @@ static void add_up_holds(struct audit *audit, size_t link, struct ledger *ledger
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
         if (page->element[i]->integer != 0) {
-            look_at_hold(audit, link, ledger, answer_text(page->element[i]));
+            look_at_hold(audit, link, ledger, audit_reply_text(page->element[i]));
         }
     }
 }
@@ -100,8 +100,8 @@ static bool is_page(const redisReply *reply)
 }
 
 /* The pages behind the first one. */
-static void add_up_rest(struct audit *audit, size_t link, struct ledger *ledger,
-                        struct text_set *seen, const redisReply *first)
+static void add_up_rest(struct audit *audit, size_t link, struct audit_ledger *ledger,
+                        struct audit_text_set *seen, const redisReply *first)
 {
     char cursor[24];
 
@@ -122,7 +122,7 @@ static void add_up_rest(struct audit *audit, size_t link, struct ledger *ledger,
 }
 
 /* The figures, the numbers of holds and deadlines, and with `page` a first page, in one step. */
-static redisReply *read_figures(struct audit *audit, size_t link, const struct ledger *ledger,
+static redisReply *read_figures(struct audit *audit, size_t link, const struct audit_ledger *ledger,
                                 bool page)
 {
     links_begin(&audit->links, link);
@@ -159,7 +159,7 @@ static bool replies_equal(const redisReply *a, const redisReply *b)
 }
 
 /* Were the figures the same before and after? */
-static bool stood_still(struct audit *audit, size_t link, const struct ledger *ledger,
+static bool stood_still(struct audit *audit, size_t link, const struct audit_ledger *ledger,
                         const redisReply *before)
 {
     redisReply *after = read_figures(audit, link, ledger, false);
@@ -174,7 +174,7 @@ static bool stood_still(struct audit *audit, size_t link, const struct ledger *l
 
 /* Reads the figures with the sum of the holds that belongs to them. NULL if there is no reading
  * them: they could not be read, or there are so many that something changes all the time. */
-static redisReply *read_ledger(struct audit *audit, size_t link, struct ledger *ledger)
+static redisReply *read_ledger(struct audit *audit, size_t link, struct audit_ledger *ledger)
 {
     for (unsigned tries = 0; tries < TRIES && audit_goes_on(audit); tries++) {
         redisReply *figures = read_figures(audit, link, ledger, true);
@@ -184,12 +184,12 @@ static redisReply *read_ledger(struct audit *audit, size_t link, struct ledger *
             freeReplyObject(figures);
             return NULL;
         }
-        struct text_set seen;
-        text_set_init(&seen, audit);
+        struct audit_text_set seen;
+        audit_text_set_init(&seen, audit);
         ledger->sum = 0;
         add_up_holds(audit, link, ledger, &seen, page->element[1]);
         add_up_rest(audit, link, ledger, &seen, page);
-        text_set_free(&seen);
+        audit_text_set_free(&seen);
         ledger->looked = true;
         if (strcmp(page->element[0]->str, "0") == 0 || stood_still(audit, link, ledger, figures)) {
             return figures;
@@ -201,7 +201,7 @@ static redisReply *read_ledger(struct audit *audit, size_t link, struct ledger *
 }
 
 /* 2, the other way round: all holds have deadlines, so there must be as many of these. */
-static void check_deadlines(struct audit *audit, const struct ledger *ledger,
+static void check_deadlines(struct audit *audit, const struct audit_ledger *ledger,
                             const redisReply *figures)
 {
     int64_t holds = figures->element[ledger->figures]->integer;
@@ -236,24 +236,24 @@ static void ask_quota(struct audit *audit, size_t link, struct hf_bytes tenant)
 
 static void check_tenant(struct audit *audit, uint32_t index)
 {
-    struct hf_bytes tenant = named_text(named_at(audit, TENANTS, index));
+    struct hf_bytes tenant = named_text(named_at(audit, AUDIT_TENANTS, index));
     size_t link = links_of(&audit->links, KEY1(audit, KEY_QUOTA_USED, tenant));
-    struct ledger ledger = {.holds = KEY_QUOTA_HOLDS,
-                            .due = KEY_QUOTA_DUE,
-                            .what = "hold",
-                            .of = "tenant",
-                            .name = tenant,
-                            .amount = hold_amount,
-                            .ask_figures = ask_quota,
-                            .figures = 2};
+    struct audit_ledger ledger = {.holds = KEY_QUOTA_HOLDS,
+                                  .due = KEY_QUOTA_DUE,
+                                  .what = "hold",
+                                  .of = "tenant",
+                                  .name = tenant,
+                                  .amount = hold_amount,
+                                  .ask_figures = ask_quota,
+                                  .figures = 2};
     redisReply *figures = read_ledger(audit, link, &ledger);
     int64_t used, held;
 
     if (figures == NULL) {
         return;
     }
-    if (!answer_integer(figures->element[0], 0, &used) ||
-        !answer_integer(figures->element[1], 0, &held)) {
+    if (!audit_reply_integer(figures->element[0], 0, &used) ||
+        !audit_reply_integer(figures->element[1], 0, &held)) {
         audit->unread = true;
     } else {
         if (held != ledger.sum) {
@@ -273,10 +273,10 @@ static void check_tenant(struct audit *audit, uint32_t index)
 
 void audit_quota(struct audit *audit)
 {
-    audit_each(audit, TENANTS, "tenant", check_tenant);
+    audit_each(audit, AUDIT_TENANTS, "tenant", check_tenant);
 }
 
-/* ---- stock: a place -------------------------------------------------------------------------- */
+/* ---- stock: a counter ------------------------------------------------------------------------ */
 
 /* "state quantity ttl_ms user": only what is taken counts. */
 static bool order_amount(struct hf_bytes record, int64_t *amount)
@@ -290,12 +290,21 @@ static bool order_amount(struct hf_bytes record, int64_t *amount)
     return true;
 }
 
-enum { LOADED, ADJUSTED, TAKEN, SOLD, SENT, RECEIVED, PLACES_FIELD, STOCK_FIELDS };
+enum {
+    AUDIT_LOADED,
+    AUDIT_ADJUSTED,
+    AUDIT_TAKEN,
+    AUDIT_SOLD,
+    AUDIT_SENT,
+    AUDIT_RECEIVED,
+    AUDIT_PLACES_FIELD,
+    AUDIT_STOCK_FIELDS
+};
 
-static void ask_stock(struct audit *audit, size_t link, struct hf_bytes place)
+static void ask_stock(struct audit *audit, size_t link, struct hf_bytes counter)
 {
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_STOCK, place));
-    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, place),
+    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_STOCK, counter));
+    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
         hf_text("loaded"), hf_text("adjusted"), hf_text("taken"), hf_text("sold"), hf_text("sent"),
         hf_text("received"), hf_text("places"));
 }
@@ -306,57 +315,58 @@ static int64_t wrapped(int64_t number)
     return number & HF_INTEGER_MAX;
 }
 
-static void judge_place(struct audit *audit, const struct ledger *ledger, int64_t available,
-                        const int64_t of[STOCK_FIELDS])
+static void judge_counter(struct audit *audit, const struct audit_ledger *ledger, int64_t available,
+                          const int64_t of[AUDIT_STOCK_FIELDS])
 {
-    struct hf_bytes product, place;
-    int64_t in = of[LOADED] + of[ADJUSTED] + of[RECEIVED];
-    int64_t out = available + of[TAKEN] + of[SOLD] + of[SENT];
+    struct hf_bytes product, counter;
+    int64_t in = of[AUDIT_LOADED] + of[AUDIT_ADJUSTED] + of[AUDIT_RECEIVED];
+    int64_t out = available + of[AUDIT_TAKEN] + of[AUDIT_SOLD] + of[AUDIT_SENT];
 
-    if (!key_split_counter(ledger->name, &product, &place)) {
+    if (!key_split_counter(ledger->name, &product, &counter)) {
         return;
     }
-    if (wrapped(in - out) != 0 || available < 0 || of[TAKEN] < 0 || of[SOLD] < 0) {
-        audit_finding(audit, "place", place, "product", product,
+    if (wrapped(in - out) != 0 || available < 0 || of[AUDIT_TAKEN] < 0 || of[AUDIT_SOLD] < 0) {
+        audit_finding(audit, "place", counter, "product", product,
                       "%lld loaded + %lld received, but %lld available + %lld taken + %lld sold + "
                       "%lld sent",
-                      (long long)of[LOADED] + (long long)of[ADJUSTED], (long long)of[RECEIVED],
-                      (long long)available, (long long)of[TAKEN], (long long)of[SOLD],
-                      (long long)of[SENT]);
+                      (long long)of[AUDIT_LOADED] + (long long)of[AUDIT_ADJUSTED],
+                      (long long)of[AUDIT_RECEIVED], (long long)available,
+                      (long long)of[AUDIT_TAKEN], (long long)of[AUDIT_SOLD],
+                      (long long)of[AUDIT_SENT]);
     }
-    if (of[TAKEN] != ledger->sum) {
-        audit_finding(audit, "place", place, "product", product,
-                      "%lld taken, but its orders add up to %lld", (long long)of[TAKEN],
+    if (of[AUDIT_TAKEN] != ledger->sum) {
+        audit_finding(audit, "place", counter, "product", product,
+                      "%lld taken, but its orders add up to %lld", (long long)of[AUDIT_TAKEN],
                       (long long)ledger->sum);
     }
 }
 
-static void check_place(struct audit *audit, uint32_t index)
+static void check_counter(struct audit *audit, uint32_t index)
 {
-    struct hf_bytes place = named_text(named_at(audit, PLACES, index));
-    size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, place));
-    struct ledger ledger = {.holds = KEY_STOCK_ORDERS,
-                            .due = KEY_STOCK_DUE,
-                            .what = "order",
-                            .of = "product",
-                            .name = place,
-                            .amount = order_amount,
-                            .ask_figures = ask_stock,
-                            .figures = 2};
+    struct hf_bytes counter = named_text(named_at(audit, AUDIT_COUNTERS, index));
+    size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, counter));
+    struct audit_ledger ledger = {.holds = KEY_STOCK_ORDERS,
+                                  .due = KEY_STOCK_DUE,
+                                  .what = "order",
+                                  .of = "product",
+                                  .name = counter,
+                                  .amount = order_amount,
+                                  .ask_figures = ask_stock,
+                                  .figures = 2};
     redisReply *figures = read_ledger(audit, link, &ledger);
-    int64_t available, of[STOCK_FIELDS];
+    int64_t available, of[AUDIT_STOCK_FIELDS];
 
     if (figures == NULL) {
         return;
     }
     const redisReply *totals = figures->element[1];
-    bool good = answer_integer(figures->element[0], 0, &available) &&
-                totals->type == REDIS_REPLY_ARRAY && totals->elements == STOCK_FIELDS;
-    for (size_t i = 0; good && i < STOCK_FIELDS; i++) {
-        good = answer_integer(totals->element[i], 0, &of[i]);
+    bool good = audit_reply_integer(figures->element[0], 0, &available) &&
+                totals->type == REDIS_REPLY_ARRAY && totals->elements == AUDIT_STOCK_FIELDS;
+    for (size_t i = 0; good && i < AUDIT_STOCK_FIELDS; i++) {
+        good = audit_reply_integer(totals->element[i], 0, &of[i]);
     }
     if (good) {
-        judge_place(audit, &ledger, available, of);
+        judge_counter(audit, &ledger, available, of);
         check_deadlines(audit, &ledger, figures);
     } else {
         audit->unread = true;
@@ -364,44 +374,44 @@ static void check_place(struct audit *audit, uint32_t index)
     freeReplyObject(figures);
 }
 
-/* ---- stock: the transfers between places ----------------------------------------------------- */
+/* ---- stock: the transfers between counters --------------------------------------------------- */
 
-/* What one place says of transfers. */
-static void ask_transfers(struct audit *audit, size_t link, struct hf_bytes place)
+/* What one counter says of transfers. */
+static void ask_transfers(struct audit *audit, size_t link, struct hf_bytes counter)
 {
-    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, place),
+    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
         hf_text("sent"), hf_text("received"), hf_text("places"));
-    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, place));
-    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, place));
+    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, counter));
+    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, counter));
 }
 
-struct snapshot {
-    const struct named *names[STOCK_SHARDS_MAX + 1];
+struct audit_transfers {
+    const struct audit_name *names[STOCK_SHARDS_MAX + 1];
     redisReply *replies[STOCK_SHARDS_MAX + 1];
     size_t count;
 };
 
-static void take_snapshot(struct audit *audit, const struct named *product,
-                          struct snapshot *snapshot)
+static void take_snapshot(struct audit *audit, const struct audit_name *product,
+                          struct audit_transfers *snapshot)
 {
     snapshot->count = 0;
-    EACH_CHILD(audit, product, 0, PLACES, i)
+    EACH_CHILD(audit, product, 0, AUDIT_COUNTERS, i)
     {
         if (snapshot->count > STOCK_SHARDS_MAX) {
             return; /* it cannot have so many */
         }
-        const struct named *place = named_at(audit, PLACES, i);
-        size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, named_text(place)));
+        const struct audit_name *counter = named_at(audit, AUDIT_COUNTERS, i);
+        size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, named_text(counter)));
         links_begin(&audit->links, link);
-        ask_transfers(audit, link, named_text(place));
+        ask_transfers(audit, link, named_text(counter));
         redisReply *reply = links_commit(&audit->links, link);
         audit->unread = audit->unread || reply == NULL;
-        snapshot->names[snapshot->count] = place;
+        snapshot->names[snapshot->count] = counter;
         snapshot->replies[snapshot->count++] = reply;
     }
 }
 
-static void free_snapshot(struct snapshot *snapshot)
+static void free_snapshot(struct audit_transfers *snapshot)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
         freeReplyObject(snapshot->replies[i]);
@@ -409,7 +419,7 @@ static void free_snapshot(struct snapshot *snapshot)
     snapshot->count = 0;
 }
 
-static bool snapshots_equal(const struct snapshot *a, const struct snapshot *b)
+static bool snapshots_equal(const struct audit_transfers *a, const struct audit_transfers *b)
 {
     bool equal = a->count == b->count;
 
@@ -420,16 +430,16 @@ static bool snapshots_equal(const struct snapshot *a, const struct snapshot *b)
     return equal;
 }
 
-static struct hf_bytes place_of(const struct named *named)
+static struct hf_bytes counter_of(const struct audit_name *named)
 {
-    struct hf_bytes product, place;
-    return key_split_counter(named_text(named), &product, &place) ? place : hf_text("");
+    struct hf_bytes product, counter;
+    return key_split_counter(named_text(named), &product, &counter) ? counter : hf_text("");
 }
 
 static const redisReply *find_field(const redisReply *hash, struct hf_bytes field)
 {
     for (size_t i = 0; i + 1 < hash->elements; i += 2) {
-        if (text_equal(answer_text(hash->element[i]), field)) {
+        if (text_equal(audit_reply_text(hash->element[i]), field)) {
             return hash->element[i + 1];
         }
     }
@@ -437,40 +447,40 @@ static const redisReply *find_field(const redisReply *hash, struct hf_bytes fiel
 }
 
 /* Has the transfer with this number arrived where it goes? */
-static bool has_arrived(const struct snapshot *snapshot, struct hf_bytes from, struct hf_bytes to,
-                        int64_t number)
+static bool has_arrived(const struct audit_transfers *snapshot, struct hf_bytes from,
+                        struct hf_bytes to, int64_t number)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
-        if (text_equal(place_of(snapshot->names[i]), to)) {
+        if (text_equal(counter_of(snapshot->names[i]), to)) {
             const redisReply *last = find_field(snapshot->replies[i]->element[2], from);
             int64_t arrived = 0;
-            return last != NULL && answer_integer(last, 0, &arrived) && arrived >= number;
+            return last != NULL && audit_reply_integer(last, 0, &arrived) && arrived >= number;
         }
     }
     return false;
 }
 
 /* What is in an outbox and has not arrived. */
-static int64_t count_open(const struct snapshot *snapshot, size_t place)
+static int64_t count_open(const struct audit_transfers *snapshot, size_t counter)
 {
-    const redisReply *outbox = snapshot->replies[place]->element[1];
+    const redisReply *outbox = snapshot->replies[counter]->element[1];
     int64_t open = 0, number, quantity;
 
     for (size_t i = 0; i + 1 < outbox->elements; i += 2) {
-        struct hf_bytes text = answer_text(outbox->element[i + 1]), first = first_word(text);
+        struct hf_bytes text = audit_reply_text(outbox->element[i + 1]), first = first_word(text);
         struct hf_bytes second = {text.data + first.size + 1, text.size - first.size - 1};
         if (first.size < text.size && text_to_integer(first, &number) &&
             text_to_integer(second, &quantity) &&
-            !has_arrived(snapshot, place_of(snapshot->names[place]),
-                         answer_text(outbox->element[i]), number)) {
+            !has_arrived(snapshot, counter_of(snapshot->names[counter]),
+                         audit_reply_text(outbox->element[i]), number)) {
             open += quantity;
         }
     }
     return open;
 }
 
-static void judge_transfers(struct audit *audit, const struct named *product,
-                            const struct snapshot *snapshot)
+static void judge_transfers(struct audit *audit, const struct audit_name *product,
+                            const struct audit_transfers *snapshot)
 {
     int64_t moving = 0, open = 0, sent, received;
     bool has_main = false;
@@ -478,12 +488,12 @@ static void judge_transfers(struct audit *audit, const struct named *product,
     for (size_t i = 0; i < snapshot->count; i++) {
         const redisReply *totals = snapshot->replies[i]->element[0];
         if (totals->type != REDIS_REPLY_ARRAY || totals->elements != 3 ||
-            !answer_integer(totals->element[0], 0, &sent) ||
-            !answer_integer(totals->element[1], 0, &received)) {
+            !audit_reply_integer(totals->element[0], 0, &sent) ||
+            !audit_reply_integer(totals->element[1], 0, &received)) {
             audit->unread = true;
             return;
         }
-        has_main = has_main || answer_is_text(totals->element[2]);
+        has_main = has_main || audit_reply_is_text(totals->element[2]);
         moving = wrapped(moving + sent - received);
         open += count_open(snapshot, i);
     }
@@ -500,13 +510,13 @@ static void judge_transfers(struct audit *audit, const struct named *product,
 
 static void check_transfers(struct audit *audit, uint32_t index)
 {
-    const struct named *product = named_at(audit, PRODUCTS, index);
-    struct snapshot first, second;
+    const struct audit_name *product = named_at(audit, AUDIT_PRODUCTS, index);
+    struct audit_transfers first, second;
     bool settled = false;
 
     if (product->children[0] == NONE ||
-        named_at(audit, PLACES, product->children[0])->next == NONE) {
-        return; /* it has one place */
+        named_at(audit, AUDIT_COUNTERS, product->children[0])->next == NONE) {
+        return; /* it has one counter */
     }
     for (unsigned tries = 0; !settled && tries < TRIES && audit_goes_on(audit); tries++) {
         if (tries > 0) {
@@ -526,6 +536,6 @@ static void check_transfers(struct audit *audit, uint32_t index)
 
 void audit_stock(struct audit *audit)
 {
-    audit_each(audit, PLACES, "product", check_place);
-    audit_each(audit, PRODUCTS, "product", check_transfers);
+    audit_each(audit, AUDIT_COUNTERS, "product", check_counter);
+    audit_each(audit, AUDIT_PRODUCTS, "product", check_transfers);
 }

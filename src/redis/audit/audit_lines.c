@@ -12,7 +12,7 @@
 #define PAGE 1000
 
 /* Members of one set that have to be in the other. */
-struct pair {
+struct audit_pair {
     enum key_id from, to;
     enum key_id notes; /* only those with a note there; KEY_NONE: all */
     char note;         /* … that begins so */
@@ -20,14 +20,14 @@ struct pair {
     const char *finding;
 };
 
-static bool is_ours(const struct pair *pair, const redisReply *note)
+static bool is_ours(const struct audit_pair *pair, const redisReply *note)
 {
     return pair->notes == KEY_NONE ||
-           (answer_is_text(note) && note->len > 0 && note->str[0] == pair->note);
+           (audit_reply_is_text(note) && note->len > 0 && note->str[0] == pair->note);
 }
 
 /* Where a member is: in the first set, in the second, and its note. */
-static void ask_member(struct audit *audit, size_t link, const struct pair *pair,
+static void ask_member(struct audit *audit, size_t link, const struct audit_pair *pair,
                        struct hf_bytes scope, struct hf_bytes member)
 {
     ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->from, scope), member);
@@ -37,7 +37,7 @@ static void ask_member(struct audit *audit, size_t link, const struct pair *pair
     }
 }
 
-static void look_at_member(struct audit *audit, size_t link, const struct pair *pair,
+static void look_at_member(struct audit *audit, size_t link, const struct audit_pair *pair,
                            struct hf_bytes scope, struct hf_bytes member)
 {
     links_begin(&audit->links, link);
@@ -46,21 +46,22 @@ static void look_at_member(struct audit *audit, size_t link, const struct pair *
 
     if (reply == NULL) {
         audit->unread = true;
-    } else if (answer_is_text(reply->element[0]) && reply->element[1]->type == REDIS_REPLY_NIL &&
+    } else if (audit_reply_is_text(reply->element[0]) &&
+               reply->element[1]->type == REDIS_REPLY_NIL &&
                is_ours(pair, reply->element[reply->elements - 1])) {
         audit_finding(audit, pair->what, member, pair->of, scope, "%s", pair->finding);
     }
     freeReplyObject(reply);
 }
 
-static void check_members(struct audit *audit, size_t link, const struct pair *pair,
+static void check_members(struct audit *audit, size_t link, const struct audit_pair *pair,
                           struct hf_bytes scope, const redisReply *members)
 {
     bool missing[PAGE] = {false};
 
     for (size_t i = 0; i < members->elements; i++) {
         ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->to, scope),
-            answer_text(members->element[i]));
+            audit_reply_text(members->element[i]));
     }
     for (size_t i = 0; i < members->elements; i++) {
         redisReply *score = audit_answer(audit, link);
@@ -69,12 +70,12 @@ static void check_members(struct audit *audit, size_t link, const struct pair *p
     }
     for (size_t i = 0; i < members->elements; i++) {
         if (missing[i]) {
-            look_at_member(audit, link, pair, scope, answer_text(members->element[i]));
+            look_at_member(audit, link, pair, scope, audit_reply_text(members->element[i]));
         }
     }
 }
 
-static void check_pair(struct audit *audit, const struct pair *pair, struct hf_bytes scope)
+static void check_pair(struct audit *audit, const struct audit_pair *pair, struct hf_bytes scope)
 {
     size_t link = links_of(&audit->links, KEY1(audit, pair->from, scope));
 
@@ -97,7 +98,7 @@ static void check_pair(struct audit *audit, const struct pair *pair, struct hf_b
 
 static void check_room(struct audit *audit, uint32_t index)
 {
-    static const struct pair pairs[] = {
+    static const struct audit_pair pairs[] = {
         {KEY_QUEUE, KEY_QUEUE_DUE, KEY_NONE, 0, "user", "the waiting room of event",
          "in line, but without a deadline"},
         {KEY_QUEUE_DUE, KEY_QUEUE, KEY_NONE, 0, "user", "the waiting room of event",
@@ -105,18 +106,18 @@ static void check_room(struct audit *audit, uint32_t index)
     };
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        check_pair(audit, &pairs[i], named_text(named_at(audit, ROOMS, index)));
+        check_pair(audit, &pairs[i], named_text(named_at(audit, AUDIT_ROOMS, index)));
     }
 }
 
 void audit_rooms(struct audit *audit)
 {
-    audit_each(audit, ROOMS, "waiting room", check_room);
+    audit_each(audit, AUDIT_ROOMS, "waiting room", check_room);
 }
 
 static void check_semaphore(struct audit *audit, uint32_t index)
 {
-    static const struct pair pairs[] = {
+    static const struct audit_pair pairs[] = {
         {KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_OWN, 'H', "holder", "semaphore",
          "has a slot without an end of its time"},
         {KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN, 'W', "client", "semaphore",
@@ -124,11 +125,11 @@ static void check_semaphore(struct audit *audit, uint32_t index)
     };
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        check_pair(audit, &pairs[i], named_text(named_at(audit, SEMAPHORES, index)));
+        check_pair(audit, &pairs[i], named_text(named_at(audit, AUDIT_SEMAPHORES, index)));
     }
 }
 
 void audit_semaphores(struct audit *audit)
 {
-    audit_each(audit, SEMAPHORES, "semaphore", check_semaphore);
+    audit_each(audit, AUDIT_SEMAPHORES, "semaphore", check_semaphore);
 }

@@ -40,7 +40,7 @@ static struct hf_bytes next_word(struct hf_bytes *rest)
 
 /* "h zone user quantity booking", or, while it only counts for its user, with a g and more behind
  * it. False if it is neither. */
-static bool read_entry(struct hf_bytes entry, struct hold *hold, bool *holds)
+static bool read_entry(struct hf_bytes entry, struct audit_hold *hold, bool *holds)
 {
     struct hf_bytes rest = entry, kind = next_word(&rest);
 
@@ -54,32 +54,34 @@ static bool read_entry(struct hf_bytes entry, struct hold *hold, bool *holds)
            hold->quantity > 0 && hold->booking.size > 0;
 }
 
-static void forget_held(struct audit *audit, const struct named *event)
+static void forget_held(struct audit *audit, const struct audit_name *event)
 {
-    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+    for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
         EACH_CHILD(audit, event, which, event_children[which], i)
         {
-            named_at(audit, event_children[which], i)->sums[HELD] = 0;
+            named_at(audit, event_children[which], i)->sums[AUDIT_HELD] = 0;
         }
     }
 }
 
 static void add_up_entries(struct audit *audit, uint32_t event, const redisReply *entries)
 {
-    struct hold hold;
+    struct audit_hold hold;
     bool holds;
 
     for (size_t i = 0; i < entries->elements; i++) {
-        if (!read_entry(answer_text(entries->element[i]), &hold, &holds)) {
+        if (!read_entry(audit_reply_text(entries->element[i]), &hold, &holds)) {
             continue;
         }
-        struct named *zone = audit_child(audit, EVENTS, event, ZONE_CHILDREN, ZONES, hold.zone);
-        struct named *user = audit_child(audit, EVENTS, event, USER_CHILDREN, USERS, hold.user);
+        struct audit_name *zone =
+            audit_child(audit, AUDIT_EVENTS, event, AUDIT_ZONE_CHILDREN, AUDIT_ZONES, hold.zone);
+        struct audit_name *user =
+            audit_child(audit, AUDIT_EVENTS, event, AUDIT_USER_CHILDREN, AUDIT_USERS, hold.user);
         if (zone == NULL || user == NULL) {
             return;
         }
-        zone->sums[HELD] += holds ? hold.quantity : 0;
-        user->sums[HELD] += hold.quantity;
+        zone->sums[AUDIT_HELD] += holds ? hold.quantity : 0;
+        user->sums[AUDIT_HELD] += hold.quantity;
     }
 }
 
@@ -88,10 +90,10 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
                           const redisReply *entries)
 {
     bool wrong[PAGE] = {false}, holds;
-    struct hold hold, recorded;
+    struct audit_hold hold, recorded;
 
     for (size_t i = 0; i < entries->elements; i++) {
-        struct hf_bytes entry = answer_text(entries->element[i]);
+        struct hf_bytes entry = audit_reply_text(entries->element[i]);
         if (!read_entry(entry, &hold, &holds)) {
             audit_finding(audit, "event", event, NULL, event, "a deadline of nothing: %.*s",
                           entry.size < 300 ? (int)entry.size : 300, entry.data);
@@ -100,7 +102,7 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
         }
     }
     for (size_t i = 0; i < entries->elements; i++) {
-        if (read_entry(answer_text(entries->element[i]), &hold, &holds) && holds) {
+        if (read_entry(audit_reply_text(entries->element[i]), &hold, &holds) && holds) {
             redisReply *record = audit_answer(audit, link);
             wrong[i] = !booking_is(record) || !booking_status_is(record, "reserved") ||
                        !booking_read(record, &recorded) || !hold_equal(&hold, &recorded);
@@ -108,7 +110,7 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
         }
     }
     for (size_t i = 0; i < entries->elements; i++) {
-        if (wrong[i] && read_entry(answer_text(entries->element[i]), &hold, &holds)) {
+        if (wrong[i] && read_entry(audit_reply_text(entries->element[i]), &hold, &holds)) {
             booking_look(audit, event, &hold);
         }
     }
@@ -116,7 +118,7 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
 
 static void read_deadlines(struct audit *audit, uint32_t event, size_t link, bool look)
 {
-    struct hf_bytes name = named_text(named_at(audit, EVENTS, event));
+    struct hf_bytes name = named_text(named_at(audit, AUDIT_EVENTS, event));
 
     for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
         char from[21], to[21];
@@ -144,7 +146,7 @@ static void read_deadlines(struct audit *audit, uint32_t event, size_t link, boo
 static void ask_member(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
                        struct hf_bytes member)
 {
-    if (which == ZONE_CHILDREN) {
+    if (which == AUDIT_ZONE_CHILDREN) {
         ASK(&audit->links, link, hf_text("GET"), audit_key(audit, KEY_ZONE, event, member));
         ASK(&audit->links, link, hf_text("HMGET"), audit_key(audit, KEY_ZONE_TOTALS, event, member),
             hf_text("capacity"), hf_text("confirmed"));
@@ -156,25 +158,26 @@ static void ask_member(struct audit *audit, size_t link, struct hf_bytes event, 
 }
 
 /* 1. True if it adds up. */
-static bool judge_zone(struct audit *audit, const struct named *event, const struct named *zone,
-                       const redisReply *available_reply, const redisReply *totals, bool report)
+static bool judge_zone(struct audit *audit, const struct audit_name *event,
+                       const struct audit_name *zone, const redisReply *available_reply,
+                       const redisReply *totals, bool report)
 {
     int64_t available, capacity, confirmed;
 
     if (totals->type != REDIS_REPLY_ARRAY || totals->elements != 2 ||
-        !answer_integer(available_reply, 0, &available) ||
-        !answer_integer(totals->element[0], 0, &capacity) ||
-        !answer_integer(totals->element[1], 0, &confirmed)) {
+        !audit_reply_integer(available_reply, 0, &available) ||
+        !audit_reply_integer(totals->element[0], 0, &capacity) ||
+        !audit_reply_integer(totals->element[1], 0, &confirmed)) {
         audit->unread = audit->unread || report;
         return false;
     }
     bool lost = available_reply->type == REDIS_REPLY_NIL;
     bool unknown = totals->element[0]->type == REDIS_REPLY_NIL;
-    if (lost && unknown && zone->sums[HELD] == 0 && zone->sums[BOOKED] == 0) {
+    if (lost && unknown && zone->sums[AUDIT_HELD] == 0 && zone->sums[AUDIT_BOOKED] == 0) {
         return true; /* it is gone altogether, with nothing in it */
     }
     if (!lost && !unknown && available >= 0 && confirmed >= 0 &&
-        capacity == available + zone->sums[HELD] + confirmed) {
+        capacity == available + zone->sums[AUDIT_HELD] + confirmed) {
         return true;
     }
     if (report) {
@@ -182,52 +185,54 @@ static bool judge_zone(struct audit *audit, const struct named *event, const str
                       "capacity %lld%s, but %lld available%s + %lld reserved + "
                       "%lld confirmed",
                       (long long)capacity, unknown ? " (lost)" : "", (long long)available,
-                      lost ? " (lost)" : "", (long long)zone->sums[HELD], (long long)confirmed);
+                      lost ? " (lost)" : "", (long long)zone->sums[AUDIT_HELD],
+                      (long long)confirmed);
     }
     return false;
 }
 
 /* 2. */
-static bool judge_user(struct audit *audit, const struct named *event, const struct named *user,
-                       const redisReply *count_reply, const redisReply *confirmed_reply,
-                       bool report)
+static bool judge_user(struct audit *audit, const struct audit_name *event,
+                       const struct audit_name *user, const redisReply *count_reply,
+                       const redisReply *confirmed_reply, bool report)
 {
     int64_t count, confirmed[2];
 
-    if (!answer_integer(count_reply, 0, &count) || !confirmed_read(confirmed_reply, confirmed)) {
+    if (!audit_reply_integer(count_reply, 0, &count) ||
+        !confirmed_read(confirmed_reply, confirmed)) {
         audit->unread = audit->unread || report;
         return false;
     }
-    bool good =
-        count == user->sums[HELD] + confirmed[1] && count >= 0 && confirmed[0] >= confirmed[1];
+    bool good = count == user->sums[AUDIT_HELD] + confirmed[1] && count >= 0 &&
+                confirmed[0] >= confirmed[1];
     if (!good && report) {
         audit_finding(audit, "user", named_text(user), "event", named_text(event),
                       "count %lld, but %lld on hold or in their grace + %lld "
                       "confirmed for life",
-                      (long long)count, (long long)user->sums[HELD], (long long)confirmed[1]);
+                      (long long)count, (long long)user->sums[AUDIT_HELD], (long long)confirmed[1]);
     }
     return good;
 }
 
-static bool judge(struct audit *audit, const struct named *event, unsigned which,
-                  const struct named *member, const redisReply *first, const redisReply *second,
-                  bool report)
+static bool judge(struct audit *audit, const struct audit_name *event, unsigned which,
+                  const struct audit_name *member, const redisReply *first,
+                  const redisReply *second, bool report)
 {
-    return which == ZONE_CHILDREN ? judge_zone(audit, event, member, first, second, report)
-                                  : judge_user(audit, event, member, first, second, report);
+    return which == AUDIT_ZONE_CHILDREN ? judge_zone(audit, event, member, first, second, report)
+                                        : judge_user(audit, event, member, first, second, report);
 }
 
 /* In pages: which of them do not add up? Those that did before are not asked again. */
-static void mark_members(struct audit *audit, struct named *event, size_t link, unsigned which)
+static void mark_members(struct audit *audit, struct audit_name *event, size_t link, unsigned which)
 {
-    enum named_kind kind = event_children[which];
+    enum audit_kind kind = event_children[which];
     uint32_t next = event->children[which];
 
     while (next != NONE && audit_goes_on(audit)) {
-        struct named *page[MEMBERS];
+        struct audit_name *page[MEMBERS];
         size_t count = 0;
         for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
-            struct named *member = named_at(audit, kind, next);
+            struct audit_name *member = named_at(audit, kind, next);
             if (member->suspect) {
                 page[count++] = member;
                 ask_member(audit, link, named_text(event), which, named_text(member));
@@ -243,9 +248,9 @@ static void mark_members(struct audit *audit, struct named *event, size_t link, 
     }
 }
 
-static bool has_suspects(const struct audit *audit, const struct named *event)
+static bool has_suspects(const struct audit *audit, const struct audit_name *event)
 {
-    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+    for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
         EACH_CHILD(audit, event, which, event_children[which], i)
         {
             if (named_at(audit, event_children[which], i)->suspect) {
@@ -256,9 +261,9 @@ static bool has_suspects(const struct audit *audit, const struct named *event)
     return false;
 }
 
-static void suspect_all(struct audit *audit, const struct named *event)
+static void suspect_all(struct audit *audit, const struct audit_name *event)
 {
-    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+    for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
         EACH_CHILD(audit, event, which, event_children[which], i)
         {
             named_at(audit, event_children[which], i)->suspect = true;
@@ -273,10 +278,10 @@ static void suspect_all(struct audit *audit, const struct named *event)
 static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t link,
                                unsigned which, uint32_t next)
 {
-    enum named_kind kind = event_children[which];
-    struct named *event = named_at(audit, EVENTS, event_index);
+    enum audit_kind kind = event_children[which];
+    struct audit_name *event = named_at(audit, AUDIT_EVENTS, event_index);
     struct hf_bytes name = named_text(event);
-    struct named *suspects[MEMBERS];
+    struct audit_name *suspects[MEMBERS];
     size_t count = 0;
 
     for (; next != NONE && count < MEMBERS; next = named_at(audit, kind, next)->next) {
@@ -310,10 +315,10 @@ static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t
 }
 
 /* There are too many to look at each in one step: says how many more have never added up. */
-static uint32_t count_suspects(struct audit *audit, const struct named *event, unsigned which,
+static uint32_t count_suspects(struct audit *audit, const struct audit_name *event, unsigned which,
                                uint32_t next)
 {
-    enum named_kind kind = event_children[which];
+    enum audit_kind kind = event_children[which];
     uint64_t count = 0;
 
     for (; next != NONE; next = named_at(audit, kind, next)->next) {
@@ -322,14 +327,14 @@ static uint32_t count_suspects(struct audit *audit, const struct named *event, u
     if (count > 0) {
         audit_finding(audit, "event", named_text(event), NULL, named_text(event),
                       "%llu more of its %s did not add up", (unsigned long long)count,
-                      kind == ZONES ? "zones" : "users");
+                      kind == AUDIT_ZONES ? "zones" : "users");
     }
     return NONE;
 }
 
 static void check_event(struct audit *audit, uint32_t index)
 {
-    struct named *event = named_at(audit, EVENTS, index);
+    struct audit_name *event = named_at(audit, AUDIT_EVENTS, index);
     size_t link = links_of(&audit->links, KEY1(audit, KEY_SEATS_DUE, named_text(event)));
 
     for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
@@ -338,14 +343,14 @@ static void check_event(struct audit *audit, uint32_t index)
         if (pass == 0) {
             suspect_all(audit, event); /* some may have come to light just now */
         }
-        for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+        for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
             mark_members(audit, event, link, which);
         }
         if (!has_suspects(audit, event)) {
             return;
         }
     }
-    for (unsigned which = 0; which < EVENT_CHILDREN; which++) {
+    for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
         uint32_t next = event->children[which];
         for (unsigned done = 0; next != NONE && audit_goes_on(audit); done += MEMBERS) {
             next = done < JUDGED ? judge_suspects(audit, index, link, which, next)
@@ -357,5 +362,5 @@ static void check_event(struct audit *audit, uint32_t index)
 void audit_seats(struct audit *audit)
 {
     audit_bookings(audit);
-    audit_each(audit, EVENTS, "event", check_event);
+    audit_each(audit, AUDIT_EVENTS, "event", check_event);
 }

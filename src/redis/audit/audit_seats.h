@@ -7,17 +7,27 @@
 #include "redis/audit/audit_state.h"
 
 /* An event's children. */
-enum { ZONE_CHILDREN, USER_CHILDREN, EVENT_CHILDREN };
-static const enum named_kind event_children[] = {[ZONE_CHILDREN] = ZONES, [USER_CHILDREN] = USERS};
+enum { AUDIT_ZONE_CHILDREN, AUDIT_USER_CHILDREN, AUDIT_EVENT_CHILDREN };
+static const enum audit_kind event_children[] = {
+    [AUDIT_ZONE_CHILDREN] = AUDIT_ZONES, [AUDIT_USER_CHILDREN] = AUDIT_USERS};
 
 /* Sums of a zone and of a user. */
-enum { HELD, BOOKED, BOOKED_FOR_LIFE, BEFORE, BEFORE_FOR_LIFE };
+enum { AUDIT_HELD, AUDIT_BOOKED, AUDIT_BOOKED_FOR_LIFE, AUDIT_BEFORE, AUDIT_BEFORE_FOR_LIFE };
 
 /* A record, as it is answered. */
-enum { STATUS, ZONE_ID, USER_ID, QUANTITY, LIFETIME, BOOKING_ID, EXPIRES_AT, RECORD_FIELDS };
+enum {
+    AUDIT_STATUS,
+    AUDIT_ZONE_ID,
+    AUDIT_USER_ID,
+    AUDIT_QUANTITY,
+    AUDIT_LIFETIME,
+    AUDIT_BOOKING_ID,
+    AUDIT_EXPIRES_AT,
+    AUDIT_RECORD_FIELDS
+};
 
 /* What it says of its seats, and an entry of the deadlines too. */
-struct hold {
+struct audit_hold {
     struct hf_bytes zone, user, quantity_text, booking;
     int64_t quantity;
 };
@@ -27,16 +37,16 @@ void booking_ask(struct audit *audit, size_t link, struct hf_bytes key);
 bool booking_is(const redisReply *reply);
 bool booking_status_is(const redisReply *record, const char *status);
 /* False if it is damaged. */
-bool booking_read(const redisReply *record, struct hold *hold);
+bool booking_read(const redisReply *record, struct audit_hold *hold);
 
-bool hold_equal(const struct hold *a, const struct hold *b);
+bool hold_equal(const struct audit_hold *a, const struct audit_hold *b);
 
 /* "confirmed lifetime" of a user, or the one number of a zone. */
 bool confirmed_read(const redisReply *reply, int64_t confirmed[2]);
 
 /* A booking, reserved for these seats, and its deadline look as if they did not belong together:
  * reads both in one step, and reports what is wrong then. */
-void booking_look(struct audit *audit, struct hf_bytes event, const struct hold *hold);
+void booking_look(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold);
 
 /* Adds up all confirmed bookings, and looks at the deadline of every reserved one. */
 void audit_bookings(struct audit *audit);

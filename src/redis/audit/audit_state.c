@@ -21,8 +21,8 @@ enum hf_error audit_init(struct audit *audit, const struct redis_url *url, struc
     memory_init(&audit->memory);
     random_init(&random);
     random_bytes(&random, audit->hash_key, sizeof audit->hash_key);
-    for (enum named_kind kind = 0; kind < NAMED_COUNT; kind++) {
-        slab_init(&audit->names[kind].slab, &audit->memory, sizeof(struct named));
+    for (enum audit_kind kind = 0; kind < AUDIT_KIND_COUNT; kind++) {
+        slab_init(&audit->names[kind].slab, &audit->memory, sizeof(struct audit_name));
         table_init(&audit->names[kind].table, &audit->memory);
     }
     for (size_t i = 0; i < KEYS_AT_A_TIME; i++) {
@@ -35,10 +35,10 @@ enum hf_error audit_init(struct audit *audit, const struct redis_url *url, struc
 void audit_free(struct audit *audit)
 {
     links_close(&audit->links);
-    for (enum named_kind kind = 0; kind < NAMED_COUNT; kind++) {
+    for (enum audit_kind kind = 0; kind < AUDIT_KIND_COUNT; kind++) {
         EACH_NAMED(audit, kind, i)
         {
-            struct named *named = named_at(audit, kind, i);
+            struct audit_name *named = named_at(audit, kind, i);
             memory_free(&audit->memory, named->text, named->size);
         }
         slab_free(&audit->names[kind].slab);
@@ -62,26 +62,26 @@ static void out_of_memory(struct audit *audit)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-struct wanted {
-    const struct names *names;
+struct audit_wanted {
+    const struct audit_names *names;
     uint32_t parent;
     struct hf_bytes text;
 };
 
 static bool is_wanted(const void *context, uint32_t index)
 {
-    const struct wanted *wanted = context;
-    const struct named *named = slab_at(&wanted->names->slab, index);
+    const struct audit_wanted *wanted = context;
+    const struct audit_name *named = slab_at(&wanted->names->slab, index);
 
     return named->parent == wanted->parent && text_equal(named_text(named), wanted->text);
 }
 
-static uint32_t find_or_add(struct audit *audit, enum named_kind kind, uint32_t parent,
+static uint32_t find_or_add(struct audit *audit, enum audit_kind kind, uint32_t parent,
                             struct hf_bytes text)
 {
-    struct names *names = &audit->names[kind];
+    struct audit_names *names = &audit->names[kind];
     uint32_t hash = (uint32_t)siphash(audit->hash_key, text.data, text.size) + parent;
-    struct wanted wanted = {names, parent, text};
+    struct audit_wanted wanted = {names, parent, text};
     uint32_t index = table_find(&names->table, hash, is_wanted, &wanted);
 
     if (index != NONE) {
@@ -95,7 +95,7 @@ static uint32_t find_or_add(struct audit *audit, enum named_kind kind, uint32_t 
         return NONE;
     }
     memcpy(copy, text.data, text.size);
-    *(struct named *)slab_at(&names->slab, index) = (struct named){
+    *(struct audit_name *)slab_at(&names->slab, index) = (struct audit_name){
         .text = copy,
         .size = text.size,
         .hash = hash,
@@ -107,15 +107,15 @@ static uint32_t find_or_add(struct audit *audit, enum named_kind kind, uint32_t 
     return index;
 }
 
-struct named *audit_name(struct audit *audit, enum named_kind kind, struct hf_bytes text,
-                         uint32_t *index)
+struct audit_name *audit_name(struct audit *audit, enum audit_kind kind, struct hf_bytes text,
+                              uint32_t *index)
 {
     *index = find_or_add(audit, kind, NONE, text);
     return *index != NONE ? named_at(audit, kind, *index) : NULL;
 }
 
-struct named *audit_child(struct audit *audit, enum named_kind parent_kind, uint32_t parent,
-                          unsigned which, enum named_kind kind, struct hf_bytes text)
+struct audit_name *audit_child(struct audit *audit, enum audit_kind parent_kind, uint32_t parent,
+                               unsigned which, enum audit_kind kind, struct hf_bytes text)
 {
     uint32_t known = audit->names[kind].slab.count;
     uint32_t index = find_or_add(audit, kind, parent, text);
@@ -123,9 +123,9 @@ struct named *audit_child(struct audit *audit, enum named_kind parent_kind, uint
     if (index == NONE) {
         return NULL;
     }
-    struct named *named = named_at(audit, kind, index);
+    struct audit_name *named = named_at(audit, kind, index);
     if (audit->names[kind].slab.count > known) {
-        struct named *owner = named_at(audit, parent_kind, parent);
+        struct audit_name *owner = named_at(audit, parent_kind, parent);
         named->next = owner->children[which];
         owner->children[which] = index;
     }
@@ -134,20 +134,20 @@ struct named *audit_child(struct audit *audit, enum named_kind parent_kind, uint
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-void text_set_init(struct text_set *set, struct audit *audit)
+void audit_text_set_init(struct audit_text_set *set, struct audit *audit)
 {
-    *set = (struct text_set){.audit = audit};
+    *set = (struct audit_text_set){.audit = audit};
     table_init(&set->table, &audit->memory);
 }
 
-void text_set_free(struct text_set *set)
+void audit_text_set_free(struct audit_text_set *set)
 {
     table_free(&set->table);
     memory_free(&set->audit->memory, set->hashes, set->capacity * sizeof *set->hashes);
 }
 
 struct wanted_hash {
-    const struct text_set *set;
+    const struct audit_text_set *set;
     uint64_t hash;
 };
 
@@ -157,7 +157,7 @@ static bool is_wanted_hash(const void *context, uint32_t index)
     return wanted->set->hashes[index] == wanted->hash;
 }
 
-bool text_set_add(struct text_set *set, struct hf_bytes text)
+bool audit_text_set_add(struct audit_text_set *set, struct hf_bytes text)
 {
     uint64_t hash = siphash(set->audit->hash_key, text.data, text.size);
     struct wanted_hash wanted = {set, hash};
@@ -278,17 +278,17 @@ void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *co
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-struct hf_bytes answer_text(const redisReply *reply)
+struct hf_bytes audit_reply_text(const redisReply *reply)
 {
     return (struct hf_bytes){reply->str, reply->len};
 }
 
-bool answer_is_text(const redisReply *reply)
+bool audit_reply_is_text(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_STRING;
 }
 
-bool answer_integer(const redisReply *reply, int64_t otherwise, int64_t *number)
+bool audit_reply_integer(const redisReply *reply, int64_t otherwise, int64_t *number)
 {
     if (reply->type == REDIS_REPLY_INTEGER) {
         *number = reply->integer;
@@ -296,7 +296,7 @@ bool answer_integer(const redisReply *reply, int64_t otherwise, int64_t *number)
     }
     *number = otherwise;
     return reply->type == REDIS_REPLY_NIL ||
-           (answer_is_text(reply) && text_to_integer(answer_text(reply), number));
+           (audit_reply_is_text(reply) && text_to_integer(audit_reply_text(reply), number));
 }
 
 redisReply *audit_answer(struct audit *audit, size_t link)
@@ -339,7 +339,7 @@ void audit_finding(struct audit *audit, const char *what, struct hf_bytes name, 
     audit->report(audit->context, audit->line.failed ? "out of memory" : audit->line.data);
 }
 
-void audit_each(struct audit *audit, enum named_kind kind, const char *what,
+void audit_each(struct audit *audit, enum audit_kind kind, const char *what,
                 void (*check)(struct audit *audit, uint32_t index))
 {
     EACH_NAMED(audit, kind, i)

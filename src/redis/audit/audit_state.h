@@ -11,22 +11,32 @@
 #include "redis/audit/audit_links.h"
 #include "redis/script/key_read.h"
 
-enum named_kind { EVENTS, ZONES, USERS, TENANTS, PRODUCTS, PLACES, SEMAPHORES, ROOMS, NAMED_COUNT };
+enum audit_kind {
+    AUDIT_EVENTS,
+    AUDIT_ZONES,
+    AUDIT_USERS,
+    AUDIT_TENANTS,
+    AUDIT_PRODUCTS,
+    AUDIT_COUNTERS,
+    AUDIT_SEMAPHORES,
+    AUDIT_ROOMS,
+    AUDIT_KIND_COUNT
+};
 
 #define SUMS_MAX 9
 
-struct named {
+struct audit_name {
     char *text;
     size_t size;
     uint32_t hash;
     uint32_t parent;      /* a zone's event; NONE: it has none */
-    uint32_t children[2]; /* first of an event's zones and of its users; of a product's places */
+    uint32_t children[2]; /* first of an event's zones and of its users; of a product's counters */
     uint32_t next;        /* of the same parent */
     bool suspect;
     int64_t sums[SUMS_MAX]; /* what they are is for each kind to say */
 };
 
-struct names {
+struct audit_names {
     struct slab slab; /* of struct named */
     struct table table;
 };
@@ -37,7 +47,7 @@ struct audit {
     struct links links;
     struct memory memory;
     uint8_t hash_key[SIPHASH_KEY];
-    struct names names[NAMED_COUNT];
+    struct audit_names names[AUDIT_KIND_COUNT];
     struct buffer keys[KEYS_AT_A_TIME];
     size_t next_key;
     struct buffer line;
@@ -58,13 +68,13 @@ static inline bool audit_goes_on(const struct audit *audit)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static inline struct named *named_at(const struct audit *audit, enum named_kind kind,
-                                     uint32_t index)
+static inline struct audit_name *named_at(const struct audit *audit, enum audit_kind kind,
+                                          uint32_t index)
 {
     return slab_at(&audit->names[kind].slab, index);
 }
 
-static inline struct hf_bytes named_text(const struct named *named)
+static inline struct hf_bytes named_text(const struct audit_name *named)
 {
     return (struct hf_bytes){named->text, named->size};
 }
@@ -79,26 +89,26 @@ static inline struct hf_bytes named_text(const struct named *named)
 
 /* The one with this name, made if it is new; NULL when there is no memory, and the audit is over.
  * Pointers stay good. */
-struct named *audit_name(struct audit *audit, enum named_kind kind, struct hf_bytes text,
-                         uint32_t *index);
+struct audit_name *audit_name(struct audit *audit, enum audit_kind kind, struct hf_bytes text,
+                              uint32_t *index);
 /* The same for a name within its parent: children number `which` of it. */
-struct named *audit_child(struct audit *audit, enum named_kind parent_kind, uint32_t parent,
-                          unsigned which, enum named_kind kind, struct hf_bytes text);
+struct audit_name *audit_child(struct audit *audit, enum audit_kind parent_kind, uint32_t parent,
+                               unsigned which, enum audit_kind kind, struct hf_bytes text);
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
 /* Whatever SCAN shows it may show twice. */
-struct text_set {
+struct audit_text_set {
     struct audit *audit;
     struct table table;
     uint64_t *hashes;
     uint32_t count, capacity;
 };
 
-void text_set_init(struct text_set *set, struct audit *audit);
-void text_set_free(struct text_set *set);
+void audit_text_set_init(struct audit_text_set *set, struct audit *audit);
+void audit_text_set_free(struct audit_text_set *set);
 /* True if it was not there yet. */
-bool text_set_add(struct text_set *set, struct hf_bytes text);
+bool audit_text_set_add(struct audit_text_set *set, struct hf_bytes text);
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -118,10 +128,10 @@ void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *co
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-struct hf_bytes answer_text(const redisReply *reply);
-bool answer_is_text(const redisReply *reply);
+struct hf_bytes audit_reply_text(const redisReply *reply);
+bool audit_reply_is_text(const redisReply *reply);
 /* The number it is; `otherwise` for nil; false for anything else. */
-bool answer_integer(const redisReply *reply, int64_t otherwise, int64_t *number);
+bool audit_reply_integer(const redisReply *reply, int64_t otherwise, int64_t *number);
 /* The next answer; NULL if it is an error, and then something was not read. */
 redisReply *audit_answer(struct audit *audit, size_t link);
 
@@ -142,7 +152,7 @@ void audit_semaphores(struct audit *audit);
 
 /* Checks each of a kind; again if something of it could not be read, and if that does not help, it
  * is reported. */
-void audit_each(struct audit *audit, enum named_kind kind, const char *what,
+void audit_each(struct audit *audit, enum audit_kind kind, const char *what,
                 void (*check)(struct audit *audit, uint32_t index));
 
 /* A little later: what was under way may be over. */

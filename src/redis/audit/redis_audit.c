@@ -4,45 +4,52 @@
 #include "redis/audit/redis_audit.h"
 
 #include "base/text.h"
-#include "redis/audit/audit_state.h"
+#include "redis/audit/audit_seats.h"
 
 #include <stdlib.h>
-
-enum { ZONE_CHILDREN, USER_CHILDREN };
 
 /* What a key tells of: something on its own, or something within an event. */
 static const struct {
     enum key_id key;
-    enum named_kind kind;
+    enum audit_kind kind;
     unsigned which; /* children of an event */
 } told[] = {
-    {KEY_ZONE, ZONES, ZONE_CHILDREN}, {KEY_ZONE_TOTALS, ZONES, ZONE_CHILDREN},
-    {KEY_USER, USERS, USER_CHILDREN}, {KEY_USER_CONFIRMED, USERS, USER_CHILDREN},
-    {KEY_SEATS_DUE, EVENTS, 0},       {KEY_BOOKING, EVENTS, 0},
-    {KEY_QUOTA_USED, TENANTS, 0},     {KEY_QUOTA_HELD, TENANTS, 0},
-    {KEY_QUOTA_HOLDS, TENANTS, 0},    {KEY_QUOTA_DUE, TENANTS, 0},
-    {KEY_STOCK, PLACES, 0},           {KEY_STOCK_TOTALS, PLACES, 0},
-    {KEY_STOCK_ORDERS, PLACES, 0},    {KEY_STOCK_DUE, PLACES, 0},
-    {KEY_STOCK_OUTBOX, PLACES, 0},    {KEY_STOCK_INBOX, PLACES, 0},
-    {KEY_QUEUE_DUE, ROOMS, 0}, /* many a program has a queue:… of its own */
-    {KEY_QUEUE_USER, ROOMS, 0},       {KEY_SEM_SLOTS, SEMAPHORES, 0},
-    {KEY_SEM_LINE, SEMAPHORES, 0},
+    {KEY_ZONE, AUDIT_ZONES, AUDIT_ZONE_CHILDREN},
+    {KEY_ZONE_TOTALS, AUDIT_ZONES, AUDIT_ZONE_CHILDREN},
+    {KEY_USER, AUDIT_USERS, AUDIT_USER_CHILDREN},
+    {KEY_USER_CONFIRMED, AUDIT_USERS, AUDIT_USER_CHILDREN},
+    {KEY_SEATS_DUE, AUDIT_EVENTS, 0},
+    {KEY_BOOKING, AUDIT_EVENTS, 0},
+    {KEY_QUOTA_USED, AUDIT_TENANTS, 0},
+    {KEY_QUOTA_HELD, AUDIT_TENANTS, 0},
+    {KEY_QUOTA_HOLDS, AUDIT_TENANTS, 0},
+    {KEY_QUOTA_DUE, AUDIT_TENANTS, 0},
+    {KEY_STOCK, AUDIT_COUNTERS, 0},
+    {KEY_STOCK_TOTALS, AUDIT_COUNTERS, 0},
+    {KEY_STOCK_ORDERS, AUDIT_COUNTERS, 0},
+    {KEY_STOCK_DUE, AUDIT_COUNTERS, 0},
+    {KEY_STOCK_OUTBOX, AUDIT_COUNTERS, 0},
+    {KEY_STOCK_INBOX, AUDIT_COUNTERS, 0},
+    {KEY_QUEUE_DUE, AUDIT_ROOMS, 0}, /* many a program has a queue:… of its own */
+    {KEY_QUEUE_USER, AUDIT_ROOMS, 0},
+    {KEY_SEM_SLOTS, AUDIT_SEMAPHORES, 0},
+    {KEY_SEM_LINE, AUDIT_SEMAPHORES, 0},
 };
 
-static bool is_place(struct hf_bytes place)
+static bool is_counter(struct hf_bytes counter)
 {
     int64_t number;
-    return text_equal(place, hf_text("main")) || text_to_integer(place, &number);
+    return text_equal(counter, hf_text("main")) || text_to_integer(counter, &number);
 }
 
-static void learn_place(struct audit *audit, struct hf_bytes name)
+static void learn_counter(struct audit *audit, struct hf_bytes name)
 {
-    struct hf_bytes product, place;
+    struct hf_bytes product, counter;
     uint32_t index;
 
-    if (key_split_counter(name, &product, &place) && is_place(place) &&
-        audit_name(audit, PRODUCTS, product, &index) != NULL) {
-        audit_child(audit, PRODUCTS, index, 0, PLACES, name);
+    if (key_split_counter(name, &product, &counter) && is_counter(counter) &&
+        audit_name(audit, AUDIT_PRODUCTS, product, &index) != NULL) {
+        audit_child(audit, AUDIT_PRODUCTS, index, 0, AUDIT_COUNTERS, name);
     }
 }
 
@@ -54,12 +61,12 @@ static void learn_key(struct audit *audit, enum key_id key, const struct hf_byte
         if (told[i].key != key) {
             continue;
         }
-        if (told[i].kind == PLACES) {
-            learn_place(audit, parts[0]);
-        } else if (told[i].kind != ZONES && told[i].kind != USERS) {
+        if (told[i].kind == AUDIT_COUNTERS) {
+            learn_counter(audit, parts[0]);
+        } else if (told[i].kind != AUDIT_ZONES && told[i].kind != AUDIT_USERS) {
             audit_name(audit, told[i].kind, parts[0], &index);
-        } else if (audit_name(audit, EVENTS, parts[0], &index) != NULL) {
-            audit_child(audit, EVENTS, index, told[i].which, told[i].kind, parts[1]);
+        } else if (audit_name(audit, AUDIT_EVENTS, parts[0], &index) != NULL) {
+            audit_child(audit, AUDIT_EVENTS, index, told[i].which, told[i].kind, parts[1]);
         }
         return;
     }
@@ -73,7 +80,7 @@ static void learn_keys(struct audit *audit, size_t link, const redisReply *keys,
     (void)link;
     (void)context;
     for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
-        if (audit_read_key(audit, answer_text(keys->element[i]), &key, parts)) {
+        if (audit_read_key(audit, audit_reply_text(keys->element[i]), &key, parts)) {
             learn_key(audit, key, parts);
         }
     }
