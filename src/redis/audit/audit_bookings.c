@@ -12,11 +12,11 @@
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-void booking_ask(struct audit *audit, size_t link, struct hf_bytes key)
+void booking_ask(struct audit *audit, size_t master, struct hf_bytes key)
 {
-    ASK(&audit->links, link, hf_text("HMGET"), key, hf_text("status"), hf_text("zone_id"),
-        hf_text("user_id"), hf_text("quantity"), hf_text("lifetime"), hf_text("booking_id"),
-        hf_text("expires_at"));
+    AUDIT_ASK(&audit->reader, master, hf_text("HMGET"), key, hf_text("status"), hf_text("zone_id"),
+              hf_text("user_id"), hf_text("quantity"), hf_text("lifetime"), hf_text("booking_id"),
+              hf_text("expires_at"));
 }
 
 bool booking_is(const redisReply *reply)
@@ -65,7 +65,7 @@ static struct hf_bytes write_entry(struct audit *audit, const struct audit_hold 
         buffer_bytes(out, words[i].data, words[i].size);
     }
     if (out->failed) {
-        links_fail(&audit->links, HF_BUSY, "not enough memory for the audit");
+        audit_reader_fail(&audit->reader, HF_BUSY, "not enough memory for the audit");
         return hf_text("");
     }
     return (struct hf_bytes){out->data, out->size};
@@ -119,12 +119,12 @@ static bool is_reserved(const redisReply *record, const struct audit_hold *hold)
 void booking_look(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold)
 {
     struct hf_bytes due = KEY1(audit, KEY_SEATS_DUE, event);
-    size_t link = links_of(&audit->links, due);
+    size_t master = audit_reader_owner(&audit->reader, due);
 
-    links_begin(&audit->links, link);
-    booking_ask(audit, link, audit_key(audit, KEY_BOOKING, event, hold->booking));
-    ASK(&audit->links, link, hf_text("ZSCORE"), due, write_entry(audit, hold));
-    redisReply *both = links_commit(&audit->links, link);
+    audit_reader_begin(&audit->reader, master);
+    booking_ask(audit, master, audit_key(audit, KEY_BOOKING, event, hold->booking));
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), due, write_entry(audit, hold));
+    redisReply *both = audit_reader_commit(&audit->reader, master);
     if (both == NULL || !booking_is(both->element[0]) ||
         both->element[1]->type == REDIS_REPLY_ERROR) {
         audit->unread = true;
@@ -195,18 +195,18 @@ static bool expires_at(const redisReply *record, const redisReply *score)
 }
 
 /* Every reserved booking has its deadline. */
-static void check_reserved(struct audit *audit, size_t link, struct audit_page_entry *page,
+static void check_reserved(struct audit *audit, size_t master, struct audit_page_entry *page,
                            size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
             struct hf_bytes event = named_text(named_at(audit, AUDIT_EVENTS, page[i].event));
-            ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, KEY_SEATS_DUE, event),
-                write_entry(audit, &page[i].hold));
+            AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, KEY_SEATS_DUE, event),
+                      write_entry(audit, &page[i].hold));
         }
     }
     for (size_t i = 0; i < count; i++) {
-        redisReply *score = page[i].reserved ? audit_answer(audit, link) : NULL;
+        redisReply *score = page[i].reserved ? audit_answer(audit, master) : NULL;
         page[i].reserved = score != NULL && !expires_at(page[i].record, score);
         freeReplyObject(score);
     }
@@ -218,25 +218,25 @@ static void check_reserved(struct audit *audit, size_t link, struct audit_page_e
     }
 }
 
-static void take_page(struct audit *audit, size_t link, struct audit_page_entry *page, size_t count,
-                      bool look)
+static void take_page(struct audit *audit, size_t master, struct audit_page_entry *page,
+                      size_t count, bool look)
 {
     for (size_t i = 0; i < count; i++) {
-        page[i].record = audit_answer(audit, link);
+        page[i].record = audit_answer(audit, master);
         if (booking_is(page[i].record)) {
             take_record(audit, &page[i], look);
         } else {
             named_at(audit, AUDIT_EVENTS, page[i].event)->suspect = true;
         }
     }
-    check_reserved(audit, link, page, count);
+    check_reserved(audit, master, page, count);
     for (size_t i = 0; i < count; i++) {
         freeReplyObject(page[i].record);
     }
 }
 
 /* Asks for a record if its event is to be looked at; true if it did. */
-static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
+static bool ask_booking(struct audit *audit, size_t master, struct hf_bytes key,
                         struct audit_booking_walk *bookings, struct audit_page_entry *entry)
 {
     struct hf_bytes parts[KEY_PARTS_MAX];
@@ -255,12 +255,12 @@ static bool ask_booking(struct audit *audit, size_t link, struct hf_bytes key,
     event->suspect = event->suspect || audit->names[AUDIT_EVENTS].slab.count > known;
     if (event->suspect) {
         entry->booking = parts[1];
-        booking_ask(audit, link, key);
+        booking_ask(audit, master, key);
     }
     return event->suspect;
 }
 
-static void take_bookings(struct audit *audit, size_t link, const redisReply *keys, void *context)
+static void take_bookings(struct audit *audit, size_t master, const redisReply *keys, void *context)
 {
     struct audit_booking_walk *bookings = context;
     struct audit_page_entry page[BOOKINGS];
@@ -268,27 +268,27 @@ static void take_bookings(struct audit *audit, size_t link, const redisReply *ke
 
     for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
         count +=
-            ask_booking(audit, link, audit_reply_text(keys->element[i]), bookings, &page[count]);
+            ask_booking(audit, master, audit_reply_text(keys->element[i]), bookings, &page[count]);
         if (count == BOOKINGS) {
-            take_page(audit, link, page, count, bookings->look);
+            take_page(audit, master, page, count, bookings->look);
             count = 0;
         }
     }
-    take_page(audit, link, page, count, bookings->look);
+    take_page(audit, master, page, count, bookings->look);
 }
 
 /* ---- what is confirmed ----------------------------------------------------------------------- */
 
 /* Reads one total of each zone and each user of an event. */
-static void ask_confirmed(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
+static void ask_confirmed(struct audit *audit, size_t master, struct hf_bytes event, unsigned which,
                           struct hf_bytes member)
 {
     if (which == AUDIT_ZONE_CHILDREN) {
-        ASK(&audit->links, link, hf_text("HGET"), audit_key(audit, KEY_ZONE_TOTALS, event, member),
-            hf_text("confirmed"));
+        AUDIT_ASK(&audit->reader, master, hf_text("HGET"),
+                  audit_key(audit, KEY_ZONE_TOTALS, event, member), hf_text("confirmed"));
     } else {
-        ASK(&audit->links, link, hf_text("GET"),
-            audit_key(audit, KEY_USER_CONFIRMED, event, member));
+        AUDIT_ASK(&audit->reader, master, hf_text("GET"),
+                  audit_key(audit, KEY_USER_CONFIRMED, event, member));
     }
 }
 
@@ -316,17 +316,17 @@ static void each_confirmed(struct audit *audit, struct audit_name *event, unsign
 {
     enum audit_kind kind = event_children[which];
     struct hf_bytes name = named_text(event);
-    size_t link = links_of(&audit->links, KEY1(audit, KEY_SEATS_DUE, name));
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, KEY_SEATS_DUE, name));
     uint32_t next = event->children[which];
 
     while (next != NONE && audit_goes_on(audit)) {
         uint32_t first = next;
         size_t count = 0;
         for (; next != NONE && count < MEMBERS; count++, next = named_at(audit, kind, next)->next) {
-            ask_confirmed(audit, link, name, which, named_text(named_at(audit, kind, next)));
+            ask_confirmed(audit, master, name, which, named_text(named_at(audit, kind, next)));
         }
         for (; count > 0; count--, first = named_at(audit, kind, first)->next) {
-            redisReply *reply = audit_answer(audit, link);
+            redisReply *reply = audit_answer(audit, master);
             int64_t confirmed[2];
             if (reply != NULL && confirmed_read(reply, confirmed)) {
                 take(audit, event, which, named_at(audit, kind, first), confirmed, report);
@@ -423,6 +423,6 @@ void audit_bookings(struct audit *audit)
             return;
         }
         audit_pause();
-        links_refresh(&audit->links);
+        audit_reader_refresh(&audit->reader);
     }
 }

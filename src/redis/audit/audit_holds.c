@@ -27,7 +27,7 @@ struct audit_ledger {
     const char *what, *of; /* "hold", "tenant" */
     struct hf_bytes name;
     bool (*amount)(struct hf_bytes record, int64_t *amount); /* of an open one; 0: it is closed */
-    void (*ask_figures)(struct audit *audit, size_t link, struct hf_bytes name);
+    void (*ask_figures)(struct audit *audit, size_t master, struct hf_bytes name);
     size_t figures; /* how many answers that brings */
 
     int64_t sum;
@@ -35,13 +35,15 @@ struct audit_ledger {
 };
 
 /* A hold, read again in one step with its deadline. */
-static void look_at_hold(struct audit *audit, size_t link, struct audit_ledger *ledger,
+static void look_at_hold(struct audit *audit, size_t master, struct audit_ledger *ledger,
                          struct hf_bytes hold)
 {
-    links_begin(&audit->links, link);
-    ASK(&audit->links, link, hf_text("HGET"), KEY1(audit, ledger->holds, ledger->name), hold);
-    ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, ledger->due, ledger->name), hold);
-    redisReply *both = links_commit(&audit->links, link);
+    audit_reader_begin(&audit->reader, master);
+    AUDIT_ASK(&audit->reader, master, hf_text("HGET"), KEY1(audit, ledger->holds, ledger->name),
+              hold);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, ledger->due, ledger->name),
+              hold);
+    redisReply *both = audit_reader_commit(&audit->reader, master);
     int64_t amount;
 
     if (both == NULL) {
@@ -57,7 +59,7 @@ static void look_at_hold(struct audit *audit, size_t link, struct audit_ledger *
 }
 
 /* One page of field, value, field, value … */
-static void add_up_holds(struct audit *audit, size_t link, struct audit_ledger *ledger,
+static void add_up_holds(struct audit *audit, size_t master, struct audit_ledger *ledger,
                          struct audit_text_set *seen, const redisReply *page)
 {
     int64_t amount;
@@ -78,17 +80,17 @@ static void add_up_holds(struct audit *audit, size_t link, struct audit_ledger *
         return;
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
-        ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, ledger->due, ledger->name),
-            audit_reply_text(page->element[i]));
+        AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, ledger->due, ledger->name),
+                  audit_reply_text(page->element[i]));
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
-        redisReply *score = audit_answer(audit, link);
+        redisReply *score = audit_answer(audit, master);
         page->element[i]->integer = score != NULL && score->type == REDIS_REPLY_NIL;
         freeReplyObject(score);
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
         if (page->element[i]->integer != 0) {
-            look_at_hold(audit, link, ledger, audit_reply_text(page->element[i]));
+            look_at_hold(audit, master, ledger, audit_reply_text(page->element[i]));
         }
     }
 }
@@ -100,40 +102,42 @@ static bool is_page(const redisReply *reply)
 }
 
 /* The pages behind the first one. */
-static void add_up_rest(struct audit *audit, size_t link, struct audit_ledger *ledger,
+static void add_up_rest(struct audit *audit, size_t master, struct audit_ledger *ledger,
                         struct audit_text_set *seen, const redisReply *first)
 {
     char cursor[24];
 
     snprintf(cursor, sizeof cursor, "%s", first->element[0]->str);
     while (strcmp(cursor, "0") != 0 && audit_goes_on(audit)) {
-        ASK(&audit->links, link, hf_text("HSCAN"), KEY1(audit, ledger->holds, ledger->name),
-            hf_text(cursor), hf_text("COUNT"), hf_text(HOLDS_AT_ONCE));
-        redisReply *page = audit_answer(audit, link);
+        AUDIT_ASK(&audit->reader, master, hf_text("HSCAN"),
+                  KEY1(audit, ledger->holds, ledger->name), hf_text(cursor), hf_text("COUNT"),
+                  hf_text(HOLDS_AT_ONCE));
+        redisReply *page = audit_answer(audit, master);
         if (page == NULL || !is_page(page)) {
             audit->unread = true;
             freeReplyObject(page);
             return;
         }
         snprintf(cursor, sizeof cursor, "%s", page->element[0]->str);
-        add_up_holds(audit, link, ledger, seen, page->element[1]);
+        add_up_holds(audit, master, ledger, seen, page->element[1]);
         freeReplyObject(page);
     }
 }
 
 /* The figures, the numbers of holds and deadlines, and with `page` a first page, in one step. */
-static redisReply *read_figures(struct audit *audit, size_t link, const struct audit_ledger *ledger,
-                                bool page)
+static redisReply *read_figures(struct audit *audit, size_t master,
+                                const struct audit_ledger *ledger, bool page)
 {
-    links_begin(&audit->links, link);
-    ledger->ask_figures(audit, link, ledger->name);
-    ASK(&audit->links, link, hf_text("HLEN"), KEY1(audit, ledger->holds, ledger->name));
-    ASK(&audit->links, link, hf_text("ZCARD"), KEY1(audit, ledger->due, ledger->name));
+    audit_reader_begin(&audit->reader, master);
+    ledger->ask_figures(audit, master, ledger->name);
+    AUDIT_ASK(&audit->reader, master, hf_text("HLEN"), KEY1(audit, ledger->holds, ledger->name));
+    AUDIT_ASK(&audit->reader, master, hf_text("ZCARD"), KEY1(audit, ledger->due, ledger->name));
     if (page) {
-        ASK(&audit->links, link, hf_text("HSCAN"), KEY1(audit, ledger->holds, ledger->name),
-            hf_text("0"), hf_text("COUNT"), hf_text(HOLDS_AT_ONCE));
+        AUDIT_ASK(&audit->reader, master, hf_text("HSCAN"),
+                  KEY1(audit, ledger->holds, ledger->name), hf_text("0"), hf_text("COUNT"),
+                  hf_text(HOLDS_AT_ONCE));
     }
-    redisReply *reply = links_commit(&audit->links, link);
+    redisReply *reply = audit_reader_commit(&audit->reader, master);
     for (size_t i = 0; reply != NULL && i < reply->elements; i++) {
         if (reply->element[i]->type == REDIS_REPLY_ERROR) {
             freeReplyObject(reply);
@@ -159,10 +163,10 @@ static bool replies_equal(const redisReply *a, const redisReply *b)
 }
 
 /* Were the figures the same before and after? */
-static bool stood_still(struct audit *audit, size_t link, const struct audit_ledger *ledger,
+static bool stood_still(struct audit *audit, size_t master, const struct audit_ledger *ledger,
                         const redisReply *before)
 {
-    redisReply *after = read_figures(audit, link, ledger, false);
+    redisReply *after = read_figures(audit, master, ledger, false);
     bool same = after != NULL;
 
     for (size_t i = 0; same && i < after->elements; i++) {
@@ -174,10 +178,10 @@ static bool stood_still(struct audit *audit, size_t link, const struct audit_led
 
 /* Reads the figures with the sum of the holds that belongs to them. NULL if there is no reading
  * them: they could not be read, or there are so many that something changes all the time. */
-static redisReply *read_ledger(struct audit *audit, size_t link, struct audit_ledger *ledger)
+static redisReply *read_ledger(struct audit *audit, size_t master, struct audit_ledger *ledger)
 {
     for (unsigned tries = 0; tries < TRIES && audit_goes_on(audit); tries++) {
-        redisReply *figures = read_figures(audit, link, ledger, true);
+        redisReply *figures = read_figures(audit, master, ledger, true);
         const redisReply *page = figures != NULL ? figures->element[ledger->figures + 2] : NULL;
         if (page == NULL || !is_page(page)) {
             audit->unread = true;
@@ -187,11 +191,12 @@ static redisReply *read_ledger(struct audit *audit, size_t link, struct audit_le
         struct audit_text_set seen;
         audit_text_set_init(&seen, audit);
         ledger->sum = 0;
-        add_up_holds(audit, link, ledger, &seen, page->element[1]);
-        add_up_rest(audit, link, ledger, &seen, page);
+        add_up_holds(audit, master, ledger, &seen, page->element[1]);
+        add_up_rest(audit, master, ledger, &seen, page);
         audit_text_set_free(&seen);
         ledger->looked = true;
-        if (strcmp(page->element[0]->str, "0") == 0 || stood_still(audit, link, ledger, figures)) {
+        if (strcmp(page->element[0]->str, "0") == 0 ||
+            stood_still(audit, master, ledger, figures)) {
             return figures;
         }
         freeReplyObject(figures);
@@ -228,16 +233,16 @@ static bool hold_amount(struct hf_bytes record, int64_t *amount)
     return text_to_integer(first_word(record), amount) && *amount > 0;
 }
 
-static void ask_quota(struct audit *audit, size_t link, struct hf_bytes tenant)
+static void ask_quota(struct audit *audit, size_t master, struct hf_bytes tenant)
 {
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_QUOTA_USED, tenant));
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_QUOTA_HELD, tenant));
+    AUDIT_ASK(&audit->reader, master, hf_text("GET"), KEY1(audit, KEY_QUOTA_USED, tenant));
+    AUDIT_ASK(&audit->reader, master, hf_text("GET"), KEY1(audit, KEY_QUOTA_HELD, tenant));
 }
 
 static void check_tenant(struct audit *audit, uint32_t index)
 {
     struct hf_bytes tenant = named_text(named_at(audit, AUDIT_TENANTS, index));
-    size_t link = links_of(&audit->links, KEY1(audit, KEY_QUOTA_USED, tenant));
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, KEY_QUOTA_USED, tenant));
     struct audit_ledger ledger = {.holds = KEY_QUOTA_HOLDS,
                                   .due = KEY_QUOTA_DUE,
                                   .what = "hold",
@@ -246,7 +251,7 @@ static void check_tenant(struct audit *audit, uint32_t index)
                                   .amount = hold_amount,
                                   .ask_figures = ask_quota,
                                   .figures = 2};
-    redisReply *figures = read_ledger(audit, link, &ledger);
+    redisReply *figures = read_ledger(audit, master, &ledger);
     int64_t used, held;
 
     if (figures == NULL) {
@@ -301,12 +306,12 @@ enum {
     AUDIT_STOCK_FIELDS
 };
 
-static void ask_stock(struct audit *audit, size_t link, struct hf_bytes counter)
+static void ask_stock(struct audit *audit, size_t master, struct hf_bytes counter)
 {
-    ASK(&audit->links, link, hf_text("GET"), KEY1(audit, KEY_STOCK, counter));
-    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
-        hf_text("loaded"), hf_text("adjusted"), hf_text("taken"), hf_text("sold"), hf_text("sent"),
-        hf_text("received"), hf_text("places"));
+    AUDIT_ASK(&audit->reader, master, hf_text("GET"), KEY1(audit, KEY_STOCK, counter));
+    AUDIT_ASK(&audit->reader, master, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
+              hf_text("loaded"), hf_text("adjusted"), hf_text("taken"), hf_text("sold"),
+              hf_text("sent"), hf_text("received"), hf_text("places"));
 }
 
 /* What was moved is counted modulo 2^53. */
@@ -344,7 +349,7 @@ static void judge_counter(struct audit *audit, const struct audit_ledger *ledger
 static void check_counter(struct audit *audit, uint32_t index)
 {
     struct hf_bytes counter = named_text(named_at(audit, AUDIT_COUNTERS, index));
-    size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, counter));
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, KEY_STOCK_TOTALS, counter));
     struct audit_ledger ledger = {.holds = KEY_STOCK_ORDERS,
                                   .due = KEY_STOCK_DUE,
                                   .what = "order",
@@ -353,7 +358,7 @@ static void check_counter(struct audit *audit, uint32_t index)
                                   .amount = order_amount,
                                   .ask_figures = ask_stock,
                                   .figures = 2};
-    redisReply *figures = read_ledger(audit, link, &ledger);
+    redisReply *figures = read_ledger(audit, master, &ledger);
     int64_t available, of[AUDIT_STOCK_FIELDS];
 
     if (figures == NULL) {
@@ -377,12 +382,12 @@ static void check_counter(struct audit *audit, uint32_t index)
 /* ---- stock: the transfers between counters --------------------------------------------------- */
 
 /* What one counter says of transfers. */
-static void ask_transfers(struct audit *audit, size_t link, struct hf_bytes counter)
+static void ask_transfers(struct audit *audit, size_t master, struct hf_bytes counter)
 {
-    ASK(&audit->links, link, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
-        hf_text("sent"), hf_text("received"), hf_text("places"));
-    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, counter));
-    ASK(&audit->links, link, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, counter));
+    AUDIT_ASK(&audit->reader, master, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
+              hf_text("sent"), hf_text("received"), hf_text("places"));
+    AUDIT_ASK(&audit->reader, master, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, counter));
+    AUDIT_ASK(&audit->reader, master, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, counter));
 }
 
 struct audit_transfers {
@@ -401,10 +406,11 @@ static void take_snapshot(struct audit *audit, const struct audit_name *product,
             return; /* it cannot have so many */
         }
         const struct audit_name *counter = named_at(audit, AUDIT_COUNTERS, i);
-        size_t link = links_of(&audit->links, KEY1(audit, KEY_STOCK_TOTALS, named_text(counter)));
-        links_begin(&audit->links, link);
-        ask_transfers(audit, link, named_text(counter));
-        redisReply *reply = links_commit(&audit->links, link);
+        size_t master =
+            audit_reader_owner(&audit->reader, KEY1(audit, KEY_STOCK_TOTALS, named_text(counter)));
+        audit_reader_begin(&audit->reader, master);
+        ask_transfers(audit, master, named_text(counter));
+        redisReply *reply = audit_reader_commit(&audit->reader, master);
         audit->unread = audit->unread || reply == NULL;
         snapshot->names[snapshot->count] = counter;
         snapshot->replies[snapshot->count++] = reply;

@@ -27,22 +27,22 @@ static bool is_ours(const struct audit_pair *pair, const redisReply *note)
 }
 
 /* Where a member is: in the first set, in the second, and its note. */
-static void ask_member(struct audit *audit, size_t link, const struct audit_pair *pair,
+static void ask_member(struct audit *audit, size_t master, const struct audit_pair *pair,
                        struct hf_bytes scope, struct hf_bytes member)
 {
-    ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->from, scope), member);
-    ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->to, scope), member);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, pair->from, scope), member);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, pair->to, scope), member);
     if (pair->notes != KEY_NONE) {
-        ASK(&audit->links, link, hf_text("HGET"), KEY1(audit, pair->notes, scope), member);
+        AUDIT_ASK(&audit->reader, master, hf_text("HGET"), KEY1(audit, pair->notes, scope), member);
     }
 }
 
-static void look_at_member(struct audit *audit, size_t link, const struct audit_pair *pair,
+static void look_at_member(struct audit *audit, size_t master, const struct audit_pair *pair,
                            struct hf_bytes scope, struct hf_bytes member)
 {
-    links_begin(&audit->links, link);
-    ask_member(audit, link, pair, scope, member);
-    redisReply *reply = links_commit(&audit->links, link);
+    audit_reader_begin(&audit->reader, master);
+    ask_member(audit, master, pair, scope, member);
+    redisReply *reply = audit_reader_commit(&audit->reader, master);
 
     if (reply == NULL) {
         audit->unread = true;
@@ -54,40 +54,41 @@ static void look_at_member(struct audit *audit, size_t link, const struct audit_
     freeReplyObject(reply);
 }
 
-static void check_members(struct audit *audit, size_t link, const struct audit_pair *pair,
+static void check_members(struct audit *audit, size_t master, const struct audit_pair *pair,
                           struct hf_bytes scope, const redisReply *members)
 {
     bool missing[PAGE] = {false};
 
     for (size_t i = 0; i < members->elements; i++) {
-        ASK(&audit->links, link, hf_text("ZSCORE"), KEY1(audit, pair->to, scope),
-            audit_reply_text(members->element[i]));
+        AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, pair->to, scope),
+                  audit_reply_text(members->element[i]));
     }
     for (size_t i = 0; i < members->elements; i++) {
-        redisReply *score = audit_answer(audit, link);
+        redisReply *score = audit_answer(audit, master);
         missing[i] = score != NULL && score->type == REDIS_REPLY_NIL;
         freeReplyObject(score);
     }
     for (size_t i = 0; i < members->elements; i++) {
         if (missing[i]) {
-            look_at_member(audit, link, pair, scope, audit_reply_text(members->element[i]));
+            look_at_member(audit, master, pair, scope, audit_reply_text(members->element[i]));
         }
     }
 }
 
 static void check_pair(struct audit *audit, const struct audit_pair *pair, struct hf_bytes scope)
 {
-    size_t link = links_of(&audit->links, KEY1(audit, pair->from, scope));
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, pair->from, scope));
 
     for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
         char from[21], to[21];
         struct hf_bytes first = {from, decimal_write(from, start)};
         struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, pair->from, scope), first, last);
-        redisReply *members = audit_answer(audit, link);
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, pair->from, scope), first,
+                  last);
+        redisReply *members = audit_answer(audit, master);
         size_t count = members != NULL ? members->elements : 0;
         if (count > 0) {
-            check_members(audit, link, pair, scope, members);
+            check_members(audit, master, pair, scope, members);
         }
         freeReplyObject(members);
         if (count < PAGE) {

@@ -86,7 +86,7 @@ static void add_up_entries(struct audit *audit, uint32_t event, const redisReply
 }
 
 /* Every hold has its booking. */
-static void check_entries(struct audit *audit, size_t link, struct hf_bytes event,
+static void check_entries(struct audit *audit, size_t master, struct hf_bytes event,
                           const redisReply *entries)
 {
     bool wrong[PAGE] = {false}, holds;
@@ -98,12 +98,12 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
             audit_finding(audit, "event", event, NULL, event, "a deadline of nothing: %.*s",
                           entry.size < 300 ? (int)entry.size : 300, entry.data);
         } else if (holds) {
-            booking_ask(audit, link, audit_key(audit, KEY_BOOKING, event, hold.booking));
+            booking_ask(audit, master, audit_key(audit, KEY_BOOKING, event, hold.booking));
         }
     }
     for (size_t i = 0; i < entries->elements; i++) {
         if (read_entry(audit_reply_text(entries->element[i]), &hold, &holds) && holds) {
-            redisReply *record = audit_answer(audit, link);
+            redisReply *record = audit_answer(audit, master);
             wrong[i] = !booking_is(record) || !booking_status_is(record, "reserved") ||
                        !booking_read(record, &recorded) || !hold_equal(&hold, &recorded);
             freeReplyObject(record);
@@ -116,7 +116,7 @@ static void check_entries(struct audit *audit, size_t link, struct hf_bytes even
     }
 }
 
-static void read_deadlines(struct audit *audit, uint32_t event, size_t link, bool look)
+static void read_deadlines(struct audit *audit, uint32_t event, size_t master, bool look)
 {
     struct hf_bytes name = named_text(named_at(audit, AUDIT_EVENTS, event));
 
@@ -124,13 +124,14 @@ static void read_deadlines(struct audit *audit, uint32_t event, size_t link, boo
         char from[21], to[21];
         struct hf_bytes first = {from, decimal_write(from, start)};
         struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name), first, last);
-        redisReply *entries = audit_answer(audit, link);
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name),
+                  first, last);
+        redisReply *entries = audit_answer(audit, master);
         size_t count = entries != NULL ? entries->elements : 0;
         if (count > 0) {
             add_up_entries(audit, event, entries);
             if (look) {
-                check_entries(audit, link, name, entries);
+                check_entries(audit, master, name, entries);
             }
         }
         freeReplyObject(entries);
@@ -143,17 +144,20 @@ static void read_deadlines(struct audit *audit, uint32_t event, size_t link, boo
 /* ---- zones and users ------------------------------------------------------------------------- */
 
 /* What there is to know of a zone or a user: two questions. */
-static void ask_member(struct audit *audit, size_t link, struct hf_bytes event, unsigned which,
+static void ask_member(struct audit *audit, size_t master, struct hf_bytes event, unsigned which,
                        struct hf_bytes member)
 {
     if (which == AUDIT_ZONE_CHILDREN) {
-        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, KEY_ZONE, event, member));
-        ASK(&audit->links, link, hf_text("HMGET"), audit_key(audit, KEY_ZONE_TOTALS, event, member),
-            hf_text("capacity"), hf_text("confirmed"));
+        AUDIT_ASK(&audit->reader, master, hf_text("GET"),
+                  audit_key(audit, KEY_ZONE, event, member));
+        AUDIT_ASK(&audit->reader, master, hf_text("HMGET"),
+                  audit_key(audit, KEY_ZONE_TOTALS, event, member), hf_text("capacity"),
+                  hf_text("confirmed"));
     } else {
-        ASK(&audit->links, link, hf_text("GET"), audit_key(audit, KEY_USER, event, member));
-        ASK(&audit->links, link, hf_text("GET"),
-            audit_key(audit, KEY_USER_CONFIRMED, event, member));
+        AUDIT_ASK(&audit->reader, master, hf_text("GET"),
+                  audit_key(audit, KEY_USER, event, member));
+        AUDIT_ASK(&audit->reader, master, hf_text("GET"),
+                  audit_key(audit, KEY_USER_CONFIRMED, event, member));
     }
 }
 
@@ -223,7 +227,8 @@ static bool judge(struct audit *audit, const struct audit_name *event, unsigned 
 }
 
 /* In pages: which of them do not add up? Those that did before are not asked again. */
-static void mark_members(struct audit *audit, struct audit_name *event, size_t link, unsigned which)
+static void mark_members(struct audit *audit, struct audit_name *event, size_t master,
+                         unsigned which)
 {
     enum audit_kind kind = event_children[which];
     uint32_t next = event->children[which];
@@ -235,11 +240,11 @@ static void mark_members(struct audit *audit, struct audit_name *event, size_t l
             struct audit_name *member = named_at(audit, kind, next);
             if (member->suspect) {
                 page[count++] = member;
-                ask_member(audit, link, named_text(event), which, named_text(member));
+                ask_member(audit, master, named_text(event), which, named_text(member));
             }
         }
         for (size_t i = 0; i < count; i++) {
-            redisReply *one = audit_answer(audit, link), *two = audit_answer(audit, link);
+            redisReply *one = audit_answer(audit, master), *two = audit_answer(audit, master);
             page[i]->suspect =
                 one == NULL || two == NULL || !judge(audit, event, which, page[i], one, two, false);
             freeReplyObject(one);
@@ -275,7 +280,7 @@ static void suspect_all(struct audit *audit, const struct audit_name *event)
 
 /* Reads some that never added up, and all deadlines; what does not add up now is reported. Returns
  * where to go on. */
-static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t link,
+static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t master,
                                unsigned which, uint32_t next)
 {
     enum audit_kind kind = event_children[which];
@@ -292,13 +297,13 @@ static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t
     if (count == 0) {
         return NONE;
     }
-    links_begin(&audit->links, link);
-    ASK(&audit->links, link, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name), hf_text("0"),
-        hf_text("-1"));
+    audit_reader_begin(&audit->reader, master);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name),
+              hf_text("0"), hf_text("-1"));
     for (size_t i = 0; i < count; i++) {
-        ask_member(audit, link, name, which, named_text(suspects[i]));
+        ask_member(audit, master, name, which, named_text(suspects[i]));
     }
-    redisReply *replies = links_commit(&audit->links, link);
+    redisReply *replies = audit_reader_commit(&audit->reader, master);
     if (replies == NULL || replies->element[0]->type != REDIS_REPLY_ARRAY) {
         audit->unread = true;
         freeReplyObject(replies);
@@ -335,16 +340,17 @@ static uint32_t count_suspects(struct audit *audit, const struct audit_name *eve
 static void check_event(struct audit *audit, uint32_t index)
 {
     struct audit_name *event = named_at(audit, AUDIT_EVENTS, index);
-    size_t link = links_of(&audit->links, KEY1(audit, KEY_SEATS_DUE, named_text(event)));
+    size_t master =
+        audit_reader_owner(&audit->reader, KEY1(audit, KEY_SEATS_DUE, named_text(event)));
 
     for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
         forget_held(audit, event);
-        read_deadlines(audit, index, link, pass == 0);
+        read_deadlines(audit, index, master, pass == 0);
         if (pass == 0) {
             suspect_all(audit, event); /* some may have come to light just now */
         }
         for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
-            mark_members(audit, event, link, which);
+            mark_members(audit, event, master, which);
         }
         if (!has_suspects(audit, event)) {
             return;
@@ -353,7 +359,7 @@ static void check_event(struct audit *audit, uint32_t index)
     for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
         uint32_t next = event->children[which];
         for (unsigned done = 0; next != NONE && audit_goes_on(audit); done += MEMBERS) {
-            next = done < JUDGED ? judge_suspects(audit, index, link, which, next)
+            next = done < JUDGED ? judge_suspects(audit, index, master, which, next)
                                  : count_suspects(audit, event, which, next);
         }
     }

@@ -32,7 +32,7 @@ struct audit_hold {
     int64_t quantity;
 };
 
-void booking_ask(struct audit *audit, size_t link, struct hf_bytes key);
+void booking_ask(struct audit *audit, size_t master, struct hf_bytes key);
 /* Is this the answer to that? */
 bool booking_is(const redisReply *reply);
 bool booking_status_is(const redisReply *record, const char *status);

@@ -29,12 +29,12 @@ enum hf_error audit_init(struct audit *audit, const struct redis_url *url, struc
         buffer_init(&audit->keys[i], &audit->memory);
     }
     buffer_init(&audit->line, &audit->memory);
-    return links_open(&audit->links, url, problem);
+    return audit_reader_open(&audit->reader, url, problem);
 }
 
 void audit_free(struct audit *audit)
 {
-    links_close(&audit->links);
+    audit_reader_close(&audit->reader);
     for (enum audit_kind kind = 0; kind < AUDIT_KIND_COUNT; kind++) {
         EACH_NAMED(audit, kind, i)
         {
@@ -57,7 +57,7 @@ void audit_pause(void)
 
 static void out_of_memory(struct audit *audit)
 {
-    links_fail(&audit->links, HF_BUSY, "not enough memory for the audit");
+    audit_reader_fail(&audit->reader, HF_BUSY, "not enough memory for the audit");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ bool audit_text_set_add(struct audit_text_set *set, struct hf_bytes text)
 
 static const char *form_of(const struct audit *audit, enum key_id key)
 {
-    return key_form(key, audit->links.url->kind == REDIS_CLUSTER);
+    return key_form(key, audit->reader.url->kind == REDIS_CLUSTER);
 }
 
 struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes first,
@@ -198,7 +198,7 @@ struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes 
     struct buffer *text = &audit->keys[audit->next_key++ % KEYS_AT_A_TIME];
 
     buffer_clear(text);
-    key_fill(text, audit->links.url->name_space, form_of(audit, key),
+    key_fill(text, audit->reader.url->name_space, form_of(audit, key),
              (struct hf_bytes[]){first, second});
     if (text->failed) {
         out_of_memory(audit);
@@ -210,7 +210,7 @@ struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes 
 bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
                     struct hf_bytes parts[KEY_PARTS_MAX])
 {
-    if (!key_in_space(audit->links.url->name_space, &text)) {
+    if (!key_in_space(audit->reader.url->name_space, &text)) {
         return false;
     }
     for (*key = KEY_NONE + 1; *key < KEY_COUNT; (*key)++) {
@@ -226,7 +226,7 @@ static void write_pattern(struct audit *audit, enum key_id key, struct buffer *o
 {
     const char *form = key != KEY_NONE ? form_of(audit, key) : "";
 
-    for (const char *at = audit->links.url->name_space; *at != '\0'; at++) {
+    for (const char *at = audit->reader.url->name_space; *at != '\0'; at++) {
         if (strchr("*?[]^\\", *at) != NULL) {
             buffer_byte(out, '\\');
         }
@@ -239,26 +239,27 @@ static void write_pattern(struct audit *audit, enum key_id key, struct buffer *o
     }
 }
 
-static void scan_link(struct audit *audit, size_t link, struct hf_bytes pattern, audit_take *take,
-                      void *context)
+static void scan_master(struct audit *audit, size_t master, struct hf_bytes pattern,
+                        audit_take *take, void *context)
 {
     char cursor[24] = "0";
 
     do {
-        ASK(&audit->links, link, hf_text("SCAN"), hf_text(cursor), hf_text("MATCH"), pattern,
-            hf_text("COUNT"), hf_text(SCAN_COUNT));
-        redisReply *reply = links_answer(&audit->links, link);
+        AUDIT_ASK(&audit->reader, master, hf_text("SCAN"), hf_text(cursor), hf_text("MATCH"),
+                  pattern, hf_text("COUNT"), hf_text(SCAN_COUNT));
+        redisReply *reply = audit_reader_answer(&audit->reader, master);
         if (reply == NULL) {
             return;
         }
         if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
             reply->element[0]->len >= sizeof cursor) {
-            links_fail(&audit->links, HF_ENGINE_DOWN, "redis %s does not let its keys be seen: %s",
-                       audit->links.names[link],
-                       reply->type == REDIS_REPLY_ERROR ? reply->str : "a strange answer");
+            audit_reader_fail(&audit->reader, HF_ENGINE_DOWN,
+                              "redis %s does not let its keys be seen: %s",
+                              audit->reader.names[master],
+                              reply->type == REDIS_REPLY_ERROR ? reply->str : "a strange answer");
         } else {
             memcpy(cursor, reply->element[0]->str, reply->element[0]->len + 1);
-            take(audit, link, reply->element[1], context);
+            take(audit, master, reply->element[1], context);
         }
         freeReplyObject(reply);
     } while (audit_goes_on(audit) && strcmp(cursor, "0") != 0);
@@ -270,8 +271,8 @@ void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *co
 
     buffer_init(&pattern, &audit->memory);
     write_pattern(audit, key, &pattern);
-    for (size_t i = 0; i < audit->links.count && audit_goes_on(audit); i++) {
-        scan_link(audit, i, (struct hf_bytes){pattern.data, pattern.size}, take, context);
+    for (size_t i = 0; i < audit->reader.count && audit_goes_on(audit); i++) {
+        scan_master(audit, i, (struct hf_bytes){pattern.data, pattern.size}, take, context);
     }
     buffer_free(&pattern);
 }
@@ -299,9 +300,9 @@ bool audit_reply_integer(const redisReply *reply, int64_t otherwise, int64_t *nu
            (audit_reply_is_text(reply) && text_to_integer(audit_reply_text(reply), number));
 }
 
-redisReply *audit_answer(struct audit *audit, size_t link)
+redisReply *audit_answer(struct audit *audit, size_t master)
 {
-    redisReply *reply = links_answer(&audit->links, link);
+    redisReply *reply = audit_reader_answer(&audit->reader, master);
 
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
         audit->unread = true;
@@ -348,7 +349,7 @@ void audit_each(struct audit *audit, enum audit_kind kind, const char *what,
         for (unsigned tries = 0; tries < TRIES && audit_goes_on(audit); tries++) {
             if (tries > 0) {
                 audit_pause();
-                links_refresh(&audit->links);
+                audit_reader_refresh(&audit->reader);
             }
             audit->unread = false;
             check(audit, i);

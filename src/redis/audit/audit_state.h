@@ -8,7 +8,7 @@
 #include "base/siphash.h"
 #include "base/slab.h"
 #include "base/table.h"
-#include "redis/audit/audit_links.h"
+#include "redis/audit/audit_reader.h"
 #include "redis/script/key_read.h"
 
 enum audit_kind {
@@ -44,7 +44,7 @@ struct audit_names {
 #define KEYS_AT_A_TIME 8
 
 struct audit {
-    struct links links;
+    struct audit_reader reader;
     struct memory memory;
     uint8_t hash_key[SIPHASH_KEY];
     struct audit_names names[AUDIT_KIND_COUNT];
@@ -63,7 +63,7 @@ void audit_free(struct audit *audit);
 /* False when it cannot go on. */
 static inline bool audit_goes_on(const struct audit *audit)
 {
-    return audit->links.code == HF_OK;
+    return audit->reader.code == HF_OK;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum key_id
 
 /* Walks over all keys of all masters; `form` narrows it down to keys that start as this key does,
  * KEY_NONE: to none. `take` gets a page at a time. */
-typedef void audit_take(struct audit *audit, size_t link, const redisReply *keys, void *context);
+typedef void audit_take(struct audit *audit, size_t master, const redisReply *keys, void *context);
 void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *context);
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ bool audit_reply_is_text(const redisReply *reply);
 /* The number it is; `otherwise` for nil; false for anything else. */
 bool audit_reply_integer(const redisReply *reply, int64_t otherwise, int64_t *number);
 /* The next answer; NULL if it is an error, and then something was not read. */
-redisReply *audit_answer(struct audit *audit, size_t link);
+redisReply *audit_answer(struct audit *audit, size_t master);
 
 /* ---- findings -------------------------------------------------------------------------------- */
 

@@ -72,12 +72,12 @@ static void learn_key(struct audit *audit, enum key_id key, const struct hf_byte
     }
 }
 
-static void learn_keys(struct audit *audit, size_t link, const redisReply *keys, void *context)
+static void learn_keys(struct audit *audit, size_t master, const redisReply *keys, void *context)
 {
     struct hf_bytes parts[KEY_PARTS_MAX];
     enum key_id key;
 
-    (void)link;
+    (void)master;
     (void)context;
     for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
         if (audit_read_key(audit, audit_reply_text(keys->element[i]), &key, parts)) {
@@ -106,7 +106,7 @@ enum hf_error redis_audit(const struct redis_url *url, hf_audit_report *report, 
                 families[i](audit);
             }
         }
-        code = audit->links.code;
+        code = audit->reader.code;
         *findings = audit->findings;
     }
     audit_free(audit);

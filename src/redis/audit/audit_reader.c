@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redis/audit/audit_links.h"
+#include "redis/audit/audit_reader.h"
 
 #include "base/check.h"
 #include "redis/client/client.h"
@@ -12,18 +12,19 @@
 #define COMMAND_MS 10000 /* at least: some of the questions are long */
 #define WORDS_MAX 4096
 
-enum hf_error links_fail(struct links *links, enum hf_error code, const char *format, ...)
+enum hf_error audit_reader_fail(struct audit_reader *reader, enum hf_error code, const char *format,
+                                ...)
 {
     char text[MESSAGE_SIZE];
     va_list args;
 
-    if (links->code == HF_OK) {
+    if (reader->code == HF_OK) {
         va_start(args, format);
         vsnprintf(text, sizeof text, format, args);
         va_end(args);
-        links->code = problem_set(links->problem, code, "%s", text);
+        reader->code = problem_set(reader->problem, code, "%s", text);
     }
-    return links->code;
+    return reader->code;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -57,60 +58,62 @@ static redisReply *ask_once(redisContext *context, size_t count, const struct hf
     ask_once(context, sizeof((struct hf_bytes[]){__VA_ARGS__}) / sizeof(struct hf_bytes),          \
              (struct hf_bytes[]){__VA_ARGS__})
 
-void links_ask(struct links *links, size_t link, size_t count, const struct hf_bytes *words)
+void audit_reader_ask(struct audit_reader *reader, size_t master, size_t count,
+                      const struct hf_bytes *words)
 {
-    if (links->code == HF_OK) {
-        ask(links->contexts[link], count, words);
-        links->queued++;
+    if (reader->code == HF_OK) {
+        ask(reader->contexts[master], count, words);
+        reader->queued++;
     }
 }
 
-redisReply *links_answer(struct links *links, size_t link)
+redisReply *audit_reader_answer(struct audit_reader *reader, size_t master)
 {
-    redisReply *reply = links->code == HF_OK ? answer(links->contexts[link]) : NULL;
+    redisReply *reply = reader->code == HF_OK ? answer(reader->contexts[master]) : NULL;
 
-    if (reply == NULL && links->code == HF_OK) {
-        links_fail(links, HF_ENGINE_DOWN, "lost the connection to redis %s: %s", links->names[link],
-                   links->contexts[link]->errstr);
+    if (reply == NULL && reader->code == HF_OK) {
+        audit_reader_fail(reader, HF_ENGINE_DOWN, "lost the connection to redis %s: %s",
+                          reader->names[master], reader->contexts[master]->errstr);
     }
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
         (strncmp(reply->str, "NOPERM", 6) == 0 || strncmp(reply->str, "NOAUTH", 6) == 0)) {
-        links_fail(links, HF_ENGINE_DOWN, "redis %s does not let us read it: %s",
-                   links->names[link], reply->str);
+        audit_reader_fail(reader, HF_ENGINE_DOWN, "redis %s does not let us read it: %s",
+                          reader->names[master], reply->str);
     }
     return reply;
 }
 
-void links_begin(struct links *links, size_t link)
+void audit_reader_begin(struct audit_reader *reader, size_t master)
 {
-    ASK(links, link, hf_text("MULTI"));
-    links->queued = 0;
+    AUDIT_ASK(reader, master, hf_text("MULTI"));
+    reader->queued = 0;
 }
 
 /* Between MULTI and EXEC each question is answered QUEUED, or with what is wrong with it, which
  * EXEC then says again: nobody has to look at those, except at why a Redis queues nothing at
  * all. */
-static void look_at_queued(struct links *links, size_t link)
+static void look_at_queued(struct audit_reader *reader, size_t master)
 {
-    redisReply *reply = links_answer(links, link);
+    redisReply *reply = audit_reader_answer(reader, master);
 
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "OOM ", 4) == 0) {
-        links_fail(links, HF_ENGINE_DOWN,
-                   "redis %s is out of memory (maxmemory), which keeps it from being audited: %s",
-                   links->names[link], reply->str);
+        audit_reader_fail(
+            reader, HF_ENGINE_DOWN,
+            "redis %s is out of memory (maxmemory), which keeps it from being audited: %s",
+            reader->names[master], reply->str);
     }
     freeReplyObject(reply);
 }
 
-redisReply *links_commit(struct links *links, size_t link)
+redisReply *audit_reader_commit(struct audit_reader *reader, size_t master)
 {
-    size_t queued = links->queued;
+    size_t queued = reader->queued;
 
-    ASK(links, link, hf_text("EXEC"));
+    AUDIT_ASK(reader, master, hf_text("EXEC"));
     for (size_t i = 0; i < queued + 1; i++) {
-        look_at_queued(links, link);
+        look_at_queued(reader, master);
     }
-    redisReply *reply = links_answer(links, link);
+    redisReply *reply = audit_reader_answer(reader, master);
     if (reply != NULL && (reply->type != REDIS_REPLY_ARRAY || reply->elements != queued)) {
         freeReplyObject(reply);
         return NULL;
@@ -180,34 +183,34 @@ static bool choose_database(const struct redis_url *url, redisContext *context,
            is_good(context, ASK_ONCE(context, hf_text("SELECT"), hf_text(number)), why);
 }
 
-/* Adds a master, unless it is there already. Returns which it is; LINKS_MAX if it failed. */
-static size_t add_master(struct links *links, const char *host, uint16_t port)
+/* Adds a master, unless it is there already. Returns which it is; AUDIT_MASTERS_MAX if it failed. */
+static size_t add_master(struct audit_reader *reader, const char *host, uint16_t port)
 {
-    char why[MESSAGE_SIZE] = "there are too many of them", name[sizeof links->names[0]];
+    char why[MESSAGE_SIZE] = "there are too many of them", name[sizeof reader->names[0]];
 
     snprintf(name, sizeof name, "%s:%u", host, port);
-    for (size_t i = 0; i < links->count; i++) {
-        if (strcmp(links->names[i], name) == 0) {
+    for (size_t i = 0; i < reader->count; i++) {
+        if (strcmp(reader->names[i], name) == 0) {
             return i;
         }
     }
     redisContext *context =
-        links->count < LINKS_MAX ? connect_to(links->url, host, port, why) : NULL;
-    if (context == NULL || !log_in(links->url, context, why) ||
-        !choose_database(links->url, context, why)) {
+        reader->count < AUDIT_MASTERS_MAX ? connect_to(reader->url, host, port, why) : NULL;
+    if (context == NULL || !log_in(reader->url, context, why) ||
+        !choose_database(reader->url, context, why)) {
         redisFree(context);
-        links_fail(links, HF_ENGINE_DOWN, "cannot use redis %s: %s", name, why);
-        return LINKS_MAX;
+        audit_reader_fail(reader, HF_ENGINE_DOWN, "cannot use redis %s: %s", name, why);
+        return AUDIT_MASTERS_MAX;
     }
-    memcpy(links->names[links->count], name, sizeof name);
-    links->contexts[links->count] = context;
-    return links->count++;
+    memcpy(reader->names[reader->count], name, sizeof name);
+    reader->contexts[reader->count] = context;
+    return reader->count++;
 }
 
 /* ---- a cluster ------------------------------------------------------------------------------- */
 
 /* One row of CLUSTER SLOTS: first, last, [host, port, …] of the master, then its replicas. */
-static bool take_slots(struct links *links, const redisReply *row, const char *asked)
+static bool take_slots(struct audit_reader *reader, const redisReply *row, const char *asked)
 {
     if (row->type != REDIS_REPLY_ARRAY || row->elements < 3 ||
         row->element[2]->type != REDIS_REPLY_ARRAY || row->element[2]->elements < 2) {
@@ -219,22 +222,22 @@ static bool take_slots(struct links *links, const redisReply *row, const char *a
         return false;
     }
     bool known = host->type == REDIS_REPLY_STRING && host->len > 0 && strcmp(host->str, "?") != 0;
-    size_t link = add_master(links, known ? host->str : asked, (uint16_t)port->integer);
-    if (link == LINKS_MAX) {
-        return true; /* links_fail() has said why */
+    size_t master = add_master(reader, known ? host->str : asked, (uint16_t)port->integer);
+    if (master == AUDIT_MASTERS_MAX) {
+        return true; /* audit_reader_fail() has said why */
     }
-    memset(links->owners + first, (int)link, (size_t)(last - first + 1));
+    memset(reader->owners + first, (int)master, (size_t)(last - first + 1));
     return true;
 }
 
-static bool read_slots(struct links *links, redisContext *context, const char *asked,
+static bool read_slots(struct audit_reader *reader, redisContext *context, const char *asked,
                        char why[MESSAGE_SIZE])
 {
     redisReply *reply = ASK_ONCE(context, hf_text("CLUSTER"), hf_text("SLOTS"));
     bool good = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
 
     for (size_t i = 0; good && i < reply->elements; i++) {
-        good = take_slots(links, reply->element[i], asked);
+        good = take_slots(reader, reply->element[i], asked);
     }
     if (!good) {
         snprintf(why, MESSAGE_SIZE, "%s",
@@ -246,12 +249,12 @@ static bool read_slots(struct links *links, redisContext *context, const char *a
     return good;
 }
 
-static bool learn_cluster(struct links *links, const struct redis_host *host,
+static bool learn_cluster(struct audit_reader *reader, const struct redis_host *host,
                           char why[MESSAGE_SIZE])
 {
-    redisContext *context = connect_to(links->url, host->name, host->port, why);
-    bool good = context != NULL && log_in(links->url, context, why) &&
-                read_slots(links, context, host->name, why);
+    redisContext *context = connect_to(reader->url, host->name, host->port, why);
+    bool good = context != NULL && log_in(reader->url, context, why) &&
+                read_slots(reader, context, host->name, why);
 
     redisFree(context);
     return good;
@@ -261,19 +264,20 @@ static bool learn_cluster(struct links *links, const struct redis_host *host,
 
 /* Asks a Sentinel who the master is. One that wants no password says so, and answers all the same.
  */
-static bool ask_sentinel(struct links *links, const struct redis_host *host, char why[MESSAGE_SIZE])
+static bool ask_sentinel(struct audit_reader *reader, const struct redis_host *host,
+                         char why[MESSAGE_SIZE])
 {
-    redisContext *context = connect_to(links->url, host->name, host->port, why);
+    redisContext *context = connect_to(reader->url, host->name, host->port, why);
 
     if (context == NULL) {
         return false;
     }
-    (void)log_in(links->url, context, why);
+    (void)log_in(reader->url, context, why);
     redisReply *reply = ASK_ONCE(context, hf_text("SENTINEL"), hf_text("GET-MASTER-ADDR-BY-NAME"),
-                                 hf_text(links->url->master));
+                                 hf_text(reader->url->master));
     bool good = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
     if (good) {
-        add_master(links, reply->element[0]->str,
+        add_master(reader, reply->element[0]->str,
                    (uint16_t)strtoul(reply->element[1]->str, NULL, 10));
     } else {
         snprintf(why, MESSAGE_SIZE, "%s",
@@ -288,52 +292,56 @@ static bool ask_sentinel(struct links *links, const struct redis_host *host, cha
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static bool add_only(struct links *links, const struct redis_host *host, char why[MESSAGE_SIZE])
+static bool add_only(struct audit_reader *reader, const struct redis_host *host,
+                     char why[MESSAGE_SIZE])
 {
     (void)why;
-    add_master(links, host->name, host->port);
+    add_master(reader, host->name, host->port);
     return true;
 }
 
-void links_refresh(struct links *links)
+void audit_reader_refresh(struct audit_reader *reader)
 {
-    static bool (*const learn[])(struct links *, const struct redis_host *, char *) = {
+    static bool (*const learn[])(struct audit_reader *, const struct redis_host *, char *) = {
         [REDIS_STANDALONE] = add_only,
         [REDIS_SENTINEL] = ask_sentinel,
         [REDIS_CLUSTER] = learn_cluster,
     };
-    const struct redis_url *url = links->url;
+    const struct redis_url *url = reader->url;
     char why[MESSAGE_SIZE] = "";
 
     for (size_t i = 0; i < url->host_count; i++) {
-        if (learn[url->kind](links, &url->hosts[i], why)) {
+        if (learn[url->kind](reader, &url->hosts[i], why)) {
             return; /* or it has failed for good */
         }
     }
     const struct redis_host *last = &url->hosts[url->host_count - 1];
-    links_fail(links, HF_ENGINE_DOWN, "cannot ask redis %s:%u: %s", last->name, last->port, why);
+    audit_reader_fail(reader, HF_ENGINE_DOWN, "cannot ask redis %s:%u: %s", last->name, last->port,
+                      why);
 }
 
-enum hf_error links_open(struct links *links, const struct redis_url *url, struct problem *problem)
+enum hf_error audit_reader_open(struct audit_reader *reader, const struct redis_url *url,
+                                struct problem *problem)
 {
-    *links = (struct links){.url = url, .problem = problem};
+    *reader = (struct audit_reader){.url = url, .problem = problem};
     if (url->kind == REDIS_REDLOCK || url->host_count == 0) {
-        return links_fail(links, HF_INVALID_ARGUMENT,
-                          "locks on independent servers have no totals that could be audited");
+        return audit_reader_fail(
+            reader, HF_INVALID_ARGUMENT,
+            "locks on independent servers have no totals that could be audited");
     }
-    links_refresh(links);
-    return links->code;
+    audit_reader_refresh(reader);
+    return reader->code;
 }
 
-void links_close(struct links *links)
+void audit_reader_close(struct audit_reader *reader)
 {
-    for (size_t i = 0; i < links->count; i++) {
-        redisFree(links->contexts[i]);
+    for (size_t i = 0; i < reader->count; i++) {
+        redisFree(reader->contexts[i]);
     }
-    links->count = 0;
+    reader->count = 0;
 }
 
-size_t links_of(const struct links *links, struct hf_bytes key)
+size_t audit_reader_owner(const struct audit_reader *reader, struct hf_bytes key)
 {
-    return links->url->kind == REDIS_CLUSTER ? links->owners[redis_slot(key)] : 0;
+    return reader->url->kind == REDIS_CLUSTER ? reader->owners[redis_slot(key)] : 0;
 }
