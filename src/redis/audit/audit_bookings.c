@@ -422,7 +422,7 @@ void audit_bookings(struct audit *audit)
         if (!add_up_bookings(audit, round == 0, round + 1 == ROUNDS)) {
             return;
         }
-        audit_pause();
+        audit_pause(audit);
         audit_reader_refresh(&audit->reader);
     }
 }

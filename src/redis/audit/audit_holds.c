@@ -200,7 +200,7 @@ static redisReply *read_ledger(struct audit *audit, size_t master, struct audit_
             return figures;
         }
         freeReplyObject(figures);
-        audit_pause();
+        audit_pause(audit);
     }
     return NULL;
 }
@@ -526,7 +526,7 @@ static void check_transfers(struct audit *audit, uint32_t index)
     }
     for (unsigned tries = 0; !settled && tries < TRIES && audit_goes_on(audit); tries++) {
         if (tries > 0) {
-            audit_pause();
+            audit_pause(audit);
         }
         audit->unread = false;
         take_snapshot(audit, product, &first);

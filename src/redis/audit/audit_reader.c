@@ -1,16 +1,29 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The audit's reader: requests to masters by name, their replies in order, and transactions. */
 #include "redis/audit/audit_reader.h"
 
-#include "base/check.h"
-#include "redis/client/client.h"
+#include "base/resp_write.h"
 
+#include <hiredis/alloc.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMAND_MS 10000 /* at least: some of the questions are long */
-#define WORDS_MAX 4096
+#define COMMAND_MS 10000 /* a request may take so long at least: some of them read much */
+
+/* A request to a master, until its reply is taken. */
+struct audit_request {
+    struct redis_request request; /* the first member */
+    struct list node;
+    struct memory memory;
+    struct buffer bytes;
+    bool answered;
+    redisReply *reply; /* NULL: there is none, `problem` says why */
+    struct problem problem;
+};
 
 enum hf_error audit_reader_fail(struct audit_reader *reader, enum hf_error code, const char *format,
                                 ...)
@@ -27,61 +40,162 @@ enum hf_error audit_reader_fail(struct audit_reader *reader, enum hf_error code,
     return reader->code;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
-static void ask(redisContext *context, size_t count, const struct hf_bytes *words)
+/* A copy that outlives the client's callback; NULL when there is no memory. */
+static redisReply *copy_reply(const redisReply *from)
 {
-    const char *texts[WORDS_MAX];
-    size_t sizes[WORDS_MAX];
+    redisReply *to = hi_calloc(1, sizeof *to);
 
-    CHECK(count <= WORDS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        texts[i] = words[i].data;
-        sizes[i] = words[i].size;
+    if (to == NULL) {
+        return NULL;
     }
-    redisAppendCommandArgv(context, (int)count, texts, sizes); /* what fails shows in the answer */
+    to->type = from->type;
+    to->integer = from->integer;
+    if (from->str != NULL && (to->str = hi_malloc(from->len + 1)) != NULL) {
+        memcpy(to->str, from->str, from->len + 1);
+        to->len = from->len;
+    }
+    if (from->elements > 0) {
+        to->element = hi_calloc(from->elements, sizeof(redisReply *));
+    }
+    bool copied =
+        (from->str == NULL || to->str != NULL) && (from->elements == 0 || to->element != NULL);
+    for (size_t i = 0; copied && i < from->elements; i++) {
+        to->element[i] = copy_reply(from->element[i]);
+        copied = to->element[i] != NULL;
+        to->elements = i + 1;
+    }
+    if (!copied) {
+        freeReplyObject(to);
+        return NULL;
+    }
+    return to;
 }
 
-static redisReply *answer(redisContext *context)
+static void on_done(struct redis_request *request, enum redis_fate fate, const redisReply *reply,
+                    const struct problem *problem)
 {
-    void *reply = NULL;
-    return redisGetReply(context, &reply) == REDIS_OK ? reply : NULL;
+    struct audit_request *asked = (struct audit_request *)request;
+
+    asked->answered = true;
+    if (fate == REDIS_ANSWERED) {
+        asked->reply = copy_reply(reply);
+        problem_set(&asked->problem, HF_BUSY, "not enough memory for the audit");
+    } else {
+        asked->problem = *problem;
+    }
 }
 
-static redisReply *ask_once(redisContext *context, size_t count, const struct hf_bytes *words)
+/* ---- requests -------------------------------------------------------------------------------- */
+
+struct audit_wanted_master {
+    const char *name;
+    struct redis_node *node; /* NULL: it is no master now */
+};
+
+static void match_master(void *context, struct redis_node *node)
 {
-    ask(context, count, words);
-    return answer(context);
+    struct audit_wanted_master *wanted = context;
+
+    if (strcmp(redis_node_name(node), wanted->name) == 0) {
+        wanted->node = node;
+    }
 }
 
-#define ASK_ONCE(context, ...)                                                                     \
-    ask_once(context, sizeof((struct hf_bytes[]){__VA_ARGS__}) / sizeof(struct hf_bytes),          \
-             (struct hf_bytes[]){__VA_ARGS__})
+static struct audit_request *new_request(size_t count, const struct hf_bytes *words)
+{
+    struct audit_request *asked = calloc(1, sizeof *asked);
+
+    if (asked == NULL) {
+        return NULL;
+    }
+    memory_init(&asked->memory);
+    buffer_init(&asked->bytes, &asked->memory);
+    resp_number(&asked->bytes, '*', (int64_t)count);
+    for (size_t i = 0; i < count; i++) {
+        resp_text(&asked->bytes, words[i]);
+    }
+    if (asked->bytes.failed) {
+        buffer_free(&asked->bytes);
+        free(asked);
+        return NULL;
+    }
+    return asked;
+}
+
+static void free_request(struct audit_request *asked)
+{
+    freeReplyObject(asked->reply);
+    buffer_free(&asked->bytes);
+    free(asked);
+}
+
+/* A master that has left the cluster answers as it would itself: its slots are elsewhere. */
+static void answer_moved(struct audit_request *asked)
+{
+    static char text[] = "MOVED";
+    redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = sizeof text - 1};
+
+    on_done(&asked->request, REDIS_ANSWERED, &reply, NULL);
+}
 
 void audit_reader_ask(struct audit_reader *reader, size_t master, size_t count,
                       const struct hf_bytes *words)
 {
-    if (reader->code == HF_OK) {
-        ask(reader->contexts[master], count, words);
-        reader->queued++;
+    struct audit_wanted_master wanted = {.name = reader->names[master]};
+
+    if (reader->code != HF_OK) {
+        return;
     }
+    struct audit_request *asked = new_request(count, words);
+    if (asked == NULL) {
+        audit_reader_fail(reader, HF_BUSY, "not enough memory for the audit");
+        return;
+    }
+    list_add_last(&reader->requests[master], &asked->node);
+    reader->queued++;
+    redis_client_masters(reader->client, match_master, &wanted);
+    if (wanted.node == NULL) {
+        answer_moved(asked);
+        return;
+    }
+    asked->request = (struct redis_request){.bytes = asked->bytes.data,
+                                            .size = asked->bytes.size,
+                                            .slot = -1,
+                                            .node = wanted.node,
+                                            .verbatim = true,
+                                            .done = on_done};
+    redis_client_send(reader->client, &asked->request);
 }
 
 redisReply *audit_reader_answer(struct audit_reader *reader, size_t master)
 {
-    redisReply *reply = reader->code == HF_OK ? answer(reader->contexts[master]) : NULL;
-
-    if (reply == NULL && reader->code == HF_OK) {
-        audit_reader_fail(reader, HF_ENGINE_DOWN, "lost the connection to redis %s: %s",
-                          reader->names[master], reader->contexts[master]->errstr);
+    if (reader->code != HF_OK) {
+        return NULL;
     }
-    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-        (strncmp(reply->str, "NOPERM", 6) == 0 || strncmp(reply->str, "NOAUTH", 6) == 0)) {
+    struct audit_request *asked =
+        LIST_ENTRY(reader->requests[master].next, struct audit_request, node);
+    while (!asked->answered) {
+        uv_run(&reader->loop, UV_RUN_ONCE);
+    }
+    redisReply *reply = asked->reply;
+    if (reply == NULL) {
+        enum hf_error code = asked->problem.code == HF_BUSY ? HF_BUSY : HF_ENGINE_DOWN;
+        audit_reader_fail(reader, code, "cannot read redis %s: %s", reader->names[master],
+                          asked->problem.message);
+    } else if (reply->type == REDIS_REPLY_ERROR &&
+               (strncmp(reply->str, "NOPERM", 6) == 0 || strncmp(reply->str, "NOAUTH", 6) == 0)) {
         audit_reader_fail(reader, HF_ENGINE_DOWN, "redis %s does not let us read it: %s",
                           reader->names[master], reply->str);
     }
+    list_remove(&asked->node);
+    asked->reply = NULL;
+    free_request(asked);
     return reply;
 }
+
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 void audit_reader_begin(struct audit_reader *reader, size_t master)
 {
@@ -121,227 +235,138 @@ redisReply *audit_reader_commit(struct audit_reader *reader, size_t master)
     return reply;
 }
 
-/* ---- connecting ------------------------------------------------------------------------------ */
+/* ---- masters --------------------------------------------------------------------------------- */
 
-static struct timeval to_timeval(int64_t ms)
+/* Which of the masters has this name; it is added if it is new. */
+static size_t master_named(struct audit_reader *reader, const char *name)
 {
-    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    size_t i = 0;
+
+    while (i < reader->count && strcmp(reader->names[i], name) != 0) {
+        i++;
+    }
+    if (i == AUDIT_MASTERS_MAX) {
+        audit_reader_fail(reader, HF_ENGINE_DOWN, "cannot use redis %s: there are too many of them",
+                          name);
+        return 0;
+    }
+    if (i == reader->count) {
+        snprintf(reader->names[i], sizeof reader->names[i], "%s", name);
+        list_init(&reader->requests[i]);
+        reader->count++;
+    }
+    return i;
 }
 
-/* NULL with the reason in `why`. */
-static redisContext *connect_to(const struct redis_url *url, const char *host, uint16_t port,
-                                char why[MESSAGE_SIZE])
+static void add_master(void *context, struct redis_node *node)
 {
-    int64_t command_ms = url->timeout_ms > COMMAND_MS ? url->timeout_ms : COMMAND_MS;
-    redisContext *context =
-        redisConnectWithTimeout(host, port, to_timeval(url->connect_timeout_ms));
-
-    if (context == NULL || context->err != 0) {
-        snprintf(why, MESSAGE_SIZE, "%s", context != NULL ? context->errstr : "out of memory");
-        redisFree(context);
-        return NULL;
-    }
-    redisSetTimeout(context, to_timeval(command_ms));
-    return context;
-}
-
-/* Is it a good answer? If not, `why` says what it was. Frees it. */
-static bool is_good(redisContext *context, redisReply *reply, char why[MESSAGE_SIZE])
-{
-    bool good = reply != NULL && reply->type != REDIS_REPLY_ERROR;
-
-    if (!good) {
-        snprintf(why, MESSAGE_SIZE, "%s", reply != NULL ? reply->str : context->errstr);
-    }
-    freeReplyObject(reply);
-    return good;
-}
-
-/* Says who we are, if there is a password. */
-static bool log_in(const struct redis_url *url, redisContext *context, char why[MESSAGE_SIZE])
-{
-    if (url->password[0] == '\0') {
-        return true;
-    }
-    struct hf_bytes words[] = {hf_text("AUTH"), hf_text(url->username), hf_text(url->password)};
-    size_t count = 3;
-
-    if (url->username[0] == '\0') {
-        words[1] = words[2];
-        count = 2;
-    }
-    return is_good(context, ask_once(context, count, words), why);
-}
-
-static bool choose_database(const struct redis_url *url, redisContext *context,
-                            char why[MESSAGE_SIZE])
-{
-    char number[12];
-
-    snprintf(number, sizeof number, "%d", url->database);
-    return url->database == 0 ||
-           is_good(context, ASK_ONCE(context, hf_text("SELECT"), hf_text(number)), why);
-}
-
-/* Adds a master, unless it is there already. Returns which it is; AUDIT_MASTERS_MAX if it failed. */
-static size_t add_master(struct audit_reader *reader, const char *host, uint16_t port)
-{
-    char why[MESSAGE_SIZE] = "there are too many of them", name[sizeof reader->names[0]];
-
-    snprintf(name, sizeof name, "%s:%u", host, port);
-    for (size_t i = 0; i < reader->count; i++) {
-        if (strcmp(reader->names[i], name) == 0) {
-            return i;
-        }
-    }
-    redisContext *context =
-        reader->count < AUDIT_MASTERS_MAX ? connect_to(reader->url, host, port, why) : NULL;
-    if (context == NULL || !log_in(reader->url, context, why) ||
-        !choose_database(reader->url, context, why)) {
-        redisFree(context);
-        audit_reader_fail(reader, HF_ENGINE_DOWN, "cannot use redis %s: %s", name, why);
-        return AUDIT_MASTERS_MAX;
-    }
-    memcpy(reader->names[reader->count], name, sizeof name);
-    reader->contexts[reader->count] = context;
-    return reader->count++;
-}
-
-/* ---- a cluster ------------------------------------------------------------------------------- */
-
-/* One row of CLUSTER SLOTS: first, last, [host, port, …] of the master, then its replicas. */
-static bool take_slots(struct audit_reader *reader, const redisReply *row, const char *asked)
-{
-    if (row->type != REDIS_REPLY_ARRAY || row->elements < 3 ||
-        row->element[2]->type != REDIS_REPLY_ARRAY || row->element[2]->elements < 2) {
-        return false;
-    }
-    const redisReply *host = row->element[2]->element[0], *port = row->element[2]->element[1];
-    int64_t first = row->element[0]->integer, last = row->element[1]->integer;
-    if (first < 0 || last >= SLOTS || first > last || port->integer < 1 || port->integer > 65535) {
-        return false;
-    }
-    bool known = host->type == REDIS_REPLY_STRING && host->len > 0 && strcmp(host->str, "?") != 0;
-    size_t master = add_master(reader, known ? host->str : asked, (uint16_t)port->integer);
-    if (master == AUDIT_MASTERS_MAX) {
-        return true; /* audit_reader_fail() has said why */
-    }
-    memset(reader->owners + first, (int)master, (size_t)(last - first + 1));
-    return true;
-}
-
-static bool read_slots(struct audit_reader *reader, redisContext *context, const char *asked,
-                       char why[MESSAGE_SIZE])
-{
-    redisReply *reply = ASK_ONCE(context, hf_text("CLUSTER"), hf_text("SLOTS"));
-    bool good = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
-
-    for (size_t i = 0; good && i < reply->elements; i++) {
-        good = take_slots(reader, reply->element[i], asked);
-    }
-    if (!good) {
-        snprintf(why, MESSAGE_SIZE, "%s",
-                 reply == NULL                      ? context->errstr
-                 : reply->type == REDIS_REPLY_ERROR ? reply->str
-                                                    : "it knows of no slots");
-    }
-    freeReplyObject(reply);
-    return good;
-}
-
-static bool learn_cluster(struct audit_reader *reader, const struct redis_host *host,
-                          char why[MESSAGE_SIZE])
-{
-    redisContext *context = connect_to(reader->url, host->name, host->port, why);
-    bool good = context != NULL && log_in(reader->url, context, why) &&
-                read_slots(reader, context, host->name, why);
-
-    redisFree(context);
-    return good;
-}
-
-/* ---- Sentinel -------------------------------------------------------------------------------- */
-
-/* Asks a Sentinel who the master is. One that wants no password says so, and answers all the same.
- */
-static bool ask_sentinel(struct audit_reader *reader, const struct redis_host *host,
-                         char why[MESSAGE_SIZE])
-{
-    redisContext *context = connect_to(reader->url, host->name, host->port, why);
-
-    if (context == NULL) {
-        return false;
-    }
-    (void)log_in(reader->url, context, why);
-    redisReply *reply = ASK_ONCE(context, hf_text("SENTINEL"), hf_text("GET-MASTER-ADDR-BY-NAME"),
-                                 hf_text(reader->url->master));
-    bool good = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
-    if (good) {
-        add_master(reader, reply->element[0]->str,
-                   (uint16_t)strtoul(reply->element[1]->str, NULL, 10));
-    } else {
-        snprintf(why, MESSAGE_SIZE, "%s",
-                 reply == NULL                      ? context->errstr
-                 : reply->type == REDIS_REPLY_ERROR ? reply->str
-                                                    : "it knows no master of that name");
-    }
-    freeReplyObject(reply);
-    redisFree(context);
-    return good;
-}
-
-/* ---- begin and end --------------------------------------------------------------------------- */
-
-static bool add_only(struct audit_reader *reader, const struct redis_host *host,
-                     char why[MESSAGE_SIZE])
-{
-    (void)why;
-    add_master(reader, host->name, host->port);
-    return true;
+    master_named(context, redis_node_name(node));
 }
 
 void audit_reader_refresh(struct audit_reader *reader)
 {
-    static bool (*const learn[])(struct audit_reader *, const struct redis_host *, char *) = {
-        [REDIS_STANDALONE] = add_only,
-        [REDIS_SENTINEL] = ask_sentinel,
-        [REDIS_CLUSTER] = learn_cluster,
-    };
-    const struct redis_url *url = reader->url;
-    char why[MESSAGE_SIZE] = "";
+    redis_client_masters(reader->client, add_master, reader);
+}
 
-    for (size_t i = 0; i < url->host_count; i++) {
-        if (learn[url->kind](reader, &url->hosts[i], why)) {
-            return; /* or it has failed for good */
-        }
+size_t audit_reader_owner(struct audit_reader *reader, struct hf_bytes key)
+{
+    struct redis_node *owner = NULL;
+
+    if (reader->code == HF_OK && reader->url->kind == REDIS_CLUSTER) {
+        owner = redis_client_owner(reader->client, redis_slot(key));
     }
-    const struct redis_host *last = &url->hosts[url->host_count - 1];
-    audit_reader_fail(reader, HF_ENGINE_DOWN, "cannot ask redis %s:%u: %s", last->name, last->port,
-                      why);
+    return owner != NULL ? master_named(reader, redis_node_name(owner)) : 0;
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+static void on_pause_over(uv_timer_t *timer)
+{
+    struct audit_reader *reader = timer->data;
+    reader->waits = false;
+}
+
+static void run_while_waiting(struct audit_reader *reader)
+{
+    while (reader->waits) {
+        uv_run(&reader->loop, UV_RUN_ONCE);
+    }
+}
+
+void audit_reader_pause(struct audit_reader *reader, uint64_t ms)
+{
+    reader->waits = true;
+    uv_update_time(&reader->loop);
+    uv_timer_start(&reader->pause, on_pause_over, ms, 0);
+    run_while_waiting(reader);
+}
+
+static void on_ready(void *context, const struct problem *problem)
+{
+    struct audit_reader *reader = context;
+
+    reader->waits = false;
+    if (problem != NULL) {
+        audit_reader_fail(reader, HF_ENGINE_DOWN, "%s", problem->message);
+    }
 }
 
 enum hf_error audit_reader_open(struct audit_reader *reader, const struct redis_url *url,
                                 struct problem *problem)
 {
+    struct redis_url own = *url;
+    struct redis_client_options options = {
+        .url = &own,
+        .loop = &reader->loop,
+        .log = {.level = LOG_ERROR}, /* the audit itself says what failed */
+        .ready = on_ready,
+        .context = reader,
+    };
+
     *reader = (struct audit_reader){.url = url, .problem = problem};
+    uv_loop_init(&reader->loop);
+    uv_timer_init(&reader->loop, &reader->pause);
+    reader->pause.data = reader;
     if (url->kind == REDIS_REDLOCK || url->host_count == 0) {
         return audit_reader_fail(
             reader, HF_INVALID_ARGUMENT,
             "locks on independent servers have no totals that could be audited");
     }
-    audit_reader_refresh(reader);
+    own.queue = UINT_MAX;
+    own.timeout_ms = url->timeout_ms > COMMAND_MS ? url->timeout_ms : COMMAND_MS;
+    reader->client = redis_client_open(&options);
+    if (reader->client == NULL) {
+        return audit_reader_fail(reader, HF_BUSY, "not enough memory for the audit");
+    }
+    reader->waits = true;
+    run_while_waiting(reader);
+    if (reader->code == HF_OK) {
+        audit_reader_refresh(reader);
+    }
     return reader->code;
+}
+
+static void on_closed(void *context)
+{
+    struct audit_reader *reader = context;
+    reader->client = NULL;
 }
 
 void audit_reader_close(struct audit_reader *reader)
 {
+    if (reader->client != NULL) {
+        redis_client_close(reader->client, on_closed, reader); /* answers every request */
+    }
+    uv_close((uv_handle_t *)&reader->pause, NULL);
+    uv_run(&reader->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&reader->loop);
     for (size_t i = 0; i < reader->count; i++) {
-        redisFree(reader->contexts[i]);
+        while (!list_empty(&reader->requests[i])) {
+            struct audit_request *asked =
+                LIST_ENTRY(reader->requests[i].next, struct audit_request, node);
+            list_remove(&asked->node);
+            free_request(asked);
+        }
     }
     reader->count = 0;
-}
-
-size_t audit_reader_owner(const struct audit_reader *reader, struct hf_bytes key)
-{
-    return reader->url->kind == REDIS_CLUSTER ? reader->owners[redis_slot(key)] : 0;
 }

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define SCAN_COUNT "1000"
 #define PAUSE_MS 50
@@ -50,9 +49,9 @@ void audit_free(struct audit *audit)
     buffer_free(&audit->line);
 }
 
-void audit_pause(void)
+void audit_pause(struct audit *audit)
 {
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+    audit_reader_pause(&audit->reader, PAUSE_MS);
 }
 
 static void out_of_memory(struct audit *audit)
@@ -348,7 +347,7 @@ void audit_each(struct audit *audit, enum audit_kind kind, const char *what,
         audit->unread = false;
         for (unsigned tries = 0; tries < TRIES && audit_goes_on(audit); tries++) {
             if (tries > 0) {
-                audit_pause();
+                audit_pause(audit);
                 audit_reader_refresh(&audit->reader);
             }
             audit->unread = false;

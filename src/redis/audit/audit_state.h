@@ -156,6 +156,6 @@ void audit_each(struct audit *audit, enum audit_kind kind, const char *what,
                 void (*check)(struct audit *audit, uint32_t index));
 
 /* A little later: what was under way may be over. */
-void audit_pause(void);
+void audit_pause(struct audit *audit);
 
 #endif

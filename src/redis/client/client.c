@@ -188,6 +188,11 @@ void redis_client_masters(struct redis_client *client,
     }
 }
 
+struct redis_node *redis_client_owner(struct redis_client *client, int slot)
+{
+    return client->topology->route(client, slot);
+}
+
 const char *redis_node_name(const struct redis_node *node)
 {
     return node->name;

@@ -43,6 +43,7 @@ struct redis_request {
     int slot;                    /* of its keys, redis_slot(); -1: any master will do */
     struct redis_node *node;     /* this very master, whatever its slots; NULL: by slot */
     bool repeatable;             /* changes nothing: sent again when the outcome is unknown */
+    bool verbatim;               /* error replies are answers: no redirect, nothing sent again */
     int64_t timeout_ms;          /* from now until done; 0: as the URL says */
     redis_done *done;
 
@@ -90,6 +91,9 @@ void redis_client_send(struct redis_client *client, struct redis_request *reques
 void redis_client_masters(struct redis_client *client,
                           void (*each)(void *context, struct redis_node *node), void *context);
 const char *redis_node_name(const struct redis_node *node); /* "127.0.0.1:7001" */
+
+/* The master that has a slot; NULL: none is known now. Not to be kept either. */
+struct redis_node *redis_client_owner(struct redis_client *client, int slot);
 
 /* Messages of a channel, on a connection of its own that is made again when it breaks; at most one
  * channel a client. `resubscribed` is called whenever the subscription is made, the first time too:

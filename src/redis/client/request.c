@@ -288,6 +288,16 @@ static void redirect(struct redis_node *node, struct redis_request *request,
     retry(client, request);
 }
 
+/* A slot has moved: requests that follow go there. */
+static void learn_move(struct redis_node *node, const struct error_reply *error)
+{
+    struct redis_node *there = redirect_target(node, error);
+
+    if (there != NULL && node->client->topology->slot_moved != NULL) {
+        node->client->topology->slot_moved(node->client, error->slot, there);
+    }
+}
+
 static void answer_error(struct redis_node *node, struct redis_request *request,
                          const redisReply *reply)
 {
@@ -295,7 +305,10 @@ static void answer_error(struct redis_node *node, struct redis_request *request,
     struct error_reply error;
 
     error_reply_read(reply, &error);
-    if (error.action == ERROR_ANSWER ||
+    if (request->verbatim && error.action == ERROR_MOVED) {
+        learn_move(node, &error);
+    }
+    if (request->verbatim || error.action == ERROR_ANSWER ||
         (error.action == ERROR_NO_SCRIPT && request->script == NULL)) {
         finish(client, request, REDIS_ANSWERED, reply, NULL);
         return;
