@@ -85,11 +85,6 @@ static void mark_unflushed(struct client_stream *stream)
     }
 }
 
-bool client_stream_is_alive(const struct client_stream *stream)
-{
-    return stream->state != CLIENT_STREAM_FAILED && stream->state != CLIENT_STREAM_CLOSED;
-}
-
 void client_stream_fail(struct client_stream *stream, const char *why)
 {
     if (!client_stream_is_alive(stream)) {
@@ -219,16 +214,6 @@ struct buffer *client_stream_out(struct client_stream *stream)
     CHECK(stream->state != CLIENT_STREAM_CLOSED);
     mark_unflushed(stream);
     return &stream->out;
-}
-
-uint64_t client_stream_written(const struct client_stream *stream)
-{
-    return client_stream_sent(stream) + (stream->out.size - stream->out_sent);
-}
-
-uint64_t client_stream_sent(const struct client_stream *stream)
-{
-    return stream->stream.sent;
 }
 
 void client_streams_flush(struct client_streams *streams)

@@ -85,13 +85,22 @@ void client_stream_close(struct client_stream *stream);
 /* The connection is of no use: the owner's failed() is called, unless it was before. */
 void client_stream_fail(struct client_stream *stream, const char *why);
 /* Is it neither failed nor closed? */
-bool client_stream_is_alive(const struct client_stream *stream);
+static inline bool client_stream_is_alive(const struct client_stream *stream)
+{
+    return stream->state != CLIENT_STREAM_FAILED && stream->state != CLIENT_STREAM_CLOSED;
+}
 
 /* Where to write what is to be sent; flushed with this turn of the loop, or once connected. */
 struct buffer *client_stream_out(struct client_stream *stream);
 /* How many bytes were written so far. */
-uint64_t client_stream_written(const struct client_stream *stream);
+static inline uint64_t client_stream_written(const struct client_stream *stream)
+{
+    return stream->stream.sent + (stream->out.size - stream->out_sent);
+}
 /* How many of them the system has taken: the others cannot have reached the server. */
-uint64_t client_stream_sent(const struct client_stream *stream);
+static inline uint64_t client_stream_sent(const struct client_stream *stream)
+{
+    return stream->stream.sent;
+}
 
 #endif

@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct reply_stream {
-    struct client_stream stream;
-    const struct reply_stream_events *events;
-    void *owner;
-    redisReader *reader;
-};
-
 static struct reply_stream *reply_stream_of(struct client_stream *stream)
 {
     return LIST_ENTRY(stream, struct reply_stream, stream);
@@ -85,19 +78,4 @@ void reply_stream_close(struct reply_stream *stream)
     if (stream != NULL) {
         client_stream_close(&stream->stream);
     }
-}
-
-struct buffer *reply_stream_out(struct reply_stream *stream)
-{
-    return client_stream_out(&stream->stream);
-}
-
-uint64_t reply_stream_written(const struct reply_stream *stream)
-{
-    return client_stream_written(&stream->stream);
-}
-
-uint64_t reply_stream_sent(const struct reply_stream *stream)
-{
-    return client_stream_sent(&stream->stream);
 }

@@ -22,7 +22,12 @@ struct reply_stream_events {
     void (*failed)(void *owner, const char *why);
 };
 
-struct reply_stream;
+struct reply_stream {
+    struct client_stream stream;
+    const struct reply_stream_events *events;
+    void *owner;
+    redisReader *reader;
+};
 
 /* Begins to connect. NULL when there is no memory. */
 struct reply_stream *reply_stream_open(struct client_streams *streams, const char *host,
@@ -32,10 +37,19 @@ struct reply_stream *reply_stream_open(struct client_streams *streams, const cha
 void reply_stream_close(struct reply_stream *stream);
 
 /* Where to write what is to be sent; flushed with this turn of the loop, or once connected. */
-struct buffer *reply_stream_out(struct reply_stream *stream);
+static inline struct buffer *reply_stream_out(struct reply_stream *stream)
+{
+    return client_stream_out(&stream->stream);
+}
 /* How many bytes were written so far. */
-uint64_t reply_stream_written(const struct reply_stream *stream);
+static inline uint64_t reply_stream_written(const struct reply_stream *stream)
+{
+    return client_stream_written(&stream->stream);
+}
 /* How many of them the system has taken: the others cannot have reached the server. */
-uint64_t reply_stream_sent(const struct reply_stream *stream);
+static inline uint64_t reply_stream_sent(const struct reply_stream *stream)
+{
+    return client_stream_sent(&stream->stream);
+}
 
 #endif
