@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An audit of ten million holds takes some seconds. */
 #define PATIENCE_MS (300 * 1000)
+#define REAP_MS 1000 /* how long a killed process has to be gone */
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
@@ -117,12 +119,17 @@ static bool read_some(const struct audit_child *child, struct incoming *incoming
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
+/* A killed process ends at once, unless the kernel cannot end it, as while a disk does not answer:
+ * then it is left behind, so that the audit's caller is answered. */
 static void reap(struct audit_child *child)
 {
     close(child->from);
     child->from = -1;
     kill(child->pid, SIGKILL); /* it has said all that it has to say, or will never */
-    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {}
+    for (int waited_ms = 0; waited_ms < REAP_MS && waitpid(child->pid, NULL, WNOHANG) == 0;
+         waited_ms++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 enum hf_error audit_child_end(struct audit_child *child, hf_audit_report *report, void *context,
