@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the audit share: names and their sums, keys, scans, findings. */
 #include "redis/audit/audit_state.h"
 
 #include "base/check.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes the keys and the arguments of a command's script. */
 #include "redis/script/key.h"
 
 #include "base/check.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads keys by their form: which parts of a name stand for which arguments. */
 #include "redis/script/key_read.h"
 
 #include "base/check.h"

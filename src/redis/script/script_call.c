@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes calls of scripts in RESP, by hand or by a command's row, and sends them. */
 #include "redis/script/script_call.h"
 
 #include "base/check.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads what a script returned into the reply of a command, by the shape that its row states. */
 #include "redis/script/script_reply.h"
 
 #include "base/error.h"
