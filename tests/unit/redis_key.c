@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commands become the keys and arguments of scripts by their rows. */
-#include "redis/script/key.h"
+#include "redis/script/key_write.h"
 
 #include "base/text.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "redis/script/key_read.h"
+#include "redis/script/key_parse.h"
 
 /* Ids may have colons in them, and the words that forms are made of. */
 static const struct hf_bytes samples[][KEY_PARTS_MAX] = {
@@ -44,7 +44,7 @@ static void check_key(enum key_id key, bool cluster, const struct hf_bytes *samp
     for (enum key_id other = KEY_NONE + 1; other < KEY_COUNT; other++) {
         struct hf_bytes parts[KEY_PARTS_MAX];
         bool is_one =
-            key_read(key_form(other, cluster), (struct hf_bytes){name.data, name.size}, parts);
+            key_parse(key_form(other, cluster), (struct hf_bytes){name.data, name.size}, parts);
         assert_int_equal(is_one, other == key);
         for (size_t i = 0; is_one && i < parts_of(key_form(key, cluster)); i++) {
             assert_true(text_equal(parts[i], sample[i]));

@@ -244,7 +244,7 @@ static bool ask_booking(struct audit *audit, size_t master, struct hf_bytes key,
     uint32_t known = audit->names[AUDIT_EVENTS].slab.count;
 
     *entry = (struct audit_page_entry){0};
-    if (!audit_read_key(audit, key, &kind, parts) || kind != KEY_BOOKING ||
+    if (!audit_parse_key(audit, key, &kind, parts) || kind != KEY_BOOKING ||
         !audit_text_set_add(&bookings->seen, key)) {
         return false;
     }

@@ -208,14 +208,14 @@ struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes 
     return (struct hf_bytes){text->data, text->size};
 }
 
-bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
-                    struct hf_bytes parts[KEY_PARTS_MAX])
+bool audit_parse_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
+                     struct hf_bytes parts[KEY_PARTS_MAX])
 {
     if (!key_in_space(audit->reader.url->name_space, &text)) {
         return false;
     }
     for (*key = KEY_NONE + 1; *key < KEY_COUNT; (*key)++) {
-        if (key_read(form_of(audit, *key), text, parts)) {
+        if (key_parse(form_of(audit, *key), text, parts)) {
             return true;
         }
     }

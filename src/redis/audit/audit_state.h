@@ -9,7 +9,7 @@
 #include "base/slab.h"
 #include "base/table.h"
 #include "redis/audit/audit_reader.h"
-#include "redis/script/key_read.h"
+#include "redis/script/key_parse.h"
 
 enum audit_kind {
     AUDIT_EVENTS,
@@ -118,8 +118,8 @@ struct hf_bytes audit_key(struct audit *audit, enum key_id key, struct hf_bytes 
 #define KEY1(audit, key, first) audit_key(audit, key, first, (struct hf_bytes){NULL, 0})
 
 /* What a key found is, and its parts; false if it is none of those above. */
-bool audit_read_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
-                    struct hf_bytes parts[KEY_PARTS_MAX]);
+bool audit_parse_key(const struct audit *audit, struct hf_bytes text, enum key_id *key,
+                     struct hf_bytes parts[KEY_PARTS_MAX]);
 
 /* Walks over all keys of all masters; `form` narrows it down to keys that start as this key does,
  * KEY_NONE: to none. `take` gets a page at a time. */

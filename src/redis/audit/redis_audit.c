@@ -80,7 +80,7 @@ static void learn_keys(struct audit *audit, size_t master, const redisReply *key
     (void)master;
     (void)context;
     for (size_t i = 0; i < keys->elements && audit_goes_on(audit); i++) {
-        if (audit_read_key(audit, audit_reply_text(keys->element[i]), &key, parts)) {
+        if (audit_parse_key(audit, audit_reply_text(keys->element[i]), &key, parts)) {
             learn_key(audit, key, parts);
         }
     }

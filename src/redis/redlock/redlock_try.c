@@ -10,7 +10,7 @@
  * TAKING asks for the lock, with the same id everywhere. RAISING lifts the fence to the largest one
  * that was handed out, wherever it is lower. */
 #include "base/check.h"
-#include "redis/script/key.h"
+#include "redis/script/key_write.h"
 #include "redis/redlock/redlock_ballot.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "redis/script/script_call.h"
 
 #include "base/check.h"
-#include "redis/script/key.h"
+#include "redis/script/key_write.h"
 
 #include <string.h>
 

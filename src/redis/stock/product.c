@@ -8,7 +8,7 @@
 #include "base/crc32c.h"
 #include "base/text.h"
 #include "redis/script/script_reply.h"
-#include "redis/script/key.h"
+#include "redis/script/key_write.h"
 #include "redis/stock/survey.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "redis/script/key.h"
-#include "redis/script/key_read.h"
+#include "redis/script/key_write.h"
+#include "redis/script/key_parse.h"
 
 #include <string.h>
 
@@ -103,7 +103,7 @@ bool worker_scopes_parse(const struct worker_scopes *scopes, struct hf_bytes key
         return false;
     }
     for (enum worker_family i = 0; i < WORKER_FAMILY_COUNT; i++) {
-        if (key_read(key_form(families[i].due, cluster), key, parts)) {
+        if (key_parse(key_form(families[i].due, cluster), key, parts)) {
             *family = i;
             *name = parts[0];
             return is_name(i, parts[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The names of keys and the arguments of scripts, made from a command by its row. */
-#ifndef REDIS_SCRIPT_KEY_H
-#define REDIS_SCRIPT_KEY_H
+#ifndef REDIS_SCRIPT_KEY_WRITE_H
+#define REDIS_SCRIPT_KEY_WRITE_H
 
 #include "base/buffer.h"
 #include "command/command.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writes the keys and the arguments of a command's script. */
-#include "redis/script/key.h"
+#include "redis/script/key_write.h"
 
 #include "base/check.h"
 #include "base/text.h"

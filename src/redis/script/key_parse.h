@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From the name of a key back to what it was made from. */
-#ifndef REDIS_SCRIPT_KEY_READ_H
-#define REDIS_SCRIPT_KEY_READ_H
+#ifndef REDIS_SCRIPT_KEY_PARSE_H
+#define REDIS_SCRIPT_KEY_PARSE_H
 
 #include "base/buffer.h"
 #include "command/command.h"
@@ -11,7 +11,7 @@
 
 /* What stands for the arguments in a key of this form, such as "zone:totals:{$event}:$zone"; false
  * if the key is not of that form. The counter of a product is part of its name: "shoes_main". */
-bool key_read(const char *form, struct hf_bytes key, struct hf_bytes parts[KEY_PARTS_MAX]);
+bool key_parse(const char *form, struct hf_bytes key, struct hf_bytes parts[KEY_PARTS_MAX]);
 
 /* The same the other way round. */
 void key_fill(struct buffer *out, const char *name_space, const char *form,

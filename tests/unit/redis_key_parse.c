@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "redis/script/key_read.h"
+#include "redis/script/key_parse.h"
 
 /* The parts of a key, joined by " | "; "none" if the key is not of that form. */
 static const char *parts_of(const char *form, const char *key)
@@ -21,7 +21,7 @@ static const char *parts_of(const char *form, const char *key)
     struct hf_bytes parts[KEY_PARTS_MAX] = {{NULL, 0}, {NULL, 0}};
     bool two = strchr(form, '$') != strrchr(form, '$');
 
-    if (!key_read(form, hf_text(key), parts)) {
+    if (!key_parse(form, hf_text(key), parts)) {
         return "none";
     }
     if (two) {
@@ -91,12 +91,12 @@ static void only_the_size_of_a_key_counts(void **state)
     struct hf_bytes parts[KEY_PARTS_MAX];
 
     (void)state;
-    assert_true(key_read("idemp:$key", (struct hf_bytes){"idemp:k1tail", 8}, parts));
+    assert_true(key_parse("idemp:$key", (struct hf_bytes){"idemp:k1tail", 8}, parts));
     assert_true(text_equal(parts[0], hf_text("k1")));
-    assert_true(key_read("idemp:$key", (struct hf_bytes){"idemp:a\0b", 9}, parts));
+    assert_true(key_parse("idemp:$key", (struct hf_bytes){"idemp:a\0b", 9}, parts));
     assert_int_equal(parts[0].size, 3);
-    assert_false(key_read("idemp:$key", (struct hf_bytes){"idemp:k", 6}, parts));
-    assert_false(key_read("idemp:$key", (struct hf_bytes){NULL, 0}, parts));
+    assert_false(key_parse("idemp:$key", (struct hf_bytes){"idemp:k", 6}, parts));
+    assert_false(key_parse("idemp:$key", (struct hf_bytes){NULL, 0}, parts));
 }
 
 static void filling_a_form_is_the_way_back(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads keys by their form: which parts of a name stand for which arguments. */
-#include "redis/script/key_read.h"
+#include "redis/script/key_parse.h"
 
 #include "base/check.h"
 #include "base/text.h"
@@ -30,7 +30,7 @@ static bool part_size(const char *behind, struct hf_bytes rest, size_t *size)
     return at != NULL;
 }
 
-bool key_read(const char *form, struct hf_bytes key, struct hf_bytes parts[KEY_PARTS_MAX])
+bool key_parse(const char *form, struct hf_bytes key, struct hf_bytes parts[KEY_PARTS_MAX])
 {
     size_t count = 0;
 
