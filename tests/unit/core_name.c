@@ -51,7 +51,7 @@ static void a_name_of_any_length_comes_back(void **state)
 static void a_canonical_uuid_is_kept_as_its_bytes(void **state)
 {
     static const uint8_t bytes[NAME_INLINE] = {0x7b, 0x6c, 0x1b, 0x60, 0x64, 0xf5, 0x4d, 0x4c,
-                                              0x9f, 0x8e, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab};
+                                               0x9f, 0x8e, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab};
     struct name name = view(UUID), same = name_uuid(bytes);
     (void)state;
 
