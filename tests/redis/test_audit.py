@@ -2,8 +2,11 @@
 """`holdfast audit` of a Redis: silent while everything adds up, also in the middle of traffic, and
 naming what was lost or changed behind its back."""
 
+import fcntl
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -322,6 +325,19 @@ def audit_under_load_findings(url):
     """Of what traffic does not touch."""
     return {finding for finding in audit_under_load(url, 2)
             if "socks" in finding or "acme" in finding}
+
+
+def test_findings_that_are_read_slowly(store, standalone):
+    """The time in which nobody takes the findings is not the time that Redis has for its answers."""
+    for number in range(1000):
+        store.set(f"quota:tenant:t{number}:held", 5)
+    with subprocess.Popen([Build().program, "audit", standalone.url], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        time.sleep(10.5)
+        said = process.stdout.read().decode()
+    assert process.returncode == 1, said[-1000:]
+    assert said.count(": 5 on hold, but its holds add up to 0") == 1000
 
 
 def test_sentinel():

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMAND_MS 10000 /* a request may take so long at least: some of them read much */
+#define COMMAND_MS 10000 /* a reply may take so long at least: some requests read much */
+#define TICK_MS 100      /* by which the wait for a reply is measured */
 
 /* A request to a master, until its reply is taken. */
 struct audit_request {
@@ -165,8 +166,33 @@ void audit_reader_ask(struct audit_reader *reader, size_t master, size_t count,
                                             .slot = -1,
                                             .node = wanted.node,
                                             .verbatim = true,
+                                            .timeout_ms = INT32_MAX, /* await() has the limit */
                                             .done = on_done};
     redis_client_send(reader->client, &asked->request);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct audit_reader *reader = timer->data;
+    reader->ticks++;
+}
+
+/* Runs the loop until the reply is there, or the time for it is over. Only time in which the loop
+ * runs counts, tick by tick: while a finding is reported, or the process is stopped, replies lie in
+ * the socket, and no server is to blame for that. */
+static bool await(struct audit_reader *reader, const struct audit_request *asked)
+{
+    if (asked->answered) {
+        return true;
+    }
+    reader->ticks = 0;
+    uv_update_time(&reader->loop);
+    uv_timer_start(&reader->timer, on_tick, TICK_MS, TICK_MS);
+    while (!asked->answered && reader->ticks < reader->ticks_max) {
+        uv_run(&reader->loop, UV_RUN_ONCE);
+    }
+    uv_timer_stop(&reader->timer);
+    return asked->answered;
 }
 
 redisReply *audit_reader_answer(struct audit_reader *reader, size_t master)
@@ -176,8 +202,10 @@ redisReply *audit_reader_answer(struct audit_reader *reader, size_t master)
     }
     struct audit_request *asked =
         LIST_ENTRY(reader->requests[master].next, struct audit_request, node);
-    while (!asked->answered) {
-        uv_run(&reader->loop, UV_RUN_ONCE);
+    if (!await(reader, asked)) {
+        audit_reader_fail(reader, HF_ENGINE_DOWN, "cannot read redis %s: no answer within %lld ms",
+                          reader->names[master], (long long)reader->ticks_max * TICK_MS);
+        return NULL;
     }
     redisReply *reply = asked->reply;
     if (reply == NULL) {
@@ -297,7 +325,7 @@ void audit_reader_pause(struct audit_reader *reader, uint64_t ms)
 {
     reader->waits = true;
     uv_update_time(&reader->loop);
-    uv_timer_start(&reader->pause, on_pause_over, ms, 0);
+    uv_timer_start(&reader->timer, on_pause_over, ms, 0);
     run_while_waiting(reader);
 }
 
@@ -325,8 +353,8 @@ enum hf_error audit_reader_open(struct audit_reader *reader, const struct redis_
 
     *reader = (struct audit_reader){.url = url, .problem = problem};
     uv_loop_init(&reader->loop);
-    uv_timer_init(&reader->loop, &reader->pause);
-    reader->pause.data = reader;
+    uv_timer_init(&reader->loop, &reader->timer);
+    reader->timer.data = reader;
     if (url->kind == REDIS_REDLOCK || url->host_count == 0) {
         return audit_reader_fail(
             reader, HF_INVALID_ARGUMENT,
@@ -334,6 +362,7 @@ enum hf_error audit_reader_open(struct audit_reader *reader, const struct redis_
     }
     own.queue = UINT_MAX;
     own.timeout_ms = url->timeout_ms > COMMAND_MS ? url->timeout_ms : COMMAND_MS;
+    reader->ticks_max = own.timeout_ms / TICK_MS;
     reader->client = redis_client_open(&options);
     if (reader->client == NULL) {
         return audit_reader_fail(reader, HF_BUSY, "not enough memory for the audit");
@@ -357,7 +386,7 @@ void audit_reader_close(struct audit_reader *reader)
     if (reader->client != NULL) {
         redis_client_close(reader->client, on_closed, reader); /* answers every request */
     }
-    uv_close((uv_handle_t *)&reader->pause, NULL);
+    uv_close((uv_handle_t *)&reader->timer, NULL);
     uv_run(&reader->loop, UV_RUN_DEFAULT);
     uv_loop_close(&reader->loop);
     for (size_t i = 0; i < reader->count; i++) {

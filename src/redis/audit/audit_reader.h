@@ -13,13 +13,14 @@
 struct audit_reader {
     const struct redis_url *url;
     uv_loop_t loop;
-    uv_timer_t pause;
+    uv_timer_t timer;                        /* the end of a pause, or ticks while a reply is due */
     struct redis_client *client;             /* NULL: it was not opened */
     char names[AUDIT_MASTERS_MAX][264];      /* of the masters: "10.0.0.1:7001" */
     struct list requests[AUDIT_MASTERS_MAX]; /* sent to each master, in their order */
     size_t count;                            /* of masters */
     size_t queued;                           /* requests since audit_reader_begin() */
     bool waits;                              /* for the client to be ready, or for the pause */
+    int64_t ticks, ticks_max;                /* how long a reply was waited for, and may be */
     enum hf_error code; /* not HF_OK: it cannot go on, and every reply is NULL */
     struct problem *problem;
 };
