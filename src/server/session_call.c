@@ -335,6 +335,9 @@ bool session_submit(struct session *session, struct command *command)
     }
     struct session_call *call = add_call(session, spec);
     if (call == NULL) {
+        if (spec->undo != NULL) {
+            undo_forget_last(session);
+        }
         session_refuse(session, HF_BUSY, "out of memory");
         return true;
     }

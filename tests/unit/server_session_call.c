@@ -235,6 +235,19 @@ static void without_memory_a_command_is_refused_and_not_submitted(void **state)
     assert_string_equal(heard(), "-BUSY out of memory\r\n");
 }
 
+/* What was not submitted granted nothing: the slot may be the client's by another connection. */
+static void without_memory_nothing_is_taken_back_either(void **state)
+{
+    (void)state;
+    server.memory.zeroed = no_memory;
+    say("SEM.ACQUIRE s a 1\r\n");
+    assert_string_equal(heard(), "-BUSY out of memory\r\n");
+    session_close(&client, false);
+    session_free(&client);
+    is_open = false;
+    assert_int_equal(slow.count, 0);
+}
+
 /* ---- leaving --------------------------------------------------------------------------------- */
 
 static void who_leaves_is_kept_until_the_last_answer(void **state)
@@ -260,6 +273,7 @@ int main(void)
         TEST(nothing_is_read_behind_a_command_that_may_wait),
         TEST(without_memory_to_put_a_refusal_off_the_connection_fails),
         TEST(without_memory_a_command_is_refused_and_not_submitted),
+        TEST(without_memory_nothing_is_taken_back_either),
         TEST(who_leaves_is_kept_until_the_last_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
