@@ -317,6 +317,9 @@ static void looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *ad
         free_if_idle(stream);
         return;
     }
+    if (stream->state == CLIENT_STREAM_FAILED) { /* and its owner has yet to close it */
+        return;
+    }
     snprintf(stream->why, sizeof stream->why, "%s",
              status != 0 ? uv_strerror(status) : "no address");
     connect_next(stream);

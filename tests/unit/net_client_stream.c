@@ -271,6 +271,19 @@ static void it_can_be_closed_at_any_time(void **state)
     assert_int_equal(scene->failed, 0);
 }
 
+static void it_can_fail_while_its_name_is_looked_up(void **state)
+{
+    (void)state;
+    connect_to("localhost");
+    client_stream_fail(&scene->stream, "too late");
+    assert_string_equal(scene->why, "too late");
+    RUN_UNTIL(!scene->stream.looking_up); /* and is closed only then */
+    uv_run(&scene->loop, UV_RUN_NOWAIT);
+    assert_int_equal(scene->failed, 1);
+    assert_int_equal(scene->opened, 0);
+    close_it();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +294,7 @@ int main(void)
         CASE(a_refused_connection_is_told_from_the_loop),
         CASE(a_name_is_looked_up),
         CASE(it_can_be_closed_at_any_time),
+        CASE(it_can_fail_while_its_name_is_looked_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
