@@ -120,6 +120,15 @@ static void refuse(struct redis_engine *engine, const char *why, engine_done *do
     done(context, &engine->refusal);
 }
 
+/* To be used again. It is not freed before the thread has ended: the memory of its call is counted
+ * there. */
+static void keep_pending(struct redis_engine *engine, struct pending_command *pending)
+{
+    pthread_mutex_lock(&engine->mutex);
+    list_add_last(&engine->spare, &pending->node);
+    pthread_mutex_unlock(&engine->mutex);
+}
+
 /* A pending command for this one, used before or new; NULL when there is no memory. */
 static struct pending_command *take_pending(struct redis_engine *engine,
                                             const struct command *command)
@@ -134,7 +143,7 @@ static struct pending_command *take_pending(struct redis_engine *engine,
     pthread_mutex_unlock(&engine->mutex);
     pending = pending != NULL ? pending : pending_new(&engine->env);
     if (pending != NULL && !pending_set(pending, command)) {
-        pending_free(pending);
+        keep_pending(engine, pending);
         return NULL;
     }
     return pending;
