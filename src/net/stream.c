@@ -18,19 +18,35 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     stream->ready(stream, status, events);
 }
 
-static void begin(struct stream *stream, uv_loop_t *loop, int fd, stream_ready *ready)
+/* Returns 0, or an error number, with the socket closed: the kernel may have no room to watch
+ * another one. */
+static int begin(struct stream *stream, uv_loop_t *loop, int fd, stream_ready *ready)
 {
     *stream = (struct stream){.fd = fd, .ready = ready};
-    uv_poll_init(loop, &stream->poll, fd);
+    int error = uv_poll_init(loop, &stream->poll, fd);
+    if (error != 0) {
+        close(fd);
+        stream->fd = -1;
+    }
     stream->poll.data = stream;
+    return -error;
 }
 
 bool stream_accept(struct stream *stream, uv_loop_t *loop, int fd, struct tls *tls,
                    stream_ready *ready)
 {
-    begin(stream, loop, fd, ready);
-    stream->tls = tls != NULL ? tls_accept(tls, fd) : NULL;
-    return tls == NULL || stream->tls != NULL;
+    struct tls_session *session = tls != NULL ? tls_accept(tls, fd) : NULL;
+
+    if (tls != NULL && session == NULL) {
+        close(fd);
+        return false;
+    }
+    if (begin(stream, loop, fd, ready) != 0) {
+        tls_close(session);
+        return false;
+    }
+    stream->tls = session;
+    return true;
 }
 
 int stream_connect(struct stream *stream, uv_loop_t *loop, const struct sockaddr *address,
@@ -42,13 +58,15 @@ int stream_connect(struct stream *stream, uv_loop_t *loop, const struct sockaddr
         return errno;
     }
     if (connect(fd, address, size) != 0 && errno != EINPROGRESS) {
-        int error = errno;
+        int refusal = errno;
         close(fd);
-        return error;
+        return refusal;
     }
-    begin(stream, loop, fd, ready);
-    stream_watch(stream, UV_WRITABLE);
-    return 0;
+    int error = begin(stream, loop, fd, ready);
+    if (error == 0) {
+        stream_watch(stream, UV_WRITABLE);
+    }
+    return error;
 }
 
 int stream_error(const struct stream *stream)

@@ -37,8 +37,9 @@ struct stream {
     bool wants_read; /* to become readable, as TLS may want, rather than writable */
 };
 
-/* Takes over an accepted, non-blocking socket. False when there is no memory for its TLS session;
- * the stream is to be closed then, too. `tls` NULL: plain. */
+/* Takes over an accepted, non-blocking socket. `tls` NULL: plain. False when there is no memory for
+ * its TLS session, or the loop cannot watch it: the socket is closed then, and the stream not
+ * open. */
 bool stream_accept(struct stream *stream, uv_loop_t *loop, int fd, struct tls *tls,
                    stream_ready *ready);
 

@@ -523,7 +523,9 @@ void connection_begin(struct loop *loop, int fd, const struct front *front)
     connection->session.only_health =
         server->session_count > (size_t)server->options->max_connections;
     if (!stream_accept(&connection->stream, &loop->uv, fd, loop->tls, on_event)) {
-        connection_end(connection);
+        session_close(&connection->session, true);
+        session_free(&connection->session);
+        free(connection);
         return;
     }
     server->metrics.accepted++;

@@ -2,6 +2,7 @@
  *
  * A client's stream against a listener in the same thread: what is written arrives in one piece and
  * is counted, what comes is handed on, an end is told once, and the memory is free in the end. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,6 +64,18 @@ static void on_freed(struct client_stream *stream)
 
 static const struct client_stream_events events = {
     .opened = on_opened, .input = on_input, .failed = on_failed, .freed = on_freed};
+
+/* ---- a loop that has no room ----------------------------------------------------------------- */
+
+static bool no_room; /* for another descriptor */
+
+int __real_uv_poll_init(uv_loop_t *loop, uv_poll_t *poll, int fd);
+int __wrap_uv_poll_init(uv_loop_t *loop, uv_poll_t *poll, int fd);
+
+int __wrap_uv_poll_init(uv_loop_t *loop, uv_poll_t *poll, int fd)
+{
+    return no_room ? UV_ENOSPC : __real_uv_poll_init(loop, poll, fd);
+}
 
 /* ---- the listener ---------------------------------------------------------------------------- */
 
@@ -284,6 +297,29 @@ static void it_can_fail_while_its_name_is_looked_up(void **state)
     close_it();
 }
 
+static void without_room_on_the_loop_it_fails(void **state)
+{
+    (void)state;
+    no_room = true;
+    connect_to("127.0.0.1");
+    no_room = false;
+    RUN_UNTIL(scene->failed > 0);
+    assert_string_equal(scene->why, "no space left on device");
+    close_it();
+}
+
+static void without_room_on_the_loop_none_is_accepted(void **state)
+{
+    struct stream stream;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    (void)state;
+    no_room = true;
+    assert_false(stream_accept(&stream, &scene->loop, fd, NULL, NULL));
+    no_room = false;
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +331,8 @@ int main(void)
         CASE(a_name_is_looked_up),
         CASE(it_can_be_closed_at_any_time),
         CASE(it_can_fail_while_its_name_is_looked_up),
+        CASE(without_room_on_the_loop_it_fails),
+        CASE(without_room_on_the_loop_none_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
