@@ -116,9 +116,9 @@ void connection_end(struct connection *connection)
              connection->session.peer, (unsigned long long)connection->session.answered);
     bool heard =
         connection->session.undo.size == 0 || note_delivered(connection, &connection->session);
-    if (connection->patience != NULL) {
-        list_remove(&connection->patient);
-        connection->patience = NULL;
+    if (connection->time_limit != NULL) {
+        list_remove(&connection->limited);
+        connection->time_limit = NULL;
     }
     stream_close(&connection->stream, stream_closed);
     buffer_free(&connection->in);
@@ -157,7 +157,7 @@ static void linger(struct connection *connection)
     connection->lingering = true;
     buffer_free(&connection->in);
     connection->in_used = 0;
-    patience_update(connection);
+    connection_set_time_limit(connection);
     watch(connection);
 }
 
@@ -221,7 +221,7 @@ void connection_send(struct connection *connection)
         sent_all(connection);
     }
     if (stream_is_open(&connection->stream)) {
-        patience_update(connection);
+        connection_set_time_limit(connection);
         watch(connection);
     }
 }
@@ -323,7 +323,7 @@ static void settle(struct connection *connection)
 {
     if (stream_is_open(&connection->stream) && !connection->session.is_touched &&
         !connection->session.is_sending) {
-        patience_update(connection);
+        connection_set_time_limit(connection);
         watch(connection);
     }
 }
@@ -530,6 +530,6 @@ void connection_begin(struct loop *loop, int fd, const struct front *front)
     }
     server->metrics.accepted++;
     log_line(&server->log, LOG_DEBUG, "%s: connected, %s", connection->session.peer, front->name);
-    patience_update(connection);
+    connection_set_time_limit(connection);
     watch(connection);
 }

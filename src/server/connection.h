@@ -13,7 +13,7 @@ struct loop;
 struct connection;
 
 /* Connections whose state has a time limit, the oldest first. */
-struct patience {
+struct time_limit {
     struct list connections;
     int64_t limit_ms; /* 0: no limit */
 };
@@ -36,10 +36,10 @@ struct connection {
     bool released;     /* connection_release() was called in there */
     bool closed, over; /* the stream is closed wholly; the session is freed */
 
-    struct patience *patience; /* the time limit of its state; NULL: none */
-    struct list patient;
-    uint64_t patient_ns;       /* when it came there */
-    uint64_t patient_answered; /* session.answered at that time */
+    struct time_limit *time_limit; /* the time limit of its state; NULL: none */
+    struct list limited;           /* its node in time_limit->connections */
+    uint64_t limited_ns;           /* when it entered that list */
+    uint64_t limited_answered;     /* session.answered at that time */
 };
 
 /* Takes over an accepted socket. */
@@ -71,7 +71,7 @@ void connection_release(struct session *session);
 void connection_free_released(struct loop *loop);
 
 /* Moves the connection to the time limit of its state: slow, quiet, and so on. */
-void patience_update(struct connection *connection);
+void connection_set_time_limit(struct connection *connection);
 
 static inline bool connection_has_unsent(const struct connection *connection)
 {

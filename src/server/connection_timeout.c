@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a connection may stay as it is. */
+ * The time limits of connections: which one the state of a connection falls under. The loop keeps a
+ * list for each limit and ends the connections that exceed theirs. */
 #include "server/loop.h"
 
 size_t connection_keeps(const struct connection *connection)
@@ -11,8 +12,8 @@ size_t connection_keeps(const struct connection *connection)
     return connection->in.capacity + session->out.capacity + session->undo.capacity + own;
 }
 
-/* What it keeps others waiting with, if anything. */
-static struct patience *tries(struct connection *connection)
+/* The time limit of the state that the connection is in; NULL for a state without one. */
+static struct time_limit *time_limit_of(struct connection *connection)
 {
     struct loop *loop = connection->loop;
     struct session *session = &connection->session;
@@ -38,21 +39,21 @@ static struct patience *tries(struct connection *connection)
     return idle && session->front == &front_http ? &loop->quiet : NULL;
 }
 
-void patience_update(struct connection *connection)
+void connection_set_time_limit(struct connection *connection)
 {
-    struct patience *wanted = tries(connection);
+    struct time_limit *wanted = time_limit_of(connection);
 
-    if (wanted == connection->patience &&
-        (wanted == NULL || connection->patient_answered == connection->session.answered)) {
+    if (wanted == connection->time_limit &&
+        (wanted == NULL || connection->limited_answered == connection->session.answered)) {
         return;
     }
-    if (connection->patience != NULL) {
-        list_remove(&connection->patient);
+    if (connection->time_limit != NULL) {
+        list_remove(&connection->limited);
     }
-    connection->patience = wanted;
+    connection->time_limit = wanted;
     if (wanted != NULL) {
-        connection->patient_ns = clock_nanoseconds();
-        connection->patient_answered = connection->session.answered;
-        list_add_last(&wanted->connections, &connection->patient);
+        connection->limited_ns = clock_nanoseconds();
+        connection->limited_answered = connection->session.answered;
+        list_add_last(&wanted->connections, &connection->limited);
     }
 }

@@ -62,14 +62,13 @@ static void serve_all(struct loop *loop)
 
 /* Closes connections of a list that hold at least `least` bytes, the longest there first, until the
  * memory in use is `enough`. Returns how many were closed. */
-static unsigned close_some(struct loop *loop, struct patience *patience, size_t least,
-                           size_t enough)
+static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t least, size_t enough)
 {
-    struct list *head = &patience->connections;
+    struct list *head = &limit->connections;
     unsigned closed = 0, seen = 0;
 
     for (struct list *node = head->next, *next; node != head; node = next) {
-        struct connection *connection = LIST_ENTRY(node, struct connection, patient);
+        struct connection *connection = LIST_ENTRY(node, struct connection, limited);
         next = node->next;
         if (loop->server.memory.used <= enough || seen++ == EVICT_LOOKS) {
             break;
@@ -232,7 +231,7 @@ static bool has_more(const struct loop *loop)
     return !(list_empty(&server->resumed) && list_empty(&server->yielded) &&
              list_empty(&server->touched) && list_empty(&server->sending) &&
              list_empty(&loop->handshaking)) ||
-           loop->impatient || loop->ticks_left > 0 || server->feed.behind;
+           loop->limits_due || loop->ticks_left > 0 || server->feed.behind;
 }
 
 /* What was read was applied: put it on disk, then answer. */
@@ -273,7 +272,7 @@ static void on_check(uv_check_t *check)
     struct loop *loop = check->data;
 
     serve_all(loop);
-    if (loop->impatient || loop->ticks_left > 0) {
+    if (loop->limits_due || loop->ticks_left > 0) {
         keep_house(loop);
     }
     end_turn(loop);
@@ -283,7 +282,7 @@ static void on_check(uv_check_t *check)
 
 /* Answers a slow client that is in the middle of a request with an error, and gives it as much time
  * again to read that. */
-static bool warn(struct patience *patience, struct connection *connection, uint64_t now_ns)
+static bool warn(struct time_limit *limit, struct connection *connection, uint64_t now_ns)
 {
     struct session *session = &connection->session;
 
@@ -299,29 +298,29 @@ static bool warn(struct patience *patience, struct connection *connection, uint6
     session->closing = true;
     session->partial = false;
     session_touch(session);
-    connection->patient_ns = now_ns;
-    list_remove(&connection->patient);
-    list_add_last(&patience->connections, &connection->patient);
+    connection->limited_ns = now_ns;
+    list_remove(&connection->limited);
+    list_add_last(&limit->connections, &connection->limited);
     return true;
 }
 
 /* Closes connections that were in a list for too long. False if there was no time for all. */
-static bool lose_patience(struct loop *loop, struct patience *patience, uint64_t ends)
+static bool end_overdue(struct loop *loop, struct time_limit *limit, uint64_t ends)
 {
-    uint64_t limit_ns = (uint64_t)patience->limit_ms * 1000000, now_ns = clock_nanoseconds();
+    uint64_t limit_ns = (uint64_t)limit->limit_ms * 1000000, now_ns = clock_nanoseconds();
 
-    while (patience->limit_ms > 0 && !list_empty(&patience->connections)) {
+    while (limit->limit_ms > 0 && !list_empty(&limit->connections)) {
         struct connection *connection =
-            LIST_ENTRY(patience->connections.next, struct connection, patient);
-        if (now_ns - connection->patient_ns < limit_ns) {
+            LIST_ENTRY(limit->connections.next, struct connection, limited);
+        if (now_ns - connection->limited_ns < limit_ns) {
             return true;
         }
         if (!has_time(ends)) {
             return false;
         }
-        bool slow = patience == &loop->slow;
+        bool slow = limit == &loop->slow;
         loop->server.metrics.timed_out += slow;
-        if (!(slow || patience == &loop->health) || !warn(patience, connection, now_ns)) {
+        if (!(slow || limit == &loop->health) || !warn(limit, connection, now_ns)) {
             connection_end(connection);
         }
     }
@@ -347,7 +346,7 @@ static void hang_up(struct loop *loop, uint64_t ends)
 
     for (struct list *node = head->next, *next; node != head && has_time(ends); node = next) {
         next = node->next;
-        connection_hang_up(LIST_ENTRY(node, struct connection, patient));
+        connection_hang_up(LIST_ENTRY(node, struct connection, limited));
     }
 }
 
@@ -359,11 +358,10 @@ static void keep_house(struct loop *loop)
         hang_up(loop, ends);
     }
 
-    if (loop->impatient) {
-        loop->impatient =
-            !(lose_patience(loop, &loop->slow, ends) && lose_patience(loop, &loop->quiet, ends) &&
-              lose_patience(loop, &loop->lingering, ends) &&
-              lose_patience(loop, &loop->health, ends));
+    if (loop->limits_due) {
+        loop->limits_due =
+            !(end_overdue(loop, &loop->slow, ends) && end_overdue(loop, &loop->quiet, ends) &&
+              end_overdue(loop, &loop->lingering, ends) && end_overdue(loop, &loop->health, ends));
     }
     while (loop->ticks_left > 0 && !list_empty(&loop->server.ticking) && has_time(ends)) {
         loop->ticks_left--;
@@ -379,7 +377,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
 
-    loop->impatient = true;
+    loop->limits_due = true;
     loop->ticks_left = loop->server.ticking_count;
 }
 
@@ -414,10 +412,10 @@ void loop_work_begin(struct loop_work *work, struct loop *loop, void (*run)(stru
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static void patience_init(struct patience *patience, int64_t limit_ms)
+static void time_limit_init(struct time_limit *limit, int64_t limit_ms)
 {
-    list_init(&patience->connections);
-    patience->limit_ms = limit_ms;
+    list_init(&limit->connections);
+    limit->limit_ms = limit_ms;
 }
 
 void loop_init(struct loop *loop, const struct server_options *options)
@@ -429,13 +427,13 @@ void loop_init(struct loop *loop, const struct server_options *options)
     loop->due_ms = -1;
     loop->listeners[0].fd = loop->listeners[1].fd = -1;
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    patience_init(&loop->slow, options->request_timeout_ms);
-    patience_init(&loop->crowding, 0);
+    time_limit_init(&loop->slow, options->request_timeout_ms);
+    time_limit_init(&loop->crowding, 0);
     list_init(&loop->released);
     list_init(&loop->handshaking);
-    patience_init(&loop->quiet, options->idle_timeout_ms);
-    patience_init(&loop->lingering, LINGER_MS);
-    patience_init(&loop->health, HEALTH_MS);
+    time_limit_init(&loop->quiet, options->idle_timeout_ms);
+    time_limit_init(&loop->lingering, LINGER_MS);
+    time_limit_init(&loop->health, HEALTH_MS);
     uv_loop_init(&loop->uv);
     uv_prepare_init(&loop->uv, &loop->prepare);
     uv_check_init(&loop->uv, &loop->check);

@@ -27,17 +27,17 @@ struct loop {
     int64_t due_ms;  /* what engine_timer is set to */
     enum server_exit exit_code;
 
-    struct patience slow;      /* in the middle of a request, or does not read its answers */
-    struct patience crowding;  /* waiting or idle, and holds more memory than that needs */
-    struct patience quiet;     /* HTTP, between two requests */
-    struct patience lingering; /* everything is answered */
-    struct patience health;    /* beyond max-connections, and has not checked the health yet */
-    struct list handshaking;   /* sessions whose TLS handshake goes on in one of the next turns */
-    bool handshakes_next;      /* those come next, rather than sessions that yielded */
-    bool impatient;            /* the time limits of connections are to be checked */
-    unsigned muted;            /* connections that this turn has stopped to watch */
-    size_t ticks_left;         /* sessions that are still to be given their tick */
-    struct list released;      /* sessions to be freed at the end of the turn */
+    struct time_limit slow;      /* in the middle of a request, or does not read its answers */
+    struct time_limit crowding;  /* waiting or idle, and holds more memory than that needs */
+    struct time_limit quiet;     /* HTTP, between two requests */
+    struct time_limit lingering; /* everything is answered */
+    struct time_limit health;    /* beyond max-connections, and has not checked the health yet */
+    struct list handshaking;     /* sessions whose TLS handshake goes on in one of the next turns */
+    bool handshakes_next;        /* those come next, rather than sessions that yielded */
+    bool limits_due;             /* the time limits of connections are to be checked */
+    unsigned muted;              /* connections that this turn has stopped to watch */
+    size_t ticks_left;           /* sessions that are still to be given their tick */
+    struct list released;        /* sessions to be freed at the end of the turn */
     char read_buffer[READ_SIZE];
 };
 
