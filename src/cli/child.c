@@ -176,7 +176,7 @@ static bool is_over(const struct running *running)
 }
 
 /* How long to wait for a signal: -1 for ever. */
-static int patience_ms(const struct running *running)
+static int poll_ms(const struct running *running)
 {
     uint64_t now_ns = clock_nanoseconds();
 
@@ -195,7 +195,7 @@ static void see_to_its_end(const struct child *child, struct running *running)
         struct pollfd fds[] = {
             {.fd = running->signals, .events = POLLIN},
             {.fd = running->kill_ns == 0 ? child->stop_fd : -1, .events = POLLIN}};
-        if (poll(fds, 2, patience_ms(running)) < 0 && errno != EINTR) {
+        if (poll(fds, 2, poll_ms(running)) < 0 && errno != EINTR) {
             cli_usage("poll: %s", strerror(errno));
             kill(-running->pid, SIGKILL);
         }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* An audit of ten million holds takes some seconds. */
-#define PATIENCE_MS (300 * 1000)
+#define TIMEOUT_MS (300 * 1000)
 #define REAP_MS 1000 /* how long a killed process has to be gone */
 
 /* ---- in the child ---------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static bool read_some(const struct audit_child *child, struct incoming *incoming
     int ready;
 
     do {
-        ready = poll(&wanted, 1, PATIENCE_MS);
+        ready = poll(&wanted, 1, TIMEOUT_MS);
     } while (ready < 0 && errno == EINTR);
     ssize_t got =
         ready > 0 && room > 0 ? read(child->from, incoming->bytes + incoming->size, room) : 0;

@@ -15,9 +15,9 @@ struct embedded_options {
     enum journal_policy policy;
     int64_t segment_bytes;  /* 0: 64 MiB */
     int64_t snapshot_bytes; /* a snapshot after so much growth; 0: 256 MiB, -1: only on demand */
-    int64_t snapshot_patience_ms; /* without progress of one being written; 0: a minute */
-    int64_t max_memory_bytes;     /* of the state; 0: three quarters of the machine's */
-    int64_t min_free_bytes;       /* with less room than this it is not ready; 0: it always is */
+    int64_t snapshot_timeout_ms; /* a snapshot may make no progress for so long; 0: a minute */
+    int64_t max_memory_bytes;    /* of the state; 0: three quarters of the machine's */
+    int64_t min_free_bytes;      /* with less room than this it is not ready; 0: it always is */
     struct clock clock;
     struct log log;
     bool answers_before_flush; /* see engine_options */

@@ -156,7 +156,7 @@ static bool open_journal(struct embedded *embedded, struct problem *problem)
         return false;
     }
     snapshots_init(&embedded->snapshots, embedded->journal, &embedded->options.log,
-                   embedded->options.snapshot_patience_ms, embedded_elapsed(embedded));
+                   embedded->options.snapshot_timeout_ms, embedded_elapsed(embedded));
     disk_watch_init(&embedded->disk, embedded->journal, &embedded->options.log,
                     embedded->options.min_free_bytes);
     embedded->durable = journal_last(embedded->journal);

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_MS ((int64_t)60 * 1000)
+#define TIMEOUT_MS ((int64_t)60 * 1000)
 #define RETRY_FIRST_MS 1000
 #define RETRY_MOST_MS ((int64_t)60 * 1000)
 #define POLL_MS 1000  /* a child that is at work is looked after so often */
@@ -37,14 +37,14 @@
 #define WHY_SIZE (STORAGE_WHY_SIZE + 64)
 
 void snapshots_init(struct snapshots *snapshots, struct journal *journal, const struct log *log,
-                    int64_t patience_ms, int64_t now_ms)
+                    int64_t timeout_ms, int64_t now_ms)
 {
     struct storage *storage = journal_storage(journal);
     char name[SNAPSHOT_NAME_SIZE];
 
     *snapshots = (struct snapshots){.journal = journal,
                                     .log = log,
-                                    .patience_ms = patience_ms > 0 ? patience_ms : PATIENCE_MS,
+                                    .timeout_ms = timeout_ms > 0 ? timeout_ms : TIMEOUT_MS,
                                     .reports = -1};
     if (journal_snapshot(journal) == 0 || storage->type->age_ms == NULL) {
         return;
@@ -416,7 +416,7 @@ void snapshots_watch(struct snapshots *snapshots, int64_t now_ms)
     int64_t silent_ms = now_ms - snapshots->progress_ms;
     if (snapshots->killed && silent_ms >= DEATH_MS) {
         give_up(snapshots, now_ms);
-    } else if (!snapshots->killed && silent_ms >= snapshots->patience_ms) {
+    } else if (!snapshots->killed && silent_ms >= snapshots->timeout_ms) {
         log_line(snapshots->log, LOG_WARNING,
                  "process %d, which writes a snapshot, made no progress for %d s: it is killed",
                  (int)snapshots->child, (int)(silent_ms / 1000));

@@ -31,8 +31,8 @@ struct snapshot_outcome {
 struct snapshots {
     struct journal *journal;
     const struct log *log;
-    bool closing;        /* nothing is tried again */
-    int64_t patience_ms; /* a child may go without progress for so long */
+    bool closing;       /* nothing is tried again */
+    int64_t timeout_ms; /* a child may go without progress for so long */
 
     /* The one that is being written. */
     pid_t child; /* 0: none */
@@ -58,10 +58,10 @@ struct snapshots {
     atomic_bool cleaned; /* it has done its work */
 };
 
-/* Before anything else; `journal` and `log` are borrowed until snapshots_end(). `patience_ms` may
+/* Before anything else; `journal` and `log` are borrowed until snapshots_end(). `timeout_ms` may
  * be 0 for the usual. */
 void snapshots_init(struct snapshots *snapshots, struct journal *journal, const struct log *log,
-                    int64_t patience_ms, int64_t now_ms);
+                    int64_t timeout_ms, int64_t now_ms);
 
 /* Begins a snapshot of the state, all of which is on disk in the journal. */
 enum hf_error snapshots_begin(struct snapshots *snapshots, struct core *core, int64_t now_ms,

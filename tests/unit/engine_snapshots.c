@@ -275,7 +275,7 @@ static void a_child_that_hangs_is_killed_and_replaced(void **state)
     struct kept *k = *state;
     char said[1024];
 
-    k->options.snapshot_patience_ms = 30000;
+    k->options.snapshot_timeout_ms = 30000;
     stop_child = true;
     begin(k);
     await_stop();
@@ -303,7 +303,7 @@ static void a_child_that_gets_on_may_take_as_long_as_it_likes(void **state)
 {
     struct kept *k = *state;
 
-    k->options.snapshot_patience_ms = 30000;
+    k->options.snapshot_timeout_ms = 30000;
     stop_child = true;
     begin(k);
     await_stop();

@@ -100,8 +100,8 @@ static void schedule(struct redis_node *node)
     uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
 
     /* A request that comes in the meantime must have time to see the node come back. */
-    uint64_t patience_ms = (uint64_t)node->client->url.timeout_ms / 2;
-    uint64_t most_ms = patience_ms < BACKOFF_MAX_MS ? patience_ms : BACKOFF_MAX_MS;
+    uint64_t half_ms = (uint64_t)node->client->url.timeout_ms / 2;
+    uint64_t most_ms = half_ms < BACKOFF_MAX_MS ? half_ms : BACKOFF_MAX_MS;
 
     node->failures++;
     alarm_set(&node->client->alarms, &node->alarm,

@@ -25,7 +25,7 @@ struct sem_waiter {
     struct pending_command *pending;
     uint32_t place;     /* its index in waiters->waiters */
     uint64_t token;     /* its call's name, in Redis and in messages */
-    uint64_t end_ms;    /* uv_now() when its patience ends */
+    uint64_t end_ms;    /* uv_now() when its wait is over */
     bool polling;       /* its call is in flight */
     bool again;         /* a message came since that call was sent: poll once more */
     struct alarm alarm; /* the next poll */

@@ -117,16 +117,16 @@ void stock_command_retry(struct stock_command *command)
 void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
                           int64_t quantity)
 {
-    int64_t patience_ms = left_ms(command);
+    int64_t timeout_ms = left_ms(command);
 
-    if (patience_ms == 0) {
+    if (timeout_ms == 0) {
         stock_command_fail(command, &too_many);
         return;
     }
     command->want = (struct stock_want){
         .kind = kind, .target = target, .quantity = quantity, .done = stock_command_surveyed};
     command->waiting = true;
-    alarm_set(&command->product->stocks->env->alarms, &command->alarm, (uint64_t)patience_ms);
+    alarm_set(&command->product->stocks->env->alarms, &command->alarm, (uint64_t)timeout_ms);
     if (!stock_survey_join(command->product, &command->want)) {
         command->waiting = false;
         stock_command_fail(command, &no_memory);
