@@ -23,7 +23,7 @@
 struct sem_waiter {
     struct sem_waiters *waiters;
     struct pending_command *pending;
-    uint32_t place;     /* its index in waiters->waiters */
+    uint32_t index;     /* where it is in waiters->waiters */
     uint64_t token;     /* its call's name, in Redis and in messages */
     uint64_t end_ms;    /* uv_now() when its wait is over */
     bool polling;       /* its call is in flight */
@@ -62,9 +62,9 @@ static struct sem_waiter *add_waiter(struct sem_waiters *waiters, struct pending
     }
     waiter->waiters = waiters;
     waiter->pending = pending;
-    waiter->place = waiters->free[--waiters->free_count];
-    waiter->token = ++waiters->generation * WAITERS_MAX + waiter->place;
-    waiters->waiters[waiter->place] = waiter;
+    waiter->index = waiters->free[--waiters->free_count];
+    waiter->token = ++waiters->generation * WAITERS_MAX + waiter->index;
+    waiters->waiters[waiter->index] = waiter;
     alarm_init(&waiter->alarm, ring);
     return waiter;
 }
@@ -79,15 +79,15 @@ static void remove_waiter(struct sem_waiter *waiter)
 {
     struct sem_waiters *waiters = waiter->waiters;
 
-    waiters->waiters[waiter->place] = NULL;
-    waiters->free[waiters->free_count++] = waiter->place;
+    waiters->waiters[waiter->index] = NULL;
+    waiters->free[waiters->free_count++] = waiter->index;
     alarm_stop(&waiter->alarm);
     free(waiter);
 }
 
 /* ---- polling --------------------------------------------------------------------------------- */
 
-/* Sets the next poll for when the place in line can have changed. */
+/* Sets the next poll for when its position in line can have changed. */
 static void poll_later(struct sem_waiter *waiter, int64_t position, int64_t due_in_ms)
 {
     uint64_t now_ms = uv_now(waiter->waiters->env->loop);
