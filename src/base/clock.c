@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS 1000   /* between two looks at the wall clock */
-#define SLEW_PART 1000 /* it is neared by this part of the time gone by */
+#define WALL_READ_MS 1000 /* between two readings of the wall clock */
+#define SLEW_PART 1000    /* it is neared by this part of the time gone by */
 
 _Static_assert(CLOCK_BOOT_BYTES == UUID_BYTES, "a boot is known by a UUID");
 
@@ -56,18 +56,18 @@ static void read_boot(uint8_t boot[CLOCK_BOOT_BYTES])
  * because the wall clock was set. */
 static void near_wall(struct clock *clock, int64_t elapsed_ms)
 {
-    int64_t most_ms = (elapsed_ms - clock->looked_ms) / SLEW_PART;
+    int64_t most_ms = (elapsed_ms - clock->wall_read_ms) / SLEW_PART;
     int64_t apart_ms = clock->wall(clock) - (elapsed_ms + clock->offset_ms);
 
     clock->offset_ms += apart_ms > most_ms ? most_ms : apart_ms < -most_ms ? -most_ms : apart_ms;
-    clock->looked_ms = elapsed_ms;
+    clock->wall_read_ms = elapsed_ms;
 }
 
 static int64_t read_running(struct clock *clock)
 {
     int64_t elapsed_ms = clock->elapsed(clock);
 
-    if (elapsed_ms - clock->looked_ms >= LOOK_MS) {
+    if (elapsed_ms - clock->wall_read_ms >= WALL_READ_MS) {
         near_wall(clock, elapsed_ms);
     }
     return elapsed_ms + clock->offset_ms;
@@ -78,8 +78,8 @@ void clock_running(struct clock *clock, int64_t (*elapsed)(struct clock *clock),
 {
     *clock = (struct clock){.read = read_running, .elapsed = elapsed, .wall = wall};
     memcpy(clock->boot, boot, sizeof clock->boot);
-    clock->looked_ms = elapsed(clock);
-    clock->offset_ms = wall(clock) - clock->looked_ms;
+    clock->wall_read_ms = elapsed(clock);
+    clock->offset_ms = wall(clock) - clock->wall_read_ms;
 }
 
 void clock_real(struct clock *clock)
@@ -135,7 +135,7 @@ bool clock_begin(struct clock *clock, int64_t last_ms, const struct clock_run *b
         return false;
     }
     if (runs) {
-        clock->looked_ms = elapsed_ms;
+        clock->wall_read_ms = elapsed_ms;
         clock->offset_ms = now_ms - elapsed_ms;
     }
     clock->last_ms = now_ms;

@@ -4,7 +4,7 @@
  *
  * The real clock counts the time since the system's boot (CLOCK_BOOTTIME, suspend included) from
  * where clock_begin() has put it. It never runs backwards, never stands still and never jumps:
- * setting the wall clock moves no deadline. Once a second it looks at the wall clock and nears it,
+ * setting the wall clock moves no deadline. Once a second it reads the wall clock and nears it,
  * by at most 1 ms for each second that went by, so that durations keep their length to a thousandth
  * whatever the wall clock does.
  *
@@ -30,7 +30,7 @@ struct clock {
     int64_t (*wall)(struct clock *clock);    /* NULL with it */
     uint8_t boot[CLOCK_BOOT_BYTES];
     int64_t offset_ms;             /* the time minus the elapsed time */
-    int64_t looked_ms;             /* elapsed time when the wall clock was looked at last */
+    int64_t wall_read_ms;          /* elapsed time when the wall clock was read last */
     int64_t last_ms;               /* the latest time answered */
     int64_t (*ask)(void *context); /* of clock_asked() */
     void *context;

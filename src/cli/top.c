@@ -38,12 +38,12 @@ struct top {
     struct termios saved;
 };
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static const struct sample nothing; /* as before the start */
 
-/* Takes another look; `view` is what it shows. */
-static enum hf_error look(struct top *top, struct top_view *view, struct problem *problem)
+/* Takes another sample; `view` has it and the one before. */
+static enum hf_error take_sample(struct top *top, struct top_view *view, struct problem *problem)
 {
     struct sample *now = &top->samples[top->taken % 2];
     const struct sample *before = top->taken > 0 ? &top->samples[(top->taken + 1) % 2] : &nothing;
@@ -87,8 +87,8 @@ static bool show(struct top *top)
     size_t rows, columns;
 
     buffer_clear(&top->text);
-    if (look(top, &view, &problem) != HF_OK) {
-        top->taken = 0; /* the next look is a first one */
+    if (take_sample(top, &view, &problem) != HF_OK) {
+        top->taken = 0; /* the next sample is a first one */
         buffer_format(&top->text, "%s: %s\n", top->where, problem.message);
     } else if (top->live) {
         window_size(&rows, &columns);
@@ -109,7 +109,7 @@ static int show_once(struct top *top)
     struct problem problem;
     struct top_view view;
 
-    if (look(top, &view, &problem) != HF_OK) {
+    if (take_sample(top, &view, &problem) != HF_OK) {
         return cli_failed(handle_fail(&problem));
     }
     top_screen(&view, SIZE_MAX, SIZE_MAX, &top->text);
@@ -141,7 +141,7 @@ static void leave_screen(struct top *top)
     }
 }
 
-/* Signals come as something to read, so that none is missed between two looks. */
+/* Signals come as something to read, so that none is missed between two samples. */
 static bool catch_signals(struct top *top)
 {
     sigset_t set;
@@ -156,7 +156,7 @@ static bool catch_signals(struct top *top)
     return top->signals >= 0;
 }
 
-/* Waits until it is time for another look. False if it is time to go. */
+/* Waits until it is time for another sample. False if it is time to go. */
 static bool wait_for_more(struct top *top)
 {
     struct pollfd waits[2] = {{.fd = top->signals, .events = POLLIN},

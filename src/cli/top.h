@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "cli/sample.h"
 
-/* Two looks at a server. `before` is all zero for the figures since its start. */
+/* Two samples of a server. `before` is all zero for the figures since its start. */
 struct top_view {
     const char *where; /* the server, without secrets */
     const struct sample *now, *before;

@@ -15,7 +15,7 @@ static bool is_first(const struct top_view *view)
     return view->before->taken_ns == 0;
 }
 
-/* What the two looks are apart. */
+/* The time between the two samples. */
 static double seconds(const struct top_view *view)
 {
     double apart = is_first(view) ? view->now->uptime_s

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at the room that is left for the data about once a second, and warns once when it falls
+ * Polls the room that is left for the data about once a second, and warns once when it falls
  * below the limit and once when it is back. */
 #include "engine/disk_watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LOOK_MS 1000
+#define POLL_MS 1000
 #define PART 4   /* of the file system: a small one need not have more than this free */
 #define BEYOND 8 /* once low, it is enough again when there is this part more than the least */
 
@@ -42,15 +42,15 @@ static void judge(struct disk_watch *watch)
     watch->low = low;
 }
 
-void disk_watch_look(struct disk_watch *watch, int64_t now_ms)
+void disk_watch_poll(struct disk_watch *watch, int64_t now_ms)
 {
     struct storage *storage = journal_storage(watch->journal);
 
-    if (storage->type->space == NULL || (watch->looked && now_ms - watch->looked_ms < LOOK_MS)) {
+    if (storage->type->space == NULL || (watch->polled && now_ms - watch->polled_ms < POLL_MS)) {
         return;
     }
-    watch->looked = true;
-    watch->looked_ms = now_ms;
+    watch->polled = true;
+    watch->polled_ms = now_ms;
     watch->known = storage->type->space(storage, &watch->space) == 0;
     if (watch->known) {
         judge(watch);

@@ -12,8 +12,8 @@ struct disk_watch {
     struct journal *journal;
     const struct log *log;
     int64_t least_bytes; /* less than this is too little; 0: nothing is */
-    bool looked;
-    int64_t looked_ms;
+    bool polled;
+    int64_t polled_ms;
     bool known; /* the storage knows how much room there is */
     struct storage_space space;
     bool low;
@@ -24,8 +24,8 @@ struct disk_watch {
 void disk_watch_init(struct disk_watch *watch, struct journal *journal, const struct log *log,
                      int64_t least_bytes);
 
-/* Looks at the file system, at most once a second; `now_ms` counts from an arbitrary start. Says
+/* Polls the file system, at most once a second; `now_ms` counts from an arbitrary start. Says
  * so in the log when there gets to be too little room, and when there is enough again. */
-void disk_watch_look(struct disk_watch *watch, int64_t now_ms);
+void disk_watch_poll(struct disk_watch *watch, int64_t now_ms);
 
 #endif

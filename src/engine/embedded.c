@@ -324,7 +324,7 @@ static void embedded_turn(struct engine *engine)
         advance(embedded);
     }
     if (embedded->journal != NULL) {
-        disk_watch_look(&embedded->disk, embedded_elapsed(embedded));
+        disk_watch_poll(&embedded->disk, embedded_elapsed(embedded));
         snapshots_watch(&embedded->snapshots, embedded_elapsed(embedded));
         begin_due_snapshot(embedded);
     }
@@ -509,7 +509,7 @@ static const char *unready(struct engine *engine)
     if (embedded->journal == NULL) {
         return NULL;
     }
-    disk_watch_look(&embedded->disk, embedded_elapsed(embedded));
+    disk_watch_poll(&embedded->disk, embedded_elapsed(embedded));
     return embedded->disk.low ? embedded->disk.why : NULL;
 }
 

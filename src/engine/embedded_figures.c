@@ -36,7 +36,7 @@ static void disk_figures(struct embedded *embedded, engine_figure *each, void *c
          false, (double)journal_stored(embedded->journal));
     each(context, "journal_growth_bytes", "Written to the journal since the last snapshot.", false,
          (double)journal_growth(embedded->journal));
-    disk_watch_look(&embedded->disk, now_ms);
+    disk_watch_poll(&embedded->disk, now_ms);
     if (embedded->disk.known) {
         each(context, "disk_free_bytes", "Free on the file system of the data directory.", false,
              (double)embedded->disk.space.free);

@@ -6,10 +6,10 @@
 #include "engine/embedded.h"
 #include "journal/storage_read_only.h"
 
-#define LOOKS 10 /* at a directory that is different each time */
+#define ATTEMPTS 10 /* to read a directory that is different each time */
 
-static enum hf_error look(const char *path, inspect_progress *progress, void *context,
-                          struct engine **engine, struct problem *problem)
+static enum hf_error open_once(const char *path, inspect_progress *progress, void *context,
+                               struct engine **engine, struct problem *problem)
 {
     struct embedded_options options = {.policy = JOURNAL_NO,
                                        .snapshot_bytes = -1,
@@ -39,8 +39,8 @@ enum hf_error inspect_open(const char *path, inspect_progress *progress, void *c
 
     /* The owner may put a snapshot in place of files we were about to read, or write where we are
      * reading. What is wrong with the files themselves is wrong a second time. */
-    for (int i = 0; i < LOOKS; i++) {
-        if (look(path, progress, context, engine, problem) == HF_OK) {
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (open_once(path, progress, context, engine, problem) == HF_OK) {
             return HF_OK;
         }
         if (before.code == problem->code && strcmp(before.message, problem->message) == 0) {

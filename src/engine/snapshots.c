@@ -23,13 +23,13 @@
 #define TIMEOUT_MS ((int64_t)60 * 1000)
 #define RETRY_FIRST_MS 1000
 #define RETRY_MOST_MS ((int64_t)60 * 1000)
-#define POLL_MS 1000  /* a child that is at work is looked after so often */
+#define POLL_MS 1000  /* how often a child at work is polled */
 #define DEATH_MS 5000 /* a killed child is waited for so long */
 
 /* When the engine is closed a child may go on as long as it makes progress, within bounds. */
 #define GRACE_MS 2000
 #define GRACE_MOST_MS 10000
-#define STEP_MS 5 /* between two looks */
+#define STEP_MS 5 /* between two polls of the child */
 
 /* What a snapshot leaves free for the journal, which ends the engine if it cannot be written. */
 #define RESERVE ((int64_t)1 << 20)

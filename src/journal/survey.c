@@ -7,7 +7,7 @@
 #include "journal/record.h"
 #include "journal/snapshot.h"
 
-#define LOOKS 8 /* at a file that is different each time */
+#define READINGS 8 /* of a file that is different each time */
 
 /* Bytes from `end` on, without the zeros behind them. */
 static int64_t size_of_tail(struct hf_bytes file, size_t end)
@@ -68,14 +68,14 @@ int survey_segment(struct storage *storage, uint64_t number, bool newest, struct
     char name[SEGMENT_NAME_SIZE];
 
     segment_name(number, name);
-    for (int look = 0; look < LOOKS; look++) {
+    for (int reading = 0; reading < READINGS; reading++) {
         buffer_clear(bytes);
         int code = storage_read_file(storage, name, bytes);
         if (code != 0) {
             return code;
         }
         examine_segment((struct hf_bytes){bytes->data, bytes->size}, number, newest, survey);
-        bool again = look > 0 && before.state == survey->state && before.end == survey->end;
+        bool again = reading > 0 && before.state == survey->state && before.end == survey->end;
         if (survey->state == SURVEY_GOOD || again) {
             break;
         }

@@ -13,7 +13,7 @@
 
 #define TICK_MS 250
 #define DRAIN_TICK_MS 10
-#define EVICT_LOOKS 512 /* connections that one turn may examine to reclaim memory */
+#define EVICT_EXAMINED 512 /* connections that one turn may examine to reclaim memory */
 #define LINGER_MS 2000
 #define HEALTH_MS 1000
 /* A server whose disk failed goes on refusing for so long, so that health checks see it before it
@@ -70,7 +70,7 @@ static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t l
     for (struct list *node = head->next, *next; node != head; node = next) {
         struct connection *connection = LIST_ENTRY(node, struct connection, limited);
         next = node->next;
-        if (loop->server.memory.used <= enough || seen++ == EVICT_LOOKS) {
+        if (loop->server.memory.used <= enough || seen++ == EVICT_EXAMINED) {
             break;
         }
         if (connection_keeps(connection) >= least) {

@@ -116,7 +116,7 @@ static bool is_reserved(const redisReply *record, const struct audit_hold *hold)
            hold_equal(hold, &recorded);
 }
 
-void booking_look(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold)
+void booking_recheck(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold)
 {
     struct hf_bytes due = KEY1(audit, KEY_SEATS_DUE, event);
     size_t master = audit_reader_owner(&audit->reader, due);
@@ -138,7 +138,7 @@ void booking_look(struct audit *audit, struct hf_bytes event, const struct audit
 
 struct audit_booking_walk {
     struct audit_text_set seen;
-    bool look; /* at those that are reserved, too */
+    bool first; /* the first walk also checks records and the deadlines of reserved bookings */
 };
 
 struct audit_page_entry {
@@ -146,7 +146,7 @@ struct audit_page_entry {
     struct hf_bytes booking;
     redisReply *record;
     struct audit_hold hold;
-    bool reserved; /* its deadline is to be looked at */
+    bool reserved; /* its deadline is to be checked */
 };
 
 static void count_confirmed(struct audit *audit, uint32_t event, const struct audit_hold *hold,
@@ -164,7 +164,7 @@ static void count_confirmed(struct audit *audit, uint32_t event, const struct au
     }
 }
 
-static void take_record(struct audit *audit, struct audit_page_entry *entry, bool look)
+static void take_record(struct audit *audit, struct audit_page_entry *entry, bool first)
 {
     const redisReply *record = entry->record;
 
@@ -173,7 +173,7 @@ static void take_record(struct audit *audit, struct audit_page_entry *entry, boo
         return; /* it is gone by now */
     }
     if (!booking_read(record, &entry->hold) || !text_equal(entry->hold.booking, entry->booking)) {
-        if (look) {
+        if (first) {
             audit_finding(audit, "booking", entry->booking, "event",
                           named_text(named_at(audit, AUDIT_EVENTS, entry->event)),
                           "its record is damaged");
@@ -182,7 +182,7 @@ static void take_record(struct audit *audit, struct audit_page_entry *entry, boo
         count_confirmed(audit, entry->event, &entry->hold,
                         audit_reply_is_text(record->element[AUDIT_LIFETIME]));
     } else {
-        entry->reserved = look;
+        entry->reserved = first;
     }
 }
 
@@ -212,19 +212,19 @@ static void check_reserved(struct audit *audit, size_t master, struct audit_page
     }
     for (size_t i = 0; i < count; i++) {
         if (page[i].reserved) {
-            booking_look(audit, named_text(named_at(audit, AUDIT_EVENTS, page[i].event)),
-                         &page[i].hold);
+            booking_recheck(audit, named_text(named_at(audit, AUDIT_EVENTS, page[i].event)),
+                            &page[i].hold);
         }
     }
 }
 
 static void take_page(struct audit *audit, size_t master, struct audit_page_entry *page,
-                      size_t count, bool look)
+                      size_t count, bool first)
 {
     for (size_t i = 0; i < count; i++) {
         page[i].record = audit_answer(audit, master);
         if (booking_is(page[i].record)) {
-            take_record(audit, &page[i], look);
+            take_record(audit, &page[i], first);
         } else {
             named_at(audit, AUDIT_EVENTS, page[i].event)->suspect = true;
         }
@@ -235,7 +235,7 @@ static void take_page(struct audit *audit, size_t master, struct audit_page_entr
     }
 }
 
-/* Asks for a record if its event is to be looked at; true if it did. */
+/* Asks for a record if its event is to be checked; true if it is. */
 static bool ask_booking(struct audit *audit, size_t master, struct hf_bytes key,
                         struct audit_booking_walk *bookings, struct audit_page_entry *entry)
 {
@@ -270,11 +270,11 @@ static void take_bookings(struct audit *audit, size_t master, const redisReply *
         count +=
             ask_booking(audit, master, audit_reply_text(keys->element[i]), bookings, &page[count]);
         if (count == BOOKINGS) {
-            take_page(audit, master, page, count, bookings->look);
+            take_page(audit, master, page, count, bookings->first);
             count = 0;
         }
     }
-    take_page(audit, master, page, count, bookings->look);
+    take_page(audit, master, page, count, bookings->first);
 }
 
 /* ---- what is confirmed ----------------------------------------------------------------------- */
@@ -382,10 +382,10 @@ static void take_after(struct audit *audit, struct audit_name *event, unsigned w
     }
 }
 
-/* True if there is an event that has to be looked at again. */
+/* True if there is an event whose bookings have to be added up again. */
 static bool add_up_bookings(struct audit *audit, bool first, bool last)
 {
-    struct audit_booking_walk bookings = {.look = first};
+    struct audit_booking_walk bookings = {.first = first};
     bool again = false;
 
     EACH_NAMED(audit, AUDIT_EVENTS, i)

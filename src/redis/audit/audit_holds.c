@@ -9,7 +9,7 @@
  *  5. Stock in shards: what was sent and not received is in the outboxes.
  *
  * A hash of up to HOLDS_AT_ONCE holds is read together with the totals, in one step. A larger one
- * is read in pages, and counts if the totals were the same before and after; it is looked at a few
+ * is read in pages, and counts if the totals were the same before and after; it is read a few
  * times until they are. */
 #include "base/text.h"
 #include "redis/audit/audit_state.h"
@@ -31,11 +31,11 @@ struct audit_ledger {
     size_t figures; /* how many answers that brings */
 
     int64_t sum;
-    bool looked; /* at the deadline of each */
+    bool deadlines_checked;
 };
 
 /* A hold, read again in one step with its deadline. */
-static void look_at_hold(struct audit *audit, size_t master, struct audit_ledger *ledger,
+static void recheck_hold(struct audit *audit, size_t master, struct audit_ledger *ledger,
                          struct hf_bytes hold)
 {
     audit_reader_begin(&audit->reader, master);
@@ -68,7 +68,7 @@ static void add_up_holds(struct audit *audit, size_t master, struct audit_ledger
         struct hf_bytes hold = audit_reply_text(page->element[i]);
         bool fresh = audit_text_set_add(seen, hold);
         if (!ledger->amount(audit_reply_text(page->element[i + 1]), &amount)) {
-            if (!ledger->looked) {
+            if (!ledger->deadlines_checked) {
                 audit_finding(audit, ledger->what, hold, ledger->of, ledger->name,
                               "its record is damaged");
             }
@@ -76,7 +76,7 @@ static void add_up_holds(struct audit *audit, size_t master, struct audit_ledger
             ledger->sum += amount;
         }
     }
-    if (ledger->looked) {
+    if (ledger->deadlines_checked) {
         return;
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
@@ -90,7 +90,7 @@ static void add_up_holds(struct audit *audit, size_t master, struct audit_ledger
     }
     for (size_t i = 0; i + 1 < page->elements; i += 2) {
         if (page->element[i]->integer != 0) {
-            look_at_hold(audit, master, ledger, audit_reply_text(page->element[i]));
+            recheck_hold(audit, master, ledger, audit_reply_text(page->element[i]));
         }
     }
 }
@@ -194,7 +194,7 @@ static redisReply *read_ledger(struct audit *audit, size_t master, struct audit_
         add_up_holds(audit, master, ledger, &seen, page->element[1]);
         add_up_rest(audit, master, ledger, &seen, page);
         audit_text_set_free(&seen);
-        ledger->looked = true;
+        ledger->deadlines_checked = true;
         if (strcmp(page->element[0]->str, "0") == 0 ||
             stood_still(audit, master, ledger, figures)) {
             return figures;

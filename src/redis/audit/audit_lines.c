@@ -14,8 +14,8 @@
 /* Members of one set that have to be in the other. */
 struct audit_pair {
     enum key_id from, to;
-    enum key_id notes; /* only those with a note there; KEY_NONE: all */
-    char note;         /* … that begins so */
+    enum key_id notes; /* only members with a note there count; KEY_NONE: all do */
+    char note;         /* the first character of such a note */
     const char *what, *of;
     const char *finding;
 };
@@ -37,7 +37,7 @@ static void ask_member(struct audit *audit, size_t master, const struct audit_pa
     }
 }
 
-static void look_at_member(struct audit *audit, size_t master, const struct audit_pair *pair,
+static void recheck_member(struct audit *audit, size_t master, const struct audit_pair *pair,
                            struct hf_bytes scope, struct hf_bytes member)
 {
     audit_reader_begin(&audit->reader, master);
@@ -70,7 +70,7 @@ static void check_members(struct audit *audit, size_t master, const struct audit
     }
     for (size_t i = 0; i < members->elements; i++) {
         if (missing[i]) {
-            look_at_member(audit, master, pair, scope, audit_reply_text(members->element[i]));
+            recheck_member(audit, master, pair, scope, audit_reply_text(members->element[i]));
         }
     }
 }

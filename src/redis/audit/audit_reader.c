@@ -231,10 +231,9 @@ void audit_reader_begin(struct audit_reader *reader, size_t master)
     reader->queued = 0;
 }
 
-/* Between MULTI and EXEC each question is answered QUEUED, or with what is wrong with it, which
- * EXEC then says again: nobody has to look at those, except at why a Redis queues nothing at
- * all. */
-static void look_at_queued(struct audit_reader *reader, size_t master)
+/* Takes one of the answers between MULTI and EXEC: QUEUED, or an error, which EXEC then repeats. So
+ * only the reason why a Redis queues nothing at all is of interest here. */
+static void take_queued(struct audit_reader *reader, size_t master)
 {
     redisReply *reply = audit_reader_answer(reader, master);
 
@@ -253,7 +252,7 @@ redisReply *audit_reader_commit(struct audit_reader *reader, size_t master)
 
     AUDIT_ASK(reader, master, hf_text("EXEC"));
     for (size_t i = 0; i < queued + 1; i++) {
-        look_at_queued(reader, master);
+        take_queued(reader, master);
     }
     redisReply *reply = audit_reader_answer(reader, master);
     if (reply != NULL && (reply->type != REDIS_REPLY_ARRAY || reply->elements != queued)) {

@@ -111,12 +111,12 @@ static void check_entries(struct audit *audit, size_t master, struct hf_bytes ev
     }
     for (size_t i = 0; i < entries->elements; i++) {
         if (wrong[i] && read_entry(audit_reply_text(entries->element[i]), &hold, &holds)) {
-            booking_look(audit, event, &hold);
+            booking_recheck(audit, event, &hold);
         }
     }
 }
 
-static void read_deadlines(struct audit *audit, uint32_t event, size_t master, bool look)
+static void read_deadlines(struct audit *audit, uint32_t event, size_t master, bool check)
 {
     struct hf_bytes name = named_text(named_at(audit, AUDIT_EVENTS, event));
 
@@ -130,7 +130,7 @@ static void read_deadlines(struct audit *audit, uint32_t event, size_t master, b
         size_t count = entries != NULL ? entries->elements : 0;
         if (count > 0) {
             add_up_entries(audit, event, entries);
-            if (look) {
+            if (check) {
                 check_entries(audit, master, name, entries);
             }
         }
@@ -319,7 +319,7 @@ static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t
     return next;
 }
 
-/* There are too many to look at each in one step: says how many more have never added up. */
+/* There are too many to check each in one step: reports how many more have never added up. */
 static uint32_t count_suspects(struct audit *audit, const struct audit_name *event, unsigned which,
                                uint32_t next)
 {

@@ -46,9 +46,9 @@ bool confirmed_read(const redisReply *reply, int64_t confirmed[2]);
 
 /* A booking, reserved for these seats, and its deadline look as if they did not belong together:
  * reads both in one step, and reports what is wrong then. */
-void booking_look(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold);
+void booking_recheck(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold);
 
-/* Adds up all confirmed bookings, and looks at the deadline of every reserved one. */
+/* Adds up all confirmed bookings, and checks the deadline of every reserved one. */
 void audit_bookings(struct audit *audit);
 
 #endif

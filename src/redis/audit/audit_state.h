@@ -37,7 +37,7 @@ struct audit_name {
 };
 
 struct audit_names {
-    struct slab slab; /* of struct named */
+    struct slab slab; /* of struct audit_name */
     struct table table;
 };
 
@@ -51,7 +51,7 @@ struct audit {
     struct buffer keys[KEYS_AT_A_TIME];
     size_t next_key;
     struct buffer line;
-    bool unread; /* something could not be read: a slot was on its way, or an answer was strange */
+    bool unread; /* something could not be read: a slot was migrating, or an answer was strange */
     hf_audit_report *report;
     void *context;
     uint64_t findings;
@@ -155,7 +155,7 @@ void audit_semaphores(struct audit *audit);
 void audit_each(struct audit *audit, enum audit_kind kind, const char *what,
                 void (*check)(struct audit *audit, uint32_t index));
 
-/* A little later: what was under way may be over. */
+/* Waits a little: commands that were in flight may be complete then. */
 void audit_pause(struct audit *audit);
 
 #endif

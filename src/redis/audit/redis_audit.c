@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First one walk over all keys, to learn what there is; then each family looks at its own. */
+ * First one walk over all keys, to learn what there is; then each family checks its own. */
 #include "redis/audit/redis_audit.h"
 
 #include "base/text.h"
@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-/* What a key tells of: something on its own, or something within an event. */
+/* The kind that each key is of: on its own, or within an event. */
 static const struct {
     enum key_id key;
     enum audit_kind kind;
     unsigned which; /* children of an event */
-} told[] = {
+} known_keys[] = {
     {KEY_ZONE, AUDIT_ZONES, AUDIT_ZONE_CHILDREN},
     {KEY_ZONE_TOTALS, AUDIT_ZONES, AUDIT_ZONE_CHILDREN},
     {KEY_USER, AUDIT_USERS, AUDIT_USER_CHILDREN},
@@ -57,16 +57,17 @@ static void learn_key(struct audit *audit, enum key_id key, const struct hf_byte
 {
     uint32_t index;
 
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
-        if (told[i].key != key) {
+    for (size_t i = 0; i < sizeof known_keys / sizeof known_keys[0]; i++) {
+        if (known_keys[i].key != key) {
             continue;
         }
-        if (told[i].kind == AUDIT_COUNTERS) {
+        if (known_keys[i].kind == AUDIT_COUNTERS) {
             learn_counter(audit, parts[0]);
-        } else if (told[i].kind != AUDIT_ZONES && told[i].kind != AUDIT_USERS) {
-            audit_name(audit, told[i].kind, parts[0], &index);
+        } else if (known_keys[i].kind != AUDIT_ZONES && known_keys[i].kind != AUDIT_USERS) {
+            audit_name(audit, known_keys[i].kind, parts[0], &index);
         } else if (audit_name(audit, AUDIT_EVENTS, parts[0], &index) != NULL) {
-            audit_child(audit, AUDIT_EVENTS, index, told[i].which, told[i].kind, parts[1]);
+            audit_child(audit, AUDIT_EVENTS, index, known_keys[i].which, known_keys[i].kind,
+                        parts[1]);
         }
         return;
     }
