@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DRIFT_MS 2       /* … and a hundredth of the TTL */
+#define DRIFT_MS 2       /* the drift of clocks is this and a hundredth of the TTL */
 #define TIMEOUT_SHARE 10 /* a server has this part of the TTL to answer in */
 #define TIMEOUT_MIN_MS 10
 
