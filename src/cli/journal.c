@@ -16,7 +16,7 @@
 #include "engine/own_record.h"
 #include "journal/record.h"
 #include "journal/snapshot.h"
-#include "journal/survey.h"
+#include "journal/examine.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -34,22 +34,22 @@ struct verify {
     size_t files, wrong;
 };
 
-static void print_state(const struct survey *survey)
+static void print_state(const struct examined *examined)
 {
-    switch (survey->state) {
-    case SURVEY_GOOD:
+    switch (examined->state) {
+    case EXAMINED_GOOD:
         printf("ok\n");
         break;
-    case SURVEY_TORN:
-        printf("torn tail of %" PRId64 " bytes\n", survey->torn);
+    case EXAMINED_TORN:
+        printf("torn tail of %" PRId64 " bytes\n", examined->torn);
         break;
-    case SURVEY_UNBEGUN:
+    case EXAMINED_UNBEGUN:
         printf("never begun\n");
         break;
-    case SURVEY_DAMAGED:
-        printf("damaged at byte %" PRId64 "\n", survey->end);
+    case EXAMINED_DAMAGED:
+        printf("damaged at byte %" PRId64 "\n", examined->end);
         break;
-    case SURVEY_NEWER:
+    case EXAMINED_NEWER:
         printf("written by a newer version of this program\n");
         break;
     }
@@ -57,7 +57,7 @@ static void print_state(const struct survey *survey)
 
 /* `code` is how reading the file went. */
 static void print_file(struct verify *verify, const char *name, const char *what, int code,
-                       const struct survey *survey)
+                       const struct examined *examined)
 {
     cli_live_end();
     verify->files++;
@@ -71,33 +71,33 @@ static void print_file(struct verify *verify, const char *name, const char *what
         verify->wrong++;
         return;
     }
-    printf("%s  %" PRId64 " bytes  ", what, survey->end);
-    print_state(survey);
-    verify->wrong += survey->state == SURVEY_DAMAGED || survey->state == SURVEY_NEWER;
+    printf("%s  %" PRId64 " bytes  ", what, examined->end);
+    print_state(examined);
+    verify->wrong += examined->state == EXAMINED_DAMAGED || examined->state == EXAMINED_NEWER;
 }
 
 static void verify_snapshot(struct verify *verify, uint64_t number)
 {
-    struct survey survey;
+    struct examined examined;
     char name[SNAPSHOT_NAME_SIZE], what[64];
-    int code = survey_snapshot(verify->storage, number, &verify->bytes, &survey);
+    int code = examine_snapshot(verify->storage, number, &verify->bytes, &examined);
 
     snapshot_name(number, name);
     snprintf(what, sizeof what, "state after record %" PRIu64, number);
-    print_file(verify, name, what, code, &survey);
+    print_file(verify, name, what, code, &examined);
 }
 
 static void verify_segment(struct verify *verify, uint64_t number, bool newest)
 {
-    struct survey survey;
+    struct examined examined;
     char name[SEGMENT_NAME_SIZE], what[64] = "no records";
-    int code = survey_segment(verify->storage, number, newest, &verify->bytes, &survey);
+    int code = examine_segment(verify->storage, number, newest, &verify->bytes, &examined);
 
     segment_name(number, name);
-    if (code == 0 && survey.last >= survey.first) {
-        snprintf(what, sizeof what, "records %" PRIu64 "-%" PRIu64, survey.first, survey.last);
+    if (code == 0 && examined.last >= examined.first) {
+        snprintf(what, sizeof what, "records %" PRIu64 "-%" PRIu64, examined.first, examined.last);
     }
-    print_file(verify, name, what, code, &survey);
+    print_file(verify, name, what, code, &examined);
 }
 
 static void verify_files(struct verify *verify)
@@ -307,9 +307,9 @@ static void dump_records(struct dump *dump, int64_t end)
 /* False to end. A file that is gone went with a snapshot: the others are still there. */
 static bool dump_segment(struct dump *dump, uint64_t number, bool newest)
 {
-    struct survey survey;
+    struct examined examined;
     char name[SEGMENT_NAME_SIZE];
-    int code = survey_segment(dump->storage, number, newest, &dump->bytes, &survey);
+    int code = examine_segment(dump->storage, number, newest, &dump->bytes, &examined);
 
     segment_name(number, name);
     if (code == -ENOENT) {
@@ -321,12 +321,13 @@ static bool dump_segment(struct dump *dump, uint64_t number, bool newest)
         dump->code = EXIT_REFUSED;
         return false;
     }
-    dump_records(dump, survey.end);
-    if (survey.state == SURVEY_DAMAGED || survey.state == SURVEY_NEWER) {
+    dump_records(dump, examined.end);
+    if (examined.state == EXAMINED_DAMAGED || examined.state == EXAMINED_NEWER) {
         fflush(stdout);
-        cli_usage("%s at byte %" PRId64 ": %s", name, survey.end,
-                  survey.state == SURVEY_DAMAGED ? "damaged; what follows is not shown"
-                                                 : "written by a newer version of this program");
+        cli_usage("%s at byte %" PRId64 ": %s", name, examined.end,
+                  examined.state == EXAMINED_DAMAGED
+                      ? "damaged; what follows is not shown"
+                      : "written by a newer version of this program");
         dump->code = EXIT_REFUSED;
     }
     return dump->code == EXIT_DONE && !ferror(stdout);

@@ -6,7 +6,7 @@
 
 #include "journal/directory.h"
 #include "journal/snapshot.h"
-#include "journal/survey.h"
+#include "journal/examine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,11 +48,12 @@ static enum copy_outcome cannot(struct copying *copying, const char *name, const
     return COPY_FAILED;
 }
 
-static enum copy_outcome bad(struct copying *copying, const char *name, const struct survey *survey)
+static enum copy_outcome bad(struct copying *copying, const char *name,
+                             const struct examined *examined)
 {
-    snprintf(copying->why, 256, "%s at byte %" PRId64 ": %s", name, survey->end,
-             survey->state == SURVEY_NEWER ? "written by a newer version of this program"
-                                           : "damaged");
+    snprintf(copying->why, 256, "%s at byte %" PRId64 ": %s", name, examined->end,
+             examined->state == EXAMINED_NEWER ? "written by a newer version of this program"
+                                               : "damaged");
     return COPY_FAILED;
 }
 
@@ -129,18 +130,18 @@ static enum copy_outcome copy_snapshot(struct copying *copying)
     char name[SNAPSHOT_NAME_SIZE] = "";
 
     for (size_t i = snapshots->count; i-- > 0;) {
-        struct survey survey;
+        struct examined examined;
         snapshot_name(snapshots->at[i], name);
-        int code = survey_snapshot(copying->from, snapshots->at[i], &copying->bytes, &survey);
+        int code = examine_snapshot(copying->from, snapshots->at[i], &copying->bytes, &examined);
         if (code != 0) {
             return cannot(copying, name, "read", code);
         }
-        if (survey.state == SURVEY_NEWER) {
-            return bad(copying, name, &survey);
+        if (examined.state == EXAMINED_NEWER) {
+            return bad(copying, name, &examined);
         }
-        if (survey.state == SURVEY_GOOD) {
+        if (examined.state == EXAMINED_GOOD) {
             copying->copied->snapshot = copying->copied->last = snapshots->at[i];
-            return write_file(copying, name, survey.end);
+            return write_file(copying, name, examined.end);
         }
         copying->done += (int64_t)copying->bytes.size;
     }
@@ -149,24 +150,24 @@ static enum copy_outcome copy_snapshot(struct copying *copying)
 
 static enum copy_outcome copy_segment(struct copying *copying, uint64_t number, bool newest)
 {
-    struct survey survey;
+    struct examined examined;
     char name[SEGMENT_NAME_SIZE];
 
     segment_name(number, name);
-    int code = survey_segment(copying->from, number, newest, &copying->bytes, &survey);
+    int code = examine_segment(copying->from, number, newest, &copying->bytes, &examined);
     if (code != 0) {
         return cannot(copying, name, "read", code);
     }
-    if (survey.state == SURVEY_UNBEGUN) {
+    if (examined.state == EXAMINED_UNBEGUN) {
         return COPY_DONE;
     }
-    if (survey.state != SURVEY_GOOD && survey.state != SURVEY_TORN) {
-        return bad(copying, name, &survey);
+    if (examined.state != EXAMINED_GOOD && examined.state != EXAMINED_TORN) {
+        return bad(copying, name, &examined);
     }
-    if (survey.last > copying->copied->last) {
-        copying->copied->last = survey.last;
+    if (examined.last > copying->copied->last) {
+        copying->copied->last = examined.last;
     }
-    return write_file(copying, name, survey.end);
+    return write_file(copying, name, examined.end);
 }
 
 /* From the last segment that begins at or before the record after the snapshot. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Examines one segment or snapshot file for `holdfast journal` and for copies. */
-#include "journal/survey.h"
+#include "journal/examine.h"
 
 #include "journal/directory.h"
 #include "journal/record.h"
@@ -21,50 +21,50 @@ static int64_t size_of_tail(struct hf_bytes file, size_t end)
 }
 
 static void examine_header(struct hf_bytes file, bool newest, enum segment_check check,
-                           struct survey *survey)
+                           struct examined *examined)
 {
     if (check == SEGMENT_NEWER) {
-        survey->state = SURVEY_NEWER;
-        survey->end = 8;
+        examined->state = EXAMINED_NEWER;
+        examined->end = 8;
     } else if (newest && check != SEGMENT_GOOD && record_none_left(file, SEGMENT_HEADER)) {
-        survey->state = SURVEY_UNBEGUN;
+        examined->state = EXAMINED_UNBEGUN;
     } else {
-        survey->state = SURVEY_DAMAGED;
+        examined->state = EXAMINED_DAMAGED;
     }
 }
 
-static void examine_segment(struct hf_bytes file, uint64_t number, bool newest,
-                            struct survey *survey)
+static void examine_records(struct hf_bytes file, uint64_t number, bool newest,
+                            struct examined *examined)
 {
     struct segment_header header;
     struct journal_record record;
     size_t end = SEGMENT_HEADER;
     enum segment_check check = segment_header_read(file, &header);
 
-    *survey = (struct survey){.first = number, .last = number - 1};
+    *examined = (struct examined){.first = number, .last = number - 1};
     if (check != SEGMENT_GOOD || header.first != number) {
-        examine_header(file, newest, check, survey);
+        examine_header(file, newest, check, examined);
         return;
     }
     for (uint32_t chain = header.chain;
-         record_read(file, end, &record) && record.sequence == survey->last + 1 &&
+         record_read(file, end, &record) && record.sequence == examined->last + 1 &&
          record.chain == chain;
          chain = record.checksum) {
-        survey->last = record.sequence;
+        examined->last = record.sequence;
         end += record.size;
     }
-    survey->end = (int64_t)end;
-    survey->torn = size_of_tail(file, end);
-    if (survey->torn > 0) {
-        bool damaged = !newest || record_was_durable(file, end, survey->last + 1);
-        survey->state = damaged ? SURVEY_DAMAGED : SURVEY_TORN;
+    examined->end = (int64_t)end;
+    examined->torn = size_of_tail(file, end);
+    if (examined->torn > 0) {
+        bool damaged = !newest || record_was_durable(file, end, examined->last + 1);
+        examined->state = damaged ? EXAMINED_DAMAGED : EXAMINED_TORN;
     }
 }
 
-int survey_segment(struct storage *storage, uint64_t number, bool newest, struct buffer *bytes,
-                   struct survey *survey)
+int examine_segment(struct storage *storage, uint64_t number, bool newest, struct buffer *bytes,
+                    struct examined *examined)
 {
-    struct survey before = {.first = 0};
+    struct examined before = {.first = 0};
     char name[SEGMENT_NAME_SIZE];
 
     segment_name(number, name);
@@ -74,18 +74,18 @@ int survey_segment(struct storage *storage, uint64_t number, bool newest, struct
         if (code != 0) {
             return code;
         }
-        examine_segment((struct hf_bytes){bytes->data, bytes->size}, number, newest, survey);
-        bool again = reading > 0 && before.state == survey->state && before.end == survey->end;
-        if (survey->state == SURVEY_GOOD || again) {
+        examine_records((struct hf_bytes){bytes->data, bytes->size}, number, newest, examined);
+        bool again = reading > 0 && before.state == examined->state && before.end == examined->end;
+        if (examined->state == EXAMINED_GOOD || again) {
             break;
         }
-        before = *survey;
+        before = *examined;
     }
     return 0;
 }
 
-int survey_snapshot(struct storage *storage, uint64_t number, struct buffer *bytes,
-                    struct survey *survey)
+int examine_snapshot(struct storage *storage, uint64_t number, struct buffer *bytes,
+                     struct examined *examined)
 {
     struct snapshot_header header;
     struct hf_bytes state;
@@ -97,16 +97,16 @@ int survey_snapshot(struct storage *storage, uint64_t number, struct buffer *byt
     if (code != 0) {
         return code;
     }
-    *survey = (struct survey){.first = number, .last = number};
+    *examined = (struct examined){.first = number, .last = number};
     enum snapshot_check check =
         snapshot_read((struct hf_bytes){bytes->data, bytes->size}, &header, &state);
     if (check == SNAPSHOT_NEWER) {
-        survey->state = SURVEY_NEWER;
-        survey->end = 8;
+        examined->state = EXAMINED_NEWER;
+        examined->end = 8;
     } else if (check == SNAPSHOT_DAMAGED || header.sequence != number) {
-        survey->state = SURVEY_DAMAGED;
+        examined->state = EXAMINED_DAMAGED;
     } else {
-        survey->end = (int64_t)bytes->size;
+        examined->end = (int64_t)bytes->size;
     }
     return 0;
 }
