@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The settings of `holdfast serve`. They stand in one table (options.c), and each may come from a
- * flag (--resp-port 0), the environment (HOLDFAST_RESP_PORT=0) or a file (resp-port = 0). A flag
- * beats the environment, which beats the file, which beats the default. */
+ * The settings of `holdfast serve`. They stand in one table (options_table.c), and each may come
+ * from a flag (--resp-port 0), the environment (HOLDFAST_RESP_PORT=0) or a file (resp-port = 0). A
+ * flag beats the environment, which beats the file, which beats the default. */
 #ifndef SERVER_OPTIONS_H
 #define SERVER_OPTIONS_H
 

@@ -227,7 +227,7 @@ static void popped_timer_can_be_armed_again_at_once(void **state)
     }
 }
 
-/* Asking only when wheel_next() says so finds every timer at its very deadline. */
+/* Asking only when agenda_next() says so finds every timer at its very deadline. */
 static void following_next_misses_no_deadline(void **state)
 {
     (void)state;
