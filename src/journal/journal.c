@@ -394,20 +394,24 @@ bool journal_sync(struct journal *journal)
     return true;
 }
 
+/* Closes the full segment and begins the next one. A segment is left only when all of it is on
+ * disk: what follows proves it whole. */
+static bool rotate_segment(struct journal *journal)
+{
+    if (!journal_sync(journal)) {
+        return false;
+    }
+    close_segment(journal);
+    return begin_segment(journal);
+}
+
 bool journal_flush(struct journal *journal)
 {
     if (journal->failed || journal->taken.size == 0) {
         return !journal->failed;
     }
-    /* A segment is left only when all of it is on disk: what follows proves it whole. */
-    if (journal->end >= journal->options.segment_bytes) {
-        if (!journal_sync(journal)) {
-            return false;
-        }
-        close_segment(journal);
-        if (!begin_segment(journal)) {
-            return false;
-        }
+    if (journal->end >= journal->options.segment_bytes && !rotate_segment(journal)) {
+        return false;
     }
     int64_t size = (int64_t)journal->taken.size;
     make_room(journal, journal->end + size);
