@@ -3,8 +3,8 @@
  * The records of a journal that are the engine's own and no command (command/binary.h). Their first
  * byte, which is no version of a command, tells them apart:
  *
- *     'T'  tick: time has passed, up to the time of the record, and somebody was told of what fell
- *          due in it. Nothing follows.
+ *     'T'  tick: time has passed, up to the time of the record, and a client may have seen what
+ *          fell due in it. Nothing follows.
  *     'S'  start: a run begins, or goes on with another offset.
  *              boot     16 bytes; all zero if it is not known
  *              offset   zigzag varint: the engine's time minus the time since that boot, in ms

@@ -364,7 +364,7 @@ static void describe_end(const struct snapshots *snapshots, bool known, int stat
 }
 
 /* Deals with a child that has ended. What counts is what it reported: the system may have nothing
- * to say of it, because SIGCHLD is ignored or somebody else has asked first. */
+ * to say of it, because SIGCHLD is ignored or another part of the process has waited first. */
 static void collect(struct snapshots *snapshots, int64_t now_ms)
 {
     int status = 0;

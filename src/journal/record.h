@@ -35,7 +35,7 @@
  *   6. if any later record, that is valid by 1 and 2, says that this one was on disk already (by
  *      its sequence number and the number at offset 20), or if another segment follows, it is
  *      damage;
- *   7. otherwise it is a tail torn by a crash, which nobody was told of, and is cut;
+ *   7. otherwise it is a tail torn by a crash, whose commands were never answered, and is cut;
  *   8. a newest segment whose header is not whole, with nothing but zeros behind it, was never
  *      begun and is removed: a header is on disk before the first record is written. */
 #ifndef JOURNAL_RECORD_H

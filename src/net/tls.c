@@ -232,7 +232,7 @@ struct tls_session *tls_accept(struct tls *tls, int fd)
     return session;
 }
 
-/* Has the other end to prove that it is `host`; a name is also told to it (SNI). */
+/* Requires the other end to prove that it is `host`; a name is also sent to it (SNI). */
 static bool expect(SSL *ssl, const char *host)
 {
     if (address_is_numeric(host)) {

@@ -68,17 +68,18 @@ struct auth_check { /* everything the other thread needs, copied */
     char password[AUTH_PASSWORD_MAX];
 };
 
-/* RIGHT fills in `who`: the same pair was found right before, or the password is the user's token.
- * MUST_HASH fills in `check`, for unknown users too, so that they take the same time. WRONG if it
- * can be nobody's, which says nothing about the user: too long, or nobody has a password at all. */
+/* AUTH_RIGHT fills in `who`: the same pair was found right before, or the password is the user's
+ * token. AUTH_MUST_HASH fills in `check`, for unknown users too, so that they take the same time.
+ * AUTH_WRONG if it can be no user's, which says nothing about this one: it is too long, or no user
+ * has a password at all. */
 enum auth_answer auth_password(struct auth *auth, struct hf_bytes user, struct hf_bytes password,
                                struct identity *who, struct auth_check *check);
 bool auth_hash(struct auth_check *check);
 bool auth_hashed(struct auth *auth, const struct auth_check *check, struct identity *who);
 void auth_forget(struct auth_check *check);
 
-/* A line for the file, without its end. With a NULL password it makes a token, which is told this
- * once. */
+/* A line for the file, without its end. With a NULL password it makes a token, which is shown
+ * this once. */
 enum hf_error auth_line(const char *name, enum role role, const char *password,
                         char line[AUTH_LINE_SIZE], char token[AUTH_TOKEN_SIZE],
                         struct problem *problem);

@@ -25,8 +25,8 @@ struct session_call;
 /* A protocol. */
 struct front {
     const char *name;      /* "resp", "http" */
-    const char *sorry;     /* all that is said to one client too many */
-    const char *wants_tls; /* all that is said to one who does not speak TLS where that is wanted */
+    const char *sorry;     /* the answer to a client beyond max-connections */
+    const char *wants_tls; /* the answer to a client that speaks plainly to a port of TLS */
     bool has_health;       /* has requests that are answered also when there are too many clients */
     bool pipelines;        /* takes more requests while answers are not there yet */
 
@@ -41,7 +41,7 @@ struct front {
 
     /* The reply to the command given to session_submit(), whose row is session->spec. */
     void (*answer)(struct session *session, const struct reply *reply);
-    /* An answer that says what is wrong, in the place of the one that should have been. */
+    /* An answer that says what is wrong, instead of the reply. */
     void (*refuse)(struct session *session, const struct problem *problem);
     /* What session_authenticate() found. */
     void (*authenticated)(struct session *session, bool right);
@@ -104,8 +104,8 @@ struct session {
     bool is_touched, is_sending, is_resumed;
 };
 
-/* A place in server->sessions that stays right while sessions come and go: what lists all of them
- * does it in steps. session_iterator.c */
+/* A position in server->sessions that stays valid while sessions come and go: a list of all of
+ * them is made in steps. session_iterator.c */
 struct session_iterator {
     struct list node;  /* of server->iterators */
     struct list *next; /* of server->sessions */

@@ -80,8 +80,8 @@ struct redis_figures {
 /* NULL when there is no memory. */
 struct redis_client *redis_client_open(const struct redis_client_options *options);
 
-/* Every request in flight is answered (NOT_DONE or UNKNOWN), handles are closed, then `closed` is
- * called from the loop; the client is gone with it. */
+/* Every request in flight is answered (REDIS_NOT_DONE or REDIS_UNKNOWN), handles are closed, then
+ * `closed` is called from the loop; the client is gone with it. */
 void redis_client_close(struct redis_client *client, void (*closed)(void *context), void *context);
 
 void redis_client_send(struct redis_client *client, struct redis_request *request);

@@ -48,8 +48,8 @@ static const struct meaning *find(const char *text)
     return &own;
 }
 
-/* What a command inside of a script was told comes, from Redis 7 on, with the script's name behind
- * it; before, as the end of "ERR Error running script (call to …): …: -OOM …". */
+/* The error reply to a command inside of a script comes, from Redis 7 on, with the script's name
+ * behind it; before, as the end of "ERR Error running script (call to …): …: -OOM …". */
 static const struct meaning *find_inside(const char *text)
 {
     static const char started[] = "ERR Error running script";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stream to a Redis server whose input is told reply by reply. It knows nothing of what the
+ * A stream to a Redis server whose input arrives reply by reply. It knows nothing of what the
  * replies answer.
  *
  * Replies are read with hiredis' reader. Its asynchronous API is not used: it looks names up while
- * the loop stands still, it does not tell what had been sent when a connection broke, and its
+ * the loop stands still, it does not report what had been sent when a connection broke, and its
  * adapter for libuv takes a refused connection for one that is still being made. */
 #ifndef REDIS_CLIENT_REPLY_STREAM_H
 #define REDIS_CLIENT_REPLY_STREAM_H

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #define ATTEMPTS 3
-#define PAUSE_MAX_MS 200 /* between attempts, at random: those who split the vote come apart */
+#define PAUSE_MAX_MS 200 /* between attempts, at random: clients that split the vote retry apart */
 
 /* A lock taken on some servers and held before on others is neither. */
 static size_t yes_votes(const struct redlock_tally *tally)
@@ -99,10 +99,10 @@ static void pause_a_while(struct redlock_ballot *ballot)
     }
 }
 
-/* Everywhere, also where no answer came: it may have been taken there. A server that has not
- * answered yet is told once it has, so that the two cannot overtake each other. But a holder that
- * asks again while too few servers answer must not lose what it has; what is left behind then ends
- * by its TTL. */
+/* Unlocks everywhere, also where no answer came: the lock may have been taken there. A server that
+ * has not answered yet is sent the unlock once it has, so that the two cannot overtake each other.
+ * But a holder that retries while too few servers answer must not lose what it has; what is left
+ * behind then ends by its TTL. */
 static void give_back(struct redlock_ballot *ballot)
 {
     ballot->step = REDLOCK_GIVING_BACK;
@@ -121,7 +121,8 @@ static void give_back(struct redlock_ballot *ballot)
     redlock_ballot_try_judge(ballot); /* there may have been nothing to do */
 }
 
-/* Another attempt makes sense unless somebody else plainly has it, or too few servers are there. */
+/* Another attempt makes sense unless another client plainly holds the lock, or too few servers
+ * answer. */
 static bool may_try_again(const struct redlock_ballot *ballot, const struct redlock_tally *tally)
 {
     struct redlock *redlock = ballot->redlock;

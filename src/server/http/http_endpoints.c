@@ -106,7 +106,7 @@ static void answer_openapi(struct session *session)
     respond(session, start, 200, HTTP_JSON);
 }
 
-/* ---- what it can be told --------------------------------------------------------------------- */
+/* ---- audit and snapshot ---------------------------------------------------------------------- */
 
 /* Is there an engine to be asked? Refuses otherwise. */
 static bool has_engine(struct session *session)

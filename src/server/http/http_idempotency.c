@@ -236,7 +236,7 @@ static bool is_void(struct hf_bytes result)
     return result.data[0] == '5';
 }
 
-/* Is kept in the place of an answer that cannot be. */
+/* Is kept instead of an answer that is too long. */
 static const char too_long[] =
     "409 {\"error\":{\"code\":\"INVALID_STATE\",\"message\":\"this was carried out before, and its "
     "answer was too long to be kept\"}}";
@@ -279,7 +279,7 @@ void http_idempotency_ended(struct session *session)
 {
     const struct buffer *result = &http_of(session)->idempotency->result;
 
-    /* Should the client not hear of it, it asks again with its key: nothing is to be taken back. */
+    /* A client that does not receive it retries with its key: nothing is to be taken back. */
     session_heard(session);
     if (result->failed) {
         http_respond_error(session, 503, 0,

@@ -62,7 +62,7 @@ enum http_event {
     HTTP_NEEDS_MORE,
     HTTP_NEEDS_CONTINUE, /* answer 100, then go on */
     HTTP_HAS_REQUEST,    /* `request` is whole, and stays until http_parser_next() */
-    HTTP_IS_BROKEN       /* answer `status`, and close: what follows cannot be told apart */
+    HTTP_IS_BROKEN /* answer `status`, and close: where the next request begins is not known */
 };
 
 void http_parser_init(struct http_parser *parser, struct memory *memory);

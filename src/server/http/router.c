@@ -127,7 +127,7 @@ bool router_decode(char *text, size_t *size, bool form)
 }
 
 /* Words are compared as they stand: a path that is written another way is another path, to us as
- * to whoever guards some of them in front of us. */
+ * to a proxy in front of us that guards some of them. */
 static bool fits(const struct route *route, size_t count, const struct hf_bytes *segments)
 {
     if (route->segment_count != count) {
