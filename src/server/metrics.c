@@ -183,7 +183,7 @@ void metrics_write(const struct metrics *metrics, struct server *server, struct 
     figure(out, "connections", "gauge", "Open connections.", server->session_count);
     figure(out, "connections_accepted_total", "counter", "Connections taken.", metrics->accepted);
     figure(out, "connections_refused_total", "counter", "Connections turned away: too many.",
-           metrics->turned_away);
+           metrics->refused_connections);
     figure(out, "connections_timed_out_total", "counter", "Connections closed for being slow.",
            metrics->timed_out);
     figure(out, "connections_evicted_total", "counter",

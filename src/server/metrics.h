@@ -23,9 +23,9 @@ struct metrics {
     uint64_t outcomes[COMMAND_COUNT][HF_ERROR_COUNT];
     struct latency commands[COMMAND_COUNT];
     struct latency flushes;
-    uint64_t accepted, turned_away; /* connections; the latter for want of room */
-    uint64_t timed_out, evicted;    /* closed for being slow; for keeping too much memory */
-    uint64_t malformed;             /* requests that no front could read */
+    uint64_t accepted, refused_connections; /* the latter beyond max-connections */
+    uint64_t timed_out, evicted;            /* closed for being slow; for keeping too much memory */
+    uint64_t malformed;                     /* requests that no front could read */
     uint64_t unauthorized;
     uint64_t bytes_in, bytes_out;
 

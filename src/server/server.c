@@ -80,16 +80,16 @@ bool server_warns(struct server *server)
 
 void server_refused(struct server *server, const char *peer)
 {
-    uint64_t now_ns = clock_nanoseconds(), count = ++server->metrics.turned_away;
+    uint64_t now_ns = clock_nanoseconds(), count = ++server->metrics.refused_connections;
 
-    if (server->refused_told == 0 || now_ns - server->refused_told_ns > REFUSED_EVERY_NS) {
+    if (server->refused_logged == 0 || now_ns - server->refused_logged_ns > REFUSED_EVERY_NS) {
         log_line(&server->log, LOG_WARNING,
                  "%s: refused, there are %zu connections and max-connections is %lld; %llu were "
                  "refused since this was last said",
                  peer, server->session_count, (long long)server->options->max_connections,
-                 (unsigned long long)(count - server->refused_told));
-        server->refused_told_ns = now_ns;
-        server->refused_told = count;
+                 (unsigned long long)(count - server->refused_logged));
+        server->refused_logged_ns = now_ns;
+        server->refused_logged = count;
     }
 }
 

@@ -67,8 +67,8 @@ struct server {
     struct audit_child *audit_child; /* that it waits for, or NULL */
     uint64_t warned_second;          /* the second of the last warning that strangers caused */
     unsigned warnings;               /* in that second */
-    uint64_t refused_told_ns;        /* when the log last had a line on refused clients */
-    uint64_t refused_told;           /* how many there had been by then */
+    uint64_t refused_logged_ns;      /* when the log last had a line on refused clients */
+    uint64_t refused_logged;         /* how many there had been by then */
 
     struct loop *loop; /* NULL: there is none, slow work is done at once */
     /* A session that was `gone` can be freed now; not at once, it is still in use. */

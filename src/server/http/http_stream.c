@@ -16,7 +16,7 @@ struct http_stream {
     struct server *server;
     enum role needed;
     bool is_visitor, watched, asking;
-    uint64_t said_ns, asked_ns, taken_ns;
+    uint64_t wrote_ns, asked_ns, taken_ns;
     int64_t position, total; /* as last sent */
     struct feed_listener listener;
     struct feed_visitor visitor;
@@ -34,7 +34,7 @@ static struct http_stream *make(struct session *session, enum role needed)
     stream->session = session;
     stream->server = session->server;
     stream->needed = needed;
-    stream->said_ns = stream->asked_ns = stream->taken_ns = clock_nanoseconds();
+    stream->wrote_ns = stream->asked_ns = stream->taken_ns = clock_nanoseconds();
     stream->listener.session = session;
     stream->visitor.session = session;
     return stream;
@@ -80,12 +80,12 @@ void http_stream_end(struct session *session)
 }
 
 /* Something was written to `out`. */
-static void said(struct http_stream *stream)
+static void wrote(struct http_stream *stream)
 {
-    stream->said_ns = clock_nanoseconds();
+    stream->wrote_ns = clock_nanoseconds();
     stream->session->answers++; /* what it tells of may not be on disk yet */
     session_touch(stream->session);
-    if (stream->session->out.failed) { /* for want of memory something was not said */
+    if (stream->session->out.failed) { /* for want of memory an event is missing */
         http_stream_end(stream->session);
     }
 }
@@ -195,7 +195,7 @@ static void tell_position(struct http_stream *stream, const struct reply *reply)
     buffer_text(out, ",\"total\":");
     buffer_decimal(out, stream->total);
     buffer_text(out, "}\n\n");
-    said(stream);
+    wrote(stream);
 }
 
 static void tell_admitted(struct feed_visitor *visitor, struct hf_bytes pass)
@@ -207,7 +207,7 @@ static void tell_admitted(struct feed_visitor *visitor, struct hf_bytes pass)
     buffer_text(out, "event: admitted\ndata: {\"pass\":");
     json_text(out, pass);
     buffer_text(out, "}\n\n");
-    said(stream);
+    wrote(stream);
     http_stream_end(visitor->session);
 }
 
@@ -242,7 +242,7 @@ void http_stream_begin(struct session *session, const struct reply *reply)
     }
 }
 
-static void position_told(void *context, const struct reply *reply)
+static void position_answered(void *context, const struct reply *reply)
 {
     struct http_stream *stream = context;
 
@@ -253,7 +253,7 @@ static void position_told(void *context, const struct reply *reply)
         return; /* admitted meanwhile */
     } else if (reply->code == HF_NOT_IN_QUEUE) {
         buffer_text(&stream->session->out, "event: gone\ndata: {}\n\n");
-        said(stream);
+        wrote(stream);
         http_stream_end(stream->session);
     } else if (reply->code == HF_OK && (reply->values[0].number != stream->position ||
                                         reply->values[1].number != stream->total)) {
@@ -282,7 +282,7 @@ static void look_after_visitor(struct http_stream *stream, uint64_t now_ns)
     if (ask(&command, hf_text(stream->visitor.event), hf_text(stream->visitor.user), NULL) ==
         HF_OK) {
         stream->asking = true;
-        engine_submit(server->engine, &command, position_told, stream);
+        engine_submit(server->engine, &command, position_answered, stream);
     }
 }
 
@@ -302,9 +302,9 @@ void http_stream_tick(struct session *session)
         http_stream_end(session);
         return;
     }
-    if (now_ns - stream->said_ns >= HEARTBEAT_NS && session->out.size <= most) {
+    if (now_ns - stream->wrote_ns >= HEARTBEAT_NS && session->out.size <= most) {
         buffer_text(&session->out, ": still here\n\n");
-        said(stream);
+        wrote(stream);
     }
     if (stream->is_visitor) {
         look_after_visitor(stream, now_ns);

@@ -54,9 +54,9 @@ static void stats_section(struct server *server, struct buffer *out)
                   "evicted_connections:%llu\r\ntotal_net_input_bytes:%llu\r\n"
                   "total_net_output_bytes:%llu\r\n",
                   (unsigned long long)commands, (unsigned long long)metrics->accepted,
-                  (unsigned long long)metrics->turned_away, (unsigned long long)metrics->timed_out,
-                  (unsigned long long)metrics->evicted, (unsigned long long)metrics->bytes_in,
-                  (unsigned long long)metrics->bytes_out);
+                  (unsigned long long)metrics->refused_connections,
+                  (unsigned long long)metrics->timed_out, (unsigned long long)metrics->evicted,
+                  (unsigned long long)metrics->bytes_in, (unsigned long long)metrics->bytes_out);
 }
 
 static void state_section(struct server *server, struct buffer *out)
