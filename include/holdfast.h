@@ -77,8 +77,8 @@ static inline struct hf_bytes hf_text(const char *text)
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* The one list of errors: X(code, HTTP status, default text). Every front reads it. Most refuse a
- * well-formed command; ERR and those behind it are about the request or the server. A new code
- * goes to the end, so that programs built before go on to know the others. */
+ * well-formed command; those from ERR to LEDGER_DOWN are about the request or the server. A new
+ * code goes to the end, so that programs built before go on to know the others. */
 #define HF_ERROR_MAP(X)                                                                            \
     X(INVALID_QUANTITY, 400, "the quantity is out of bounds")                                      \
     X(INVALID_AMOUNT, 400, "the amount is out of bounds")                                          \
