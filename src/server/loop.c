@@ -201,15 +201,16 @@ static void on_deadline(uv_timer_t *timer)
     uv_stop(timer->loop);
 }
 
+/* The loop ends then, whatever is pending. */
+static void end_within(struct loop *loop, int64_t ms)
+{
+    uv_timer_start(&loop->deadline, on_deadline, (uint64_t)ms, 0);
+}
+
 void loop_drain_within(struct loop *loop, int64_t ms)
 {
     uv_timer_start(&loop->ticks, on_tick, 0, DRAIN_TICK_MS);
-    loop_end_within(loop, ms);
-}
-
-void loop_end_within(struct loop *loop, int64_t ms)
-{
-    uv_timer_start(&loop->deadline, on_deadline, (uint64_t)ms, 0);
+    end_within(loop, ms);
 }
 
 static void note_failure(struct loop *loop)
@@ -218,7 +219,7 @@ static void note_failure(struct loop *loop)
         loop->exit_code = SERVER_DISK;
         log_line(&loop->server.log, LOG_ERROR, "stopping in %d s because the data directory failed",
                  FAILED_MS / 1000);
-        loop_end_within(loop, FAILED_MS);
+        end_within(loop, FAILED_MS);
         systemd_notify("STOPPING=1");
     }
 }

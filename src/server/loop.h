@@ -52,7 +52,4 @@ void loop_wake(void *loop);
  * or when the time is over. */
 void loop_drain_within(struct loop *loop, int64_t ms);
 
-/* The loop ends then, whatever is pending. */
-void loop_end_within(struct loop *loop, int64_t ms);
-
 #endif

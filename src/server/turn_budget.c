@@ -5,8 +5,9 @@
 
 #include "server/server.h"
 
-/* Takes the time, and finds out how many ticks make a millisecond and a slow command. */
-void turn_begin(struct server *server)
+/* Begins the turn, unless it has begun: takes the time, and finds out how many ticks make a
+ * millisecond and a slow command. */
+static void begin(struct server *server)
 {
     struct turn_budget *turn = &server->turn;
 
@@ -24,7 +25,7 @@ void turn_begin(struct server *server)
 
 uint64_t turn_deadline(struct server *server, uint64_t microseconds)
 {
-    turn_begin(server);
+    begin(server);
     if (!server->turn.bounded) {
         return UINT64_MAX;
     }
@@ -33,7 +34,7 @@ uint64_t turn_deadline(struct server *server, uint64_t microseconds)
 
 bool turn_is_over(struct server *server, uint64_t microseconds)
 {
-    turn_begin(server);
+    begin(server);
     return server->turn.bounded &&
            clock_ticks() - server->turn.began_ticks > microseconds * server->turn.ticks_a_ms / 1000;
 }

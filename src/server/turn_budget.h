@@ -28,10 +28,7 @@ struct turn_budget {
     uint64_t share_ends;  /* of the session that is served now, in ticks */
 };
 
-/* Begins one, unless it has begun. */
-void turn_begin(struct server *server);
-
-/* Are so many microseconds over since it began? */
+/* Are so many microseconds over since the turn began? The first call begins it. */
 bool turn_is_over(struct server *server, uint64_t microseconds);
 
 /* When so many microseconds from now are over, in ticks; never, if turns have no bounds. */

@@ -39,7 +39,8 @@ static void refuse(struct reply *reply, enum hf_error code, struct hf_bytes word
     }
 }
 
-bool script_reply_is_refusal(struct reply *reply, const redisReply *from)
+/* Is it {0, CODE, message}? Then the reply is filled in. */
+static bool is_refusal(struct reply *reply, const redisReply *from)
 {
     int64_t lead;
 
@@ -161,7 +162,7 @@ static bool read_reply(struct reply *reply, const struct command_spec *spec, con
     case REDIS_REPLY_INTEGER:
         return spec->shape == REPLY_NUMBER && add_value(reply, &spec->fields[0], from);
     case REDIS_REPLY_ARRAY:
-        return script_reply_is_refusal(reply, from) || read_array(reply, spec, from);
+        return is_refusal(reply, from) || read_array(reply, spec, from);
     default:
         return false;
     }

@@ -9,12 +9,9 @@
 #include <hiredis/hiredis.h>
 
 /* Fills in a reply by the row of its command. What the row has no room for is INTERNAL: a client
- * that guessed would tell its caller of seats nobody gave it. */
+ * that guessed would report seats to its caller that it was never given. */
 void script_reply_read(struct reply *reply, const struct command_spec *spec,
                        const redisReply *from);
-
-/* Is it {0, CODE, message}? Then the reply is filled in. */
-bool script_reply_is_refusal(struct reply *reply, const redisReply *from);
 
 /* Element i of an array as a number, also if it came as text; false if it is none. */
 bool script_reply_number(const redisReply *from, size_t i, int64_t *number);
