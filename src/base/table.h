@@ -34,7 +34,7 @@ struct table {
     uint32_t count;
     uint32_t spare_count;       /* segments left of the newest block */
     struct table_slot *spare;   /* the first of them */
-    struct table_block *blocks; /* that segments were taken from */
+    struct table_block *blocks; /* the memory that segments are taken from */
 };
 
 void table_init(struct table *table, struct memory *memory);

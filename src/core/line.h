@@ -22,7 +22,7 @@ struct line_part {
 
 struct line {
     struct line_part **parts; /* a ring by the part's number; NULL where none is left */
-    uint8_t *counts;          /* the same: how many are present */
+    uint8_t *counts;          /* how many records each part has, in the same ring */
     uint32_t *sums;           /* of each LINE_BLOCK counts */
     uint32_t capacity;        /* of the ring, a power of two or 0 */
     uint32_t first;           /* number of the first part that has a record */

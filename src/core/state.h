@@ -86,7 +86,7 @@ struct booking {
     struct record record;
     struct timer timer;
     uint32_t user, zone;
-    uint32_t show;   /* or NONE */
+    uint32_t show;   /* the index of its show, or NONE */
     uint32_t sale;   /* index in core->sales once confirmed, or NONE */
     uint32_t ttl_ms; /* of the RESERVE, which a retry has to repeat */
     uint32_t spare;
@@ -227,11 +227,11 @@ struct core {
     size_t memory_max; /* with more in use, new records are refused; 0: no limit of our own */
     uint64_t hash_key[2];
     int64_t latest_ms;    /* the time that was reached; never runs backwards */
-    int64_t now_ms;       /* the same, or the deadline of the record that is being expired */
+    int64_t now_ms;       /* latest_ms, or the deadline of the record that is being expired */
     int64_t next_due_ms;  /* no record falls due before */
     int64_t changed_ms;   /* when a record fell due last */
-    int64_t fence;        /* the last one handed out */
-    uint64_t ticket;      /* the last one handed out */
+    int64_t fence;        /* the last fence handed out */
+    uint64_t ticket;      /* the last ticket handed out */
     uint64_t expired;     /* holds that fell due, for the figures */
     struct clock_run run; /* what the next run's clock goes on from */
 

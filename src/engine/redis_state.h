@@ -28,7 +28,7 @@ struct redis_engine {
     pthread_mutex_t mutex;  /* guards what follows */
     pthread_cond_t changed; /* something was answered, or what was asked for below has happened */
     struct list submitted;  /* pending commands that the thread has yet to take over */
-    struct list answered;   /* those whose callers redis_turn() has yet to answer */
+    struct list answered;   /* pending commands whose callers redis_turn() has yet to answer */
     struct list spare;      /* pending commands to be used again */
     bool opened, failed;    /* Redis was reached, or could not be: `problem` says why */
     struct problem problem;
@@ -45,7 +45,7 @@ struct redis_engine {
     uv_async_t signal;
     uv_prepare_t prepare;
     struct list running;  /* pending commands in an executor's hands */
-    struct list finished; /* those with a reply, until the end of this turn of the loop */
+    struct list finished; /* pending commands with a reply, until this turn of the loop ends */
     size_t running_count;
     bool settling; /* settle was asked for */
     bool ending;   /* the thread ends once commands in flight are answered or close_alarm rings */

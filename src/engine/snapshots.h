@@ -34,7 +34,7 @@ struct snapshots {
     bool closing;       /* nothing is tried again */
     int64_t timeout_ms; /* a child may go without progress for so long */
 
-    /* The one that is being written. */
+    /* The snapshot that is being written. */
     pid_t child; /* 0: none */
     int reports; /* what the child says, or -1 */
     bool reported;
@@ -44,12 +44,12 @@ struct snapshots {
     uint64_t sequence;
     int64_t growth; /* of the journal when it was begun */
 
-    /* What became of those before. */
+    /* What became of the snapshots before it. */
     uint64_t made, failed;
     unsigned failed_in_a_row;
     int64_t retry_ms; /* when to try again, after a failure */
-    bool has_last;    /* there is a good one, */
-    int64_t last_ms;  /* made at this time, */
+    bool has_last;    /* there is a valid snapshot, of this run or an earlier one */
+    int64_t last_ms;  /* when the last valid snapshot was made */
     int64_t last_bytes;
 
     /* Removing large files takes the system long enough to be felt, so a thread does it. */

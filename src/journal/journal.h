@@ -61,7 +61,7 @@ uint64_t journal_append(struct journal *journal, int64_t time_ms, struct hf_byte
 bool journal_take(struct journal *journal);
 /* Writes the taken batch, and syncs it if the policy is `always`. */
 bool journal_flush(struct journal *journal);
-/* Tells the appending side that the last flush or sync is over. */
+/* Notifies the appending side that the last flush or sync is over. */
 void journal_flushed(struct journal *journal);
 /* Syncs what was written. */
 bool journal_sync(struct journal *journal);
@@ -70,9 +70,9 @@ bool journal_sync(struct journal *journal);
 const char *journal_failure(const struct journal *journal);
 
 uint64_t journal_last(const struct journal *journal);  /* the last number given */
-uint32_t journal_chain(const struct journal *journal); /* its checksum */
+uint32_t journal_chain(const struct journal *journal); /* the checksum of the last record */
 int64_t journal_growth(const struct journal *journal); /* bytes written since the last snapshot */
-uint64_t journal_snapshot(const struct journal *journal); /* that it was recovered from; 0: none */
+uint64_t journal_snapshot(const struct journal *journal); /* the one recovered from; 0: none */
 
 /* These two may be asked for while another thread flushes. */
 int64_t journal_stored(const struct journal *journal); /* size of all segments on disk */

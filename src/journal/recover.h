@@ -23,7 +23,7 @@ struct recovery {
     int64_t torn;        /* bytes of a torn tail behind that */
 
     bool drop_last;     /* the newest segment was never begun properly: it is to be removed */
-    uint64_t last_name; /* that one's number */
+    uint64_t last_name; /* the number of the newest segment, if drop_last */
 };
 
 /* False and `why` if the directory cannot be used as it is. */

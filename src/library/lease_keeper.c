@@ -36,8 +36,8 @@ struct lease_keeper {
     pthread_cond_t wake_beater, wake_watcher;
     pthread_cond_t reported;
     struct list leases; /* all that are not released */
-    struct heap beats;  /* those to send a sign of life for, by when */
-    struct heap ends;   /* those that are not reported as lost, by when they are */
+    struct heap beats;  /* leases by when their next sign of life is due */
+    struct heap ends;   /* leases that are not reported as lost, by when they will be */
     struct heap intervals;
     struct random random;
     pthread_t beater, watcher;

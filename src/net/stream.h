@@ -33,8 +33,8 @@ struct stream {
     void (*closed)(struct stream *stream);
     uint64_t sent;   /* bytes that the system has taken; inside TLS, those of whole records */
     int watching;    /* the events asked of the loop */
-    bool blocked;    /* the last write or handshake step has to wait for the socket: */
-    bool wants_read; /* to become readable, as TLS may want, rather than writable */
+    bool blocked;    /* the last write or handshake step waits for the socket */
+    bool wants_read; /* if blocked: until it is readable, as TLS may want, not writable */
 };
 
 /* Takes over an accepted, non-blocking socket. `tls` NULL: plain. False when there is no memory for

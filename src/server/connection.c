@@ -366,10 +366,12 @@ void connection_resume(struct connection *connection)
     if (!stream_is_open(&connection->stream)) {
         return;
     }
+    /* A stopped session is resumed when it is answered or when all is sent; the others when there
+     * is memory. */
     if (session_stopped(session) || connections_full(connection->loop)) {
-        session->yielded |= yielded; /* resumed when it is answered, or when all is sent, */
+        session->yielded |= yielded;
         if (!session_stopped(session)) {
-            session_resume(session); /* or when there is memory */
+            session_resume(session);
         }
         settle(connection);
         return;
@@ -462,7 +464,7 @@ static void on_event(struct stream *stream, int status, int events)
     } else if (!session->is_resumed && crowded && can_wait(connection, events)) {
         defer(connection, events, &server->yielded);
     } else if (late || session->is_resumed) {
-        defer(connection, events, &server->resumed); /* or it stays in its queue */
+        defer(connection, events, &server->resumed); /* one that is in a queue stays there */
     } else {
         handle_events(connection, events);
     }

@@ -78,7 +78,7 @@ struct feed_listener {
     struct session *session;
     uint64_t next;   /* the first number it has not been offered */
     uint64_t missed; /* how many of those before it never got, since it was last sent how many */
-    bool lost_track; /* and more, of unknown number */
+    bool lost_track; /* it missed more than `missed`, of unknown number */
     char scope[HF_ID_SIZE]; /* only this one, unless empty */
 };
 

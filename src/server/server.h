@@ -60,11 +60,11 @@ struct server {
     struct list sending; /* sessions with something that is committed */
     struct list resumed; /* sessions that can go on reading */
     struct list yielded; /* sessions with more requests than one turn has time for */
-    struct list ticking; /* sessions that look after themselves a few times a second */
+    struct list ticking; /* sessions that get a tick a few times a second */
     size_t ticking_count;
     unsigned hashing;                /* passwords in flight */
-    bool auditing;                   /* another thread carries one out */
-    struct audit_child *audit_child; /* that it waits for, or NULL */
+    bool auditing;                   /* another thread carries out an audit */
+    struct audit_child *audit_child; /* the process that the audit waits for, or NULL */
     uint64_t warned_second;          /* the second of the last warning that strangers caused */
     unsigned warnings;               /* in that second */
     uint64_t refused_logged_ns;      /* when the log last had a line on refused clients */

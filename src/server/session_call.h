@@ -14,7 +14,7 @@ struct session_call {
     const struct command_spec *spec; /* NULL: refused without the engine */
     const struct command *command;   /* itself, until engine_submit() returns */
     uint64_t since_ns;               /* when it was submitted, if it was not answered at once */
-    bool answered;                   /* and calls before it are not */
+    bool answered;                   /* the reply is there, and waits for calls before it */
     struct buffer bytes;             /* the command, if the feed wants it; then its answer */
 };
 

@@ -19,8 +19,8 @@ struct slow_entry {
 
 struct slowlog {
     struct slow_entry entries[SLOWLOG_ENTRIES]; /* a ring */
-    uint64_t count;                             /* of all so far */
-    uint64_t cleared;                           /* those before this one are forgotten */
+    uint64_t count;   /* entries made so far, the overwritten ones included */
+    uint64_t cleared; /* those before this one are forgotten */
 };
 
 void slowlog_add(struct slowlog *slowlog, const struct command *command, const char *peer,

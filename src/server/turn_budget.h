@@ -22,8 +22,8 @@ struct server;
 
 struct turn_budget {
     bool bounded;         /* there is a loop that goes on in the next turn */
-    uint64_t began_ns;    /* when it began to read; 0: it has not */
-    uint64_t began_ticks; /* the same in ticks */
+    uint64_t began_ns;    /* when the turn began; 0: it has not */
+    uint64_t began_ticks; /* when the turn began, in ticks */
     uint64_t ticks_a_ms;  /* how many make a millisecond */
     uint64_t share_ends;  /* of the session that is served now, in ticks */
 };

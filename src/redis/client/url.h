@@ -22,7 +22,7 @@ enum redis_kind { REDIS_STANDALONE, REDIS_SENTINEL, REDIS_CLUSTER, REDIS_REDLOCK
 #define REDIS_HOSTS_MAX 16
 
 struct redis_host {
-    char name[256]; /* or address */
+    char name[256]; /* a host name or an address */
     uint16_t port;
 };
 

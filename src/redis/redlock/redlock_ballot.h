@@ -51,13 +51,13 @@ struct redlock_ballot {
     unsigned attempt;
     size_t in_flight; /* calls of its votes */
     int64_t ttl_ms, limit_ms;
-    int64_t began_ms; /* the command */
-    int64_t asked_ms; /* this attempt */
+    int64_t began_ms; /* when the command began */
+    int64_t asked_ms; /* when this attempt began */
     int64_t fence;    /* the largest that was handed out, and to be written down */
     bool spare;       /* this id may have held the lock before: only what is fresh is given back */
     struct alarm pause;
-    struct command unlock; /* gives back what a TRY got; its texts are here: */
-    char resource[HF_ID_MAX], lock_id[HF_ID_MAX];
+    struct command unlock;                        /* gives back what a TRY got */
+    char resource[HF_ID_MAX], lock_id[HF_ID_MAX]; /* the texts of `unlock` */
     struct redlock_vote votes[];
 };
 

@@ -14,7 +14,7 @@
 #define WAIT_LEASE_MS 10000
 #define HEAD_MS 250   /* how often the first waiter in line polls */
 #define STEP_MS 50    /* so much longer are the pauses of each waiter behind it */
-#define RENEW_MS 3000 /* but no longer than this: a poll renews the lease */
+#define RENEW_MS 3000 /* the longest pause between polls: a poll renews the lease */
 #define JITTER_MS 5   /* spreads the polls of waiters for the same moment */
 #define LATE_MS 10    /* between polls once the wait should be over */
 #define WAITERS_MAX 65536

@@ -24,7 +24,7 @@ struct worker;
 struct worker_figures {
     _Atomic uint64_t visits; /* calls of scripts that were answered */
     _Atomic uint64_t returned_seats, returned_quota, returned_stock, returned_queue; /* holds */
-    _Atomic uint64_t sweeps;      /* that have seen all keys */
+    _Atomic uint64_t sweeps;      /* complete sweeps over all keys */
     _Atomic uint64_t keys_found;  /* sorted sets of deadlines that sweeps have found */
     _Atomic uint64_t late_ms_max; /* how late a hold came back at worst, in about the last minute */
     _Atomic uint64_t errors;      /* visits and steps of a sweep that failed */

@@ -54,8 +54,8 @@ struct http_parser {
         header;           /* the field whose value comes next, HEADER_COUNT if it is not needed */
     struct hf_bytes span; /* the name or value that llhttp is reading */
     struct http_request request;
-    int status;      /* what to tell a client whose request is broken */
-    const char *why; /* the same in words; static */
+    int status;      /* the HTTP status of a broken request's answer */
+    const char *why; /* what is wrong with the request; static */
 };
 
 enum http_event {

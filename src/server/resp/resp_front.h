@@ -53,7 +53,7 @@ static inline struct resp_client *resp_client(struct session *session)
 struct own_command {
     const char *name, *help;
     size_t min, max; /* words after the name */
-    bool open;       /* also before authentication */
+    bool open;       /* allowed before authentication, too */
     bool at_once;    /* carried out also between MULTI and EXEC, instead of queued */
     unsigned weight; /* in a transaction, see resp_transaction.c; 0: not allowed in one */
     enum role role;
