@@ -60,7 +60,7 @@ void connection_end(struct connection *connection);
 
 /* How much memory the connection holds; up to CONNECTION_SMALL is not worth reclaiming. */
 #define CONNECTION_SMALL ((size_t)2 << 10)
-size_t connection_keeps(const struct connection *connection);
+size_t connection_memory(const struct connection *connection);
 
 /* Do connections hold more memory than they may? The end of this turn sends what it can and closes
  * some of them; nothing is read until then. */

@@ -4,10 +4,10 @@
  * list for each limit and ends the connections that exceed theirs. */
 #include "server/loop.h"
 
-size_t connection_keeps(const struct connection *connection)
+size_t connection_memory(const struct connection *connection)
 {
     const struct session *session = &connection->session;
-    size_t own = session->front->keeps != NULL ? session->front->keeps(session) : 0;
+    size_t own = session->front->memory != NULL ? session->front->memory(session) : 0;
 
     return connection->in.capacity + session->out.capacity + session->undo.capacity + own;
 }
@@ -32,7 +32,7 @@ static struct time_limit *time_limit_of(struct connection *connection)
         (session->partial || (stranger && session->front == &front_resp))) {
         return &loop->slow;
     }
-    if (connection_keeps(connection) > CONNECTION_SMALL) {
+    if (connection_memory(connection) > CONNECTION_SMALL) {
         return &loop->crowding;
     }
     bool idle = !session_busy(session) && !session->wants_ticks;

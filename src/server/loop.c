@@ -73,7 +73,7 @@ static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t l
         if (loop->server.memory.used <= enough || seen++ == EVICT_EXAMINED) {
             break;
         }
-        if (connection_keeps(connection) >= least) {
+        if (connection_memory(connection) >= least) {
             connection_end(connection);
             closed++;
         }

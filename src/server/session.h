@@ -51,8 +51,8 @@ struct front {
 
     /* Nothing was heard for a while; close politely (a 408, say). */
     void (*timed_out)(struct session *session);
-    /* Bytes of memory kept for this client, apart from the session's own buffers; may be NULL. */
-    size_t (*keeps)(const struct session *session);
+    /* Bytes of memory held for this client, apart from the session's own buffers; may be NULL. */
+    size_t (*memory)(const struct session *session);
     /* A few times a second, if session->wants_ticks: streams look after themselves. May be NULL. */
     void (*tick)(struct session *session);
 };

@@ -187,7 +187,7 @@ static bool http_open(struct session *session)
     return true;
 }
 
-static size_t http_keeps(const struct session *session)
+static size_t http_memory(const struct session *session)
 {
     const struct http *http = http_of(session);
     return http->parser.head.capacity + http->parser.body.capacity + http->known.capacity;
@@ -333,6 +333,6 @@ const struct front front_http = {
     .authenticated = http_identified,
     .audited = http_audited,
     .timed_out = http_timed_out,
-    .keeps = http_keeps,
+    .memory = http_memory,
     .tick = http_stream_tick,
 };

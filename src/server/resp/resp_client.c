@@ -38,7 +38,7 @@ static void find_figures(struct session *session, struct client_figures *figures
     figures->in = connection->in.size - connection->in_used;
     figures->in_free = connection->in.capacity - connection->in.size;
     figures->out = session->out.size - connection->sent;
-    figures->kept = connection_keeps(connection) + sizeof *connection +
+    figures->kept = connection_memory(connection) + sizeof *connection +
                     (figures->resp != NULL ? sizeof *figures->resp : 0);
 }
 
@@ -125,7 +125,7 @@ void resp_list_end(struct session *session)
     }
 }
 
-size_t resp_list_keeps(const struct resp_client *state)
+size_t resp_list_memory(const struct resp_client *state)
 {
     return state->list != NULL ? sizeof *state->list + state->list->text.capacity : 0;
 }

@@ -35,11 +35,11 @@ static void close_front(struct session *session)
     session->state = NULL;
 }
 
-static size_t keeps(const struct session *session)
+static size_t client_memory(const struct session *session)
 {
     const struct resp_client *state = session->state;
 
-    return state->transaction.words.capacity + resp_list_keeps(state);
+    return state->transaction.words.capacity + resp_list_memory(state);
 }
 
 static void refuse(struct session *session, const struct problem *problem)
@@ -265,5 +265,5 @@ const struct front front_resp = {
     .authenticated = authenticated,
     .audited = resp_audited,
     .timed_out = timed_out,
-    .keeps = keeps,
+    .memory = client_memory,
 };

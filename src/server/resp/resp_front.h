@@ -108,7 +108,7 @@ bool resp_set_name(struct session *session, char out[CLIENT_NAME_SIZE], struct h
 void own_command_client(struct session *session, size_t count, const struct hf_bytes *words);
 /* Gives back what a CLIENT LIST in flight has gathered, and says how much that is. */
 void resp_list_end(struct session *session);
-size_t resp_list_keeps(const struct resp_client *state);
+size_t resp_list_memory(const struct resp_client *state);
 
 /* Does what state->hello asks for, and answers it. */
 void resp_say_hello(struct session *session);
