@@ -31,12 +31,12 @@ static void the_first_word_decides(void **state)
         enum hf_error code;
     } cases[] = {
         {"NOSCRIPT No matching script. Please use EVAL.", ERROR_NO_SCRIPT, HF_ENGINE_DOWN},
-        {"TRYAGAIN Multiple keys request during rehashing of slot", ERROR_LATER, HF_BUSY},
-        {"CLUSTERDOWN Hash slot not served", ERROR_LATER, HF_ENGINE_DOWN},
-        {"LOADING Redis is loading the dataset in memory", ERROR_LATER, HF_LOADING},
-        {"MASTERDOWN Link with MASTER is down", ERROR_LATER, HF_ENGINE_DOWN},
-        {"BUSY Redis is busy running a script.", ERROR_LATER, HF_BUSY},
-        {"READONLY You can't write against a read only replica.", ERROR_LATER, HF_ENGINE_DOWN},
+        {"TRYAGAIN Multiple keys request during rehashing of slot", ERROR_RETRY, HF_BUSY},
+        {"CLUSTERDOWN Hash slot not served", ERROR_RETRY, HF_ENGINE_DOWN},
+        {"LOADING Redis is loading the dataset in memory", ERROR_RETRY, HF_LOADING},
+        {"MASTERDOWN Link with MASTER is down", ERROR_RETRY, HF_ENGINE_DOWN},
+        {"BUSY Redis is busy running a script.", ERROR_RETRY, HF_BUSY},
+        {"READONLY You can't write against a read only replica.", ERROR_RETRY, HF_ENGINE_DOWN},
         {"OOM command not allowed when used memory > 'maxmemory'.", ERROR_REFUSED, HF_BUSY},
         {"MISCONF Redis is configured to save RDB snapshots", ERROR_REFUSED, HF_ENGINE_DOWN},
         {"NOREPLICAS Not enough good replicas to write.", ERROR_REFUSED, HF_ENGINE_DOWN},
@@ -85,10 +85,10 @@ static void what_a_script_meets_at_its_first_write_has_changed_nothing(void **st
     assert_int_equal(error.action, ERROR_REFUSED);
     assert_int_equal(error.code, HF_BUSY);
     error = read_error("READONLY You can't write. script: 61636018, on @user_script:1.");
-    assert_int_equal(error.action, ERROR_LATER);
+    assert_int_equal(error.action, ERROR_RETRY);
     assert_true(error.not_master);
     error = read_error("ERR Error running script (call to f_6): @user_script:1: -READONLY no");
-    assert_int_equal(error.action, ERROR_LATER);
+    assert_int_equal(error.action, ERROR_RETRY);
     assert_true(error.not_master);
 }
 

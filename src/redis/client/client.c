@@ -89,7 +89,7 @@ void client_query_refused(struct redis_client *client, const redisReply *reply)
     struct error_reply error;
 
     error_reply_read(reply, &error);
-    if (error.action != ERROR_LATER && client->ready != NULL) {
+    if (error.action != ERROR_RETRY && client->ready != NULL) {
         report_ready(client, &client->problem);
     }
 }

@@ -11,7 +11,7 @@
 
 enum error_action {
     ERROR_ANSWER,    /* the script's or the command's own: it is the answer */
-    ERROR_LATER,     /* certainly not carried out; it may be, a little later */
+    ERROR_RETRY,     /* certainly not carried out; a retry may be, after a pause */
     ERROR_REFUSED,   /* certainly not carried out, and it will not be soon */
     ERROR_NO_SCRIPT, /* not carried out: the script is to be loaded first */
     ERROR_MOVED,     /* not carried out: its slot is at that address, from now on */

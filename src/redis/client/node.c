@@ -221,7 +221,7 @@ static void greeting_refused(struct redis_node *node, const redisReply *reply)
         return;
     }
     error_reply_read(reply, &error);
-    node->refused = error.action != ERROR_LATER && !full;
+    node->refused = error.action != ERROR_RETRY && !full;
     fail_attempt(node,
                  error.code == HF_LOADING || error.code == HF_BUSY ? error.code : HF_ENGINE_DOWN,
                  node->refused ? "not let in by" : "cannot come in at", reply->str);

@@ -326,7 +326,7 @@ static void answer_error(struct redis_node *node, struct redis_request *request,
     case ERROR_ASK:
         redirect(node, request, &error);
         break;
-    case ERROR_LATER:
+    case ERROR_RETRY:
         set_target(request, request->node);
         if (error.not_master) {
             client->topology->not_master(client, node);

@@ -88,7 +88,7 @@ static void remove_waiter(struct sem_waiter *waiter)
 /* ---- polling --------------------------------------------------------------------------------- */
 
 /* Sets the next poll for when its position in line can have changed. */
-static void poll_later(struct sem_waiter *waiter, int64_t position, int64_t due_in_ms)
+static void schedule_poll(struct sem_waiter *waiter, int64_t position, int64_t due_in_ms)
 {
     uint64_t now_ms = uv_now(waiter->waiters->env->loop);
     int64_t left_ms = waiter->end_ms > now_ms ? (int64_t)(waiter->end_ms - now_ms) : 0;
@@ -137,12 +137,13 @@ static void polled(struct script_call *call, enum redis_fate fate, const redisRe
         return;
     }
     if (fate != REDIS_ANSWERED && !late) {
-        poll_later(waiter, 1, -1); /* Redis is away: the line may still be there when it is back */
+        schedule_poll(waiter, 1,
+                      -1); /* Redis is away: the line may still be there when it is back */
     } else if (fate == REDIS_ANSWERED && still_waits(reply, &position, &due_in_ms)) {
         if (waiter->again) {
             poll(waiter);
         } else {
-            poll_later(waiter, position, due_in_ms);
+            schedule_poll(waiter, position, due_in_ms);
         }
     } else {
         answer_waiter(waiter, fate, reply, problem);
@@ -194,7 +195,7 @@ static void acquired(struct script_call *call, enum redis_fate fate, const redis
         if (waiter->again) {
             poll(waiter);
         } else {
-            poll_later(waiter, position, due_in_ms);
+            schedule_poll(waiter, position, due_in_ms);
         }
         return;
     }
