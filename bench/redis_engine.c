@@ -20,12 +20,12 @@
 
 #define IN_FLIGHT_MAX 100000
 #define WAIT_MS 1000
-#define PATIENCE_S 60 /* answers that take longer will not come */
+#define TIMEOUT_S 60 /* answers that take longer will not come */
 
-/* A place for one command at a time. */
-struct place {
+/* A caller, which has one command in flight at a time. */
+struct caller {
     struct load *load;
-    struct place *next_free;
+    struct caller *next_free;
     uint64_t started;
 };
 
@@ -33,7 +33,7 @@ struct load {
     struct engine *engine;
     char **events;
     size_t event_count;
-    struct place *free;
+    struct caller *free;
     uint8_t id[UUID_BYTES]; /* of the next booking; a number in its second half */
     uint64_t submitted, granted, refused;
     enum hf_error refusal; /* the last one */
@@ -56,12 +56,12 @@ static void opened(void *context, const struct reply *reply)
 
 static void reserved(void *context, const struct reply *reply)
 {
-    struct place *place = context;
-    struct load *load = place->load;
+    struct caller *caller = context;
+    struct load *load = caller->load;
 
-    histogram_add(&load->latency, clock_nanoseconds() - place->started);
-    place->next_free = load->free;
-    load->free = place;
+    histogram_add(&load->latency, clock_nanoseconds() - caller->started);
+    caller->next_free = load->free;
+    load->free = caller;
     opened(load, reply);
 }
 
@@ -75,7 +75,7 @@ static void submit_open(struct load *load, const char *event)
     engine_submit(load->engine, &command, opened, load);
 }
 
-static void submit_reserve(struct load *load, struct place *place)
+static void submit_reserve(struct load *load, struct caller *caller)
 {
     uint64_t number = ++load->submitted;
     char text[UUID_TEXT];
@@ -93,8 +93,8 @@ static void submit_reserve(struct load *load, struct place *place)
     }
     uuid_write(load->id, text);
     CHECK(command_from_struct(&command, &command_table[SEATS_RESERVE], &args, NULL) == HF_OK);
-    place->started = clock_nanoseconds();
-    engine_submit(load->engine, &command, reserved, place);
+    caller->started = clock_nanoseconds();
+    engine_submit(load->engine, &command, reserved, caller);
 }
 
 static void wait_for_answers(struct load *load)
@@ -125,7 +125,7 @@ static void open_zones(struct load *load)
     for (size_t i = 0; i < load->event_count; i++) {
         submit_open(load, load->events[i]);
     }
-    while (load->granted + load->refused < load->event_count && seconds_since(start) < PATIENCE_S) {
+    while (load->granted + load->refused < load->event_count && seconds_since(start) < TIMEOUT_S) {
         wait_for_answers(load);
     }
     CHECK(load->granted == load->event_count);
@@ -138,14 +138,14 @@ static void run(struct load *load, double seconds)
 
     while (seconds_since(start) < seconds) {
         while (load->free != NULL) {
-            struct place *place = load->free;
-            load->free = place->next_free;
-            submit_reserve(load, place);
+            struct caller *caller = load->free;
+            load->free = caller->next_free;
+            submit_reserve(load, caller);
         }
         wait_for_answers(load);
     }
     while (load->granted + load->refused < load->submitted &&
-           seconds_since(start) < seconds + PATIENCE_S) {
+           seconds_since(start) < seconds + TIMEOUT_S) {
         wait_for_answers(load);
     }
 }
@@ -164,7 +164,7 @@ static void show(const struct load *load, double seconds, double caller_s, doubl
     printf(", \"max\": %.1f}\n", (double)latency->max / 1e3);
 }
 
-static void prepare(struct load *load, const char *url, struct place *places, size_t in_flight)
+static void prepare(struct load *load, const char *url, struct caller *callers, size_t in_flight)
 {
     struct engine_options options = {.log = {.level = LOG_WARNING}, .worker = true};
     struct random random;
@@ -174,8 +174,8 @@ static void prepare(struct load *load, const char *url, struct place *places, si
     random_bytes(&random, load->id, sizeof load->id);
     uuid_from_random(load->id);
     for (size_t i = 0; i < in_flight; i++) {
-        places[i] = (struct place){.load = load, .next_free = load->free};
-        load->free = &places[i];
+        callers[i] = (struct caller){.load = load, .next_free = load->free};
+        load->free = &callers[i];
     }
     if (engine_open(url, &options, &load->engine, &problem) != HF_OK) {
         fprintf(stderr, "redis_engine: %s\n", problem.message);
@@ -193,11 +193,11 @@ int main(int argc, char **argv)
     size_t in_flight = strtoul(argv[2], NULL, 10);
     double seconds = strtod(argv[3], NULL);
     struct load *load = calloc(1, sizeof *load);
-    struct place *places = calloc(in_flight, sizeof *places);
-    CHECK(in_flight >= 1 && in_flight <= IN_FLIGHT_MAX && load != NULL && places != NULL);
+    struct caller *callers = calloc(in_flight, sizeof *callers);
+    CHECK(in_flight >= 1 && in_flight <= IN_FLIGHT_MAX && load != NULL && callers != NULL);
     load->events = argv + 4;
     load->event_count = (size_t)argc - 4;
-    prepare(load, argv[1], places, in_flight);
+    prepare(load, argv[1], callers, in_flight);
 
     double caller_s = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
     double all_s = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
                 (unsigned long long)load->granted, (unsigned long long)load->submitted,
                 (unsigned long long)load->refused, hf_error_name(load->refusal));
     }
-    free(places);
+    free(callers);
     free(load);
     return fine ? 0 : 1;
 }
