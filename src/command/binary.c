@@ -29,7 +29,7 @@ void command_to_binary(const struct command *command, struct buffer *out)
     buffer_varint(out, spec->arg_count);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        const void *member = (const char *)&command->args + arg->offset;
+        const void *member = command_arg(command, arg);
         if (arg_is_text(arg)) {
             encode_text(out, *(const struct hf_bytes *)member);
         } else if (arg->type == ARG_FLAG) {

@@ -152,6 +152,12 @@ struct command {
     union command_args args;
 };
 
+/* Where the value of an argument is: an int64_t, a bool or a struct hf_bytes, by its type. */
+static inline const void *command_arg(const struct command *command, const struct arg_spec *arg)
+{
+    return (const char *)&command->args + arg->offset;
+}
+
 /* From words: {"SEATS.ZONE", "gala", "floor"}. */
 enum hf_error command_from_words(struct command *command, size_t count,
                                  const struct hf_bytes *words, struct problem *problem);

@@ -176,7 +176,7 @@ static size_t put_argument(char out[MESSAGE_SIZE], size_t at, const struct comma
         const struct arg_spec *arg = &command->spec->args[i];
         if (arg->type == ARG_ID && strcmp(arg->name, name) == 0) {
             struct hf_bytes id;
-            memcpy(&id, (const char *)&command->args + arg->offset, sizeof id);
+            memcpy(&id, command_arg(command, arg), sizeof id);
             at = put(out, at, hf_text(first ? "; " : ", "));
             at = put(out, at, hf_text(name));
             return put_quoted(out, put(out, at, hf_text(" ")), id);

@@ -31,19 +31,14 @@ static enum form form_of(const struct arg_spec *arg)
     return FORM_TEXT;
 }
 
-static const void *member(const struct command *command, const struct arg_spec *arg)
-{
-    return (const char *)&command->args + arg->offset;
-}
-
 static int64_t number_of(const struct command *command, const struct arg_spec *arg)
 {
-    return *(const int64_t *)member(command, arg);
+    return *(const int64_t *)command_arg(command, arg);
 }
 
 static struct hf_bytes text_of(const struct command *command, const struct arg_spec *arg)
 {
-    return *(const struct hf_bytes *)member(command, arg);
+    return *(const struct hf_bytes *)command_arg(command, arg);
 }
 
 /* Has it to be written? A required argument always; an optional one if it says something: zero and
@@ -54,7 +49,7 @@ static bool is_said(const struct command *command, const struct arg_spec *arg)
         return true;
     }
     if (form_of(arg) == FORM_FLAG) {
-        return *(const bool *)member(command, arg);
+        return *(const bool *)command_arg(command, arg);
     }
     if (form_of(arg) == FORM_NUMBER) {
         int64_t number = number_of(command, arg);

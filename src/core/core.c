@@ -251,7 +251,7 @@ bool core_ready(struct core *core, const struct command *command, int64_t now_ms
     struct hf_bytes scope;
 
     core_reach(core, now_ms);
-    memcpy(&scope, (const char *)&command->args + command->spec->args[0].offset, sizeof scope);
+    memcpy(&scope, command_arg(command, &command->spec->args[0]), sizeof scope);
     return core_ready_in(core, commands[command_id(command->spec)].scope, scope, budget);
 }
 

@@ -216,7 +216,7 @@ static struct hf_bytes scope_of(const struct command *command)
 {
     struct hf_bytes scope;
 
-    memcpy(&scope, (const char *)&command->args + command->spec->args[0].offset, sizeof scope);
+    memcpy(&scope, command_arg(command, &command->spec->args[0]), sizeof scope);
     return scope;
 }
 

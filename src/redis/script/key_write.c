@@ -41,11 +41,6 @@ static const struct arg_spec *arg_at(const struct command_spec *spec, const char
     return found;
 }
 
-static const void *member(const struct command *command, const struct arg_spec *arg)
-{
-    return (const char *)&command->args + arg->offset;
-}
-
 void seconds_write(struct buffer *out, int64_t ms)
 {
     buffer_decimal(out, ms / 1000);
@@ -60,7 +55,7 @@ void seconds_write(struct buffer *out, int64_t ms)
 
 static void arg_write(struct buffer *out, const struct command *command, const struct arg_spec *arg)
 {
-    const void *value = member(command, arg);
+    const void *value = command_arg(command, arg);
     const struct hf_bytes *text = value;
 
     switch (arg->type) {

@@ -186,7 +186,7 @@ void worker_note(struct worker *worker, const struct command *command, const cha
         return;
     }
     struct hf_bytes scope;
-    memcpy(&scope, (const char *)&command->args + command->spec->args[0].offset, sizeof scope);
+    memcpy(&scope, command_arg(command, &command->spec->args[0]), sizeof scope);
     if (family == WORKER_FAMILY_STOCK) {
         counter = counter != NULL ? counter : "main";
         size_t size = strlen(counter);

@@ -56,7 +56,7 @@ static bool is_needed_given(const struct command *command, const struct arg_spec
     for (size_t i = 0; arg->needs != NULL && i < spec->arg_count; i++) {
         const struct arg_spec *other = &spec->args[i];
         if (other->keyword != NULL && strcmp(other->keyword, arg->needs) == 0) {
-            const void *member = (const char *)&command->args + other->offset;
+            const void *member = command_arg(command, other);
             return ((const struct hf_bytes *)member)->size > 0;
         }
     }
@@ -72,7 +72,7 @@ enum worker_family worker_scopes_deadline(const struct command *command, int64_t
     for (size_t i = 0; family != WORKER_FAMILY_COUNT && i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         if (is_ttl(arg) && is_needed_given(command, arg)) {
-            memcpy(in_ms, (const char *)&command->args + arg->offset, sizeof *in_ms);
+            memcpy(in_ms, command_arg(command, arg), sizeof *in_ms);
             return family;
         }
     }

@@ -144,7 +144,7 @@ static void remember_id(struct http *http, const struct command *command)
     if (command->spec->made != 0) {
         const struct arg_spec *arg = &command->spec->args[command->spec->made - 1];
         struct hf_bytes id;
-        memcpy(&id, (const char *)&command->args + arg->offset, sizeof id);
+        memcpy(&id, command_arg(command, arg), sizeof id);
         memmove(http->made, id.data, id.size);
         http->made_size = id.size;
     }

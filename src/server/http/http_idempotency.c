@@ -134,7 +134,7 @@ static int64_t longest_wait(const struct command *command)
     for (size_t i = 0; i < spec->arg_count; i++) {
         if (spec->args[i].type == ARG_WAIT) {
             int64_t wait_ms;
-            memcpy(&wait_ms, (const char *)&command->args + spec->args[i].offset, sizeof wait_ms);
+            memcpy(&wait_ms, command_arg(command, &spec->args[i]), sizeof wait_ms);
             return wait_ms;
         }
     }
