@@ -29,6 +29,11 @@ bool text_is_word(struct hf_bytes text, const char *word);
 
 bool text_equal(struct hf_bytes a, struct hf_bytes b);
 
+static inline bool text_starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 /* Finds out what a mistyped word was meant to be: begin with {.given = word}, show it every word
  * that could have been, and it knows the nearest, or none if all are too far away. */
 struct text_guess {

@@ -3,6 +3,8 @@
  * Which engine a URL stands for. */
 #include "engine/engine.h"
 
+#include "base/text.h"
+
 static const struct {
     const char *scheme;
     const struct engine_type *type;
@@ -16,7 +18,7 @@ static const struct {
 static const struct engine_type *find_type(const char *url, struct problem *problem)
 {
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-        if (strncmp(url, schemes[i].scheme, strlen(schemes[i].scheme)) == 0) {
+        if (text_starts_with(url, schemes[i].scheme)) {
             return schemes[i].type;
         }
     }

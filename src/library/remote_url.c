@@ -9,14 +9,9 @@
 #define WITH_TLS "holdfast+tls://"
 #define TIMEOUT_DEFAULT_MS 5000
 
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 bool remote_url_is(const char *url)
 {
-    return starts_with(url, PLAIN) || starts_with(url, WITH_TLS);
+    return text_starts_with(url, PLAIN) || text_starts_with(url, WITH_TLS);
 }
 
 static enum hf_error malformed(struct problem *problem, const char *why)
@@ -84,7 +79,7 @@ static const char *last_at(struct hf_bytes text)
 enum hf_error remote_url_read(const char *text, struct remote_url *url, struct problem *problem)
 {
     *url = (struct remote_url){.port = REMOTE_PORT, .timeout_ms = TIMEOUT_DEFAULT_MS};
-    url->tls = starts_with(text, WITH_TLS);
+    url->tls = text_starts_with(text, WITH_TLS);
     text += strlen(url->tls ? WITH_TLS : PLAIN);
 
     size_t size = strcspn(text, "?");

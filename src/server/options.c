@@ -276,7 +276,7 @@ static void name_stranger(struct hf_bytes name, struct buffer *out)
 void options_strangers(struct buffer *out)
 {
     for (char **at = environ; at != NULL && *at != NULL; at++) {
-        if (strncmp(*at, VARIABLE_PREFIX, strlen(VARIABLE_PREFIX)) == 0) {
+        if (text_starts_with(*at, VARIABLE_PREFIX)) {
             name_stranger((struct hf_bytes){*at, strcspn(*at, "=")}, out);
         }
     }

@@ -207,23 +207,18 @@ static bool read_options(const struct parser *parser, struct hf_bytes text)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* NULL, with the problem, if it is none of ours. */
 static const struct scheme *read_scheme(const char *text, struct problem *problem)
 {
-    if (starts_with(text, "rediss:") || starts_with(text, "redis+tls:") ||
-        starts_with(text, "redis+ssl:")) {
+    if (text_starts_with(text, "rediss:") || text_starts_with(text, "redis+tls:") ||
+        text_starts_with(text, "redis+ssl:")) {
         problem_set(problem, HF_INVALID_ARGUMENT,
                     "redis over TLS is not there: the hiredis that we stand on has none; put "
                     "stunnel between, or use redis:// in a private network");
         return NULL;
     }
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-        if (starts_with(text, schemes[i].name)) {
+        if (text_starts_with(text, schemes[i].name)) {
             return &schemes[i];
         }
     }
