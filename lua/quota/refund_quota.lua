@@ -4,7 +4,7 @@
 -- KEYS[1] quota:tenant:$tenant:used   integer, committed and held together
 -- KEYS[2] quota:tenant:$tenant:limit  integer
 -- KEYS[3] quota:tenant:$tenant:held   integer
--- KEYS[4] quota:tenant:$tenant:holds  hash, hold to "amount ttl_ms"
+-- KEYS[4] quota:tenant:$tenant:holds  hash, hold to "amount ttl_ms [started_ms]"
 -- KEYS[5] quota:tenant:$tenant:due    sorted set, holds by deadline
 -- ARGV[1] amount
 -- Returns used
