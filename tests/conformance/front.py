@@ -13,10 +13,10 @@ import struct
 import tempfile
 
 from model import MALFORMED, Model
+from raw_client import encode
 from redis_connection import RedisConnection, RedisError
 from scripts import shaped
 from server import Server, wait_until
-from wire import encode
 
 
 class Clock:

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from front import RespFront
 from model import MALFORMED
 from model_arguments import FLAG, Malformed, Refused
-from wire import Http
-from wire import request as encode_request
+from raw_client import Http
+from raw_client import request as encode_request
 
 
 class HttpFront(RespFront):

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from harness import TIMEOUT_S
-from wire import Answer
+from raw_client import Answer
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 

@@ -3,8 +3,8 @@
 
 import pytest
 
+from raw_client import Client
 from server import Server
-from wire import Client
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import asyncio
 import json
 import random
 
-from wire import encode, request
+from raw_client import encode, request
 
 
 async def read_resp(reader):

@@ -5,9 +5,9 @@ as the password of the user called default."""
 import pytest
 
 from harness import run
+from raw_client import Client, Http, encode, fields
 from resp_parts import client, other, server
 from server import Error, Server, wait_until
-from wire import Client, Http, encode, fields
 
 # As Redis 7.2 writes them. There is a client that refuses a line with another field, and one that
 # refuses a line without one of these.

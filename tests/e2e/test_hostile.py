@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from raw_client import Client, Http, encode, http, request, resident_kb
 from server import Server, wait_until
-from wire import Client, Http, encode, http, request, resident_kb
 
 GROWTH_KB = 64 << 10
 ANSWER_S = 1.0

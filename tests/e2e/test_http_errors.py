@@ -9,8 +9,8 @@ import pytest
 from curl import Curl, header
 from http_parts import (BOOKING, JSON, PASSWORD, STATUS, booking, curl, event, guarded, name,
                         reached, refused, says, server, unauthorized, users)
+from raw_client import Http
 from server import Server, wait_until
-from wire import Http
 
 
 # ---- the request ---------------------------------------------------------------------------------

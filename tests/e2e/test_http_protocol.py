@@ -10,8 +10,8 @@ import pytest
 from curl import header
 from harness import run
 from http_parts import curl, done, name, reserve, room, server
+from raw_client import Http, request
 from server import wait_until
-from wire import Http, request
 
 LONG = 60000  # ms; no test waits for it to run out
 

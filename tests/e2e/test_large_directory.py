@@ -11,8 +11,8 @@ import time
 import pytest
 
 from harness import ROOT, TIMEOUT_S
+from raw_client import Client, encode, fields, http
 from server import READY, Error, Server
-from wire import Client, encode, fields, http
 
 
 def free_port():

@@ -12,8 +12,8 @@ import pytest
 
 import prometheus
 from harness import TIMEOUT_S, run
+from raw_client import Client, Http, encode, fields, http
 from server import READY, Server, wait_until
-from wire import Client, Http, encode, fields, http
 
 EXIT_USAGE, EXIT_DISK = 2, 3
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from harness import run
+from raw_client import Client, encode, fields
 from server import Server, wait_until
-from wire import Client, encode, fields
 
 redis = pytest.importorskip("redis", reason="python3-redis is not installed")
 

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from harness import COMMANDS
+from raw_client import Client, encode, fields
 from server import Error, Server
-from wire import Client, encode, fields
 
 INT, TEXT = int, str
 numbers = itertools.count(1)

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from raw_client import Client, encode, fields
 from rush import connect, hang_up
 from server import Server
-from wire import Client, encode, fields
 
 MIXES = {"resp": (1, 0), "http": (0, 1), "both": (1, 1)}
 

@@ -13,8 +13,8 @@ import pytest
 
 from certificates import make_certificate, trusting
 from harness import run
+from raw_client import Client, Http, http
 from server import Error, Server, wait_until
-from wire import Client, Http, http
 
 ROLES = ("read", "write", "admin")
 PASSWORD = "correct horse: battery"

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from harness import TIMEOUT_S
+from raw_client import Client, encode, fields, http
 from server import Error, Server, wait_until
-from wire import Client, encode, fields, http
 
 EXIT_DISK = 3
 

@@ -9,8 +9,8 @@ import prometheus
 import pytest
 
 from harness import Build, run
+from raw_client import Client, Error, encode, http
 from server import Server, wait_until
-from wire import Client, Error, encode, http
 
 EXIT_DISK = 3
 MIB = 1 << 20

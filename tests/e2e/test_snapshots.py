@@ -11,8 +11,8 @@ import prometheus
 import pytest
 
 from harness import Build
+from raw_client import Client, encode, http
 from server import Server, wait_until
-from wire import Client, encode, http
 
 LIMITS = 50000
 

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from harness import COMMANDS, run
+from raw_client import Client, encode, fields, transact
 from resp_parts import client, other, server
 from server import Error, Server, wait_until
-from wire import Client, encode, fields, transact
 
 numbers = itertools.count(1)
 ABORTED = Error("EXECABORT Transaction discarded because of previous errors.")

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from certificates import trusting
+from raw_client import Client, Http, encode, fields, has_acknowledged, reset
 from server import Server, wait_until
-from wire import Client, Http, encode, fields, has_acknowledged, reset
 
 LONG = 60000  # ms; no test waits for it to run out
 numbers = itertools.count(1)

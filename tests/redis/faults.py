@@ -10,9 +10,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import Build, run
+from raw_client import Http, fields
 from server import Error, Server
 from servers import wait_until
-from wire import Http, fields
 
 SLACK_S = 1.0  # an answer comes within its timeout and this
 PATIENCE_S = 30  # no fault here lasts that long

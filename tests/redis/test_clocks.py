@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from raw_client import fields, http
 from server import Server, wait_until
 from servers import RedisServer
 from shifted_clock import ShiftedClock
-from wire import fields, http
 
 
 def redis_ms(server):

@@ -8,9 +8,9 @@ import pytest
 
 from faults import (Crowd, Line, audit, cut_off, is_unknown, let_in, open_zone, reserve, serve,
                     until_known, wait_replicated)
+from raw_client import fields
 from redis_cluster import HASTY_MS, RedisCluster
 from servers import wait_until
-from wire import fields
 
 TIMEOUT_MS = 800
 

@@ -12,8 +12,8 @@ import pytest
 
 from faults import (Crowd, Line, audit, cut_off, let_in, open_zone, reserve, serve, until_known,
                     wait_replicated)
+from raw_client import fields
 from sentinels import Sentinels
-from wire import fields
 
 EVENTS = ["gala", "ball", "fair"]
 TIMEOUT_MS = 800

@@ -16,9 +16,9 @@ from faults import (CAPACITY, PATIENCE_S, SLACK_S, ZONE, Conversation, Crowd, Li
                     is_not_now, is_unknown, open_zone, reserve, serve, until_known)
 from harness import Build, run
 from proxy import Proxy
+from raw_client import fields, http
 from server import Error
 from servers import RedisServer, wait_until
-from wire import fields, http
 
 EVENTS = ["gala", "ball"]
 TIMEOUT_MS = 500

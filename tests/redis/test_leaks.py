@@ -8,10 +8,10 @@ import re
 
 import pytest
 
+from raw_client import http
 from server import Server
 from servers import RedisServer, wait_until
 from shifted_clock import ShiftedClock
-from wire import http
 
 EVENTS, USERS, BOOKINGS = 5, 3, 40  # bookings of two seats in each event, by each user
 CAPACITY = 1000

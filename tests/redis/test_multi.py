@@ -6,10 +6,10 @@ import socket
 
 import pytest
 
+from raw_client import Client, encode, transact
 from resp_parts import client, other
 from server import Server
 from servers import RedisServer, wait_until
-from wire import Client, encode, transact
 
 
 @pytest.fixture(scope="module")
