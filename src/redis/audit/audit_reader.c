@@ -3,6 +3,7 @@
  * The audit's reader: requests to masters by name, their replies in order, and transactions. */
 #include "redis/audit/audit_reader.h"
 
+#include "base/check.h"
 #include "base/resp_write.h"
 
 #include <hiredis/alloc.h>
@@ -218,6 +219,7 @@ redisReply *audit_reader_answer(struct audit_reader *reader, size_t master)
                           reader->names[master], reply->str);
     }
     list_remove(&asked->node);
+    CHECK(reader->requests[master].next != &asked->node);
     asked->reply = NULL;
     free_request(asked);
     return reply;
@@ -389,11 +391,10 @@ void audit_reader_close(struct audit_reader *reader)
     uv_run(&reader->loop, UV_RUN_DEFAULT);
     uv_loop_close(&reader->loop);
     for (size_t i = 0; i < reader->count; i++) {
-        while (!list_empty(&reader->requests[i])) {
-            struct audit_request *asked =
-                LIST_ENTRY(reader->requests[i].next, struct audit_request, node);
-            list_remove(&asked->node);
-            free_request(asked);
+        for (struct list *at = reader->requests[i].next, *next; at != &reader->requests[i];
+             at = next) {
+            next = at->next;
+            free_request(LIST_ENTRY(at, struct audit_request, node));
         }
     }
     reader->count = 0;
