@@ -122,7 +122,7 @@ class Exercise:
         def expired():
             self.make_due(f"quota:tenant:{{{tenant}}}:due", lambda: reserve(self.ids()))
 
-        kept = self.ids(4 * self.times)
+        kept = self.ids(4 * self.times + 1)
         reserve(kept)
         for heap in (lambda: None, expired):
             self.each_meets(
@@ -131,6 +131,7 @@ class Exercise:
                 lambda: ("QUOTA.RESERVE", tenant, 1, "HOLD", self.id(), "TTL", 600),
                 lambda: ("QUOTA.COMMIT", tenant, kept.pop()),
                 lambda: ("QUOTA.CANCEL", tenant, kept.pop()),
+                lambda: ("QUOTA.EXTEND", tenant, kept[0], 900),
                 lambda: ("QUOTA.REFUND", tenant, 1),
                 lambda: ("QUOTA.SYNC", tenant, 1000),
                 lambda: ("QUOTA.GET", tenant))
