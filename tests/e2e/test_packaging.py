@@ -42,10 +42,8 @@ def test_bash_offers_the_commands_of_the_program():
 
 
 def test_zsh_offers_the_commands_of_the_program():
-    if shutil.which("zsh") is None:
-        pytest.skip("no zsh")
-    line = re.search(r"(?m)^commands=\(.*$", ZSH.read_text()).group()
-    ended = run("zsh", "-c", f"words=({Build().program}); {line}; print -l $commands")
+    line = re.search(r"(?m)^command_names=\(.*$", ZSH.read_text()).group()
+    ended = run("zsh", "-fc", f"words=({Build().program}); {line}; print -l $command_names")
     assert (ended.code, ended.lines) == (0, COMMANDS)
 
 
