@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast serve --check-config: tries all that a start would need, and says of everything that is
- * wrong, not of the first thing only. It changes nothing. */
+ * Carries out `holdfast serve --check-config`: tries all that a start would need and reports every
+ * fault, not only the first one. Nothing is changed. */
 #include "server/auth.h"
 #include "server/server.h"
 #include "net/tls.h"

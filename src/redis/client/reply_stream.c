@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hiredis' reader at the end of a stream. */
+ * Feeds what a stream receives to hiredis' reader and hands the owner one reply after the other.
+ * What is no RESP, or does not fit into memory, fails the stream. */
 #include "redis/client/reply_stream.h"
 
 #include <stdio.h>
