@@ -55,6 +55,18 @@ class Line:
     def release(self, who="holder"):
         return self.client.call("SEM.RELEASE", self.name, who)
 
+    def release_and_leave(self, waiter):
+        """The waiter is gone before the server learns that the slot is free: it grants to nobody."""
+        self.server.pause()
+        try:
+            with Client(self.server.resp_port) as releasing:
+                releasing.send("SEM.RELEASE", self.name, "holder")
+                waiter.close()
+                self.server.go_on()
+                assert releasing.read() == 1
+        finally:
+            self.server.go_on()
+
     def holds(self, who):
         return self.client.call("SEM.PING", self.name, who, 60, 600) == [0, 1]
 
@@ -160,15 +172,7 @@ def test_many_waiters_that_disconnect_at_once(line):
 def test_a_grant_that_was_never_read_is_given_back(line):
     """The client is gone, but the server could not know when it granted."""
     first, second = line.join("first"), line.join("second")
-    line.server.pause()
-    try:
-        with Client(line.server.resp_port) as releasing:
-            releasing.send("SEM.RELEASE", line.name, "holder")
-            first.close()
-            line.server.go_on()
-            assert releasing.read() == 1
-    finally:
-        line.server.go_on()
+    line.release_and_leave(first)
     assert second.read()[0] == 1
     wait_until(lambda: not line.holds("first"), "first loses the slot")
     second.close()
@@ -275,15 +279,7 @@ def test_http_grant_that_never_arrived_is_given_back(line):
     first = acquire(line, "first")
     line.wait_for(1)
     second = line.join("second")
-    line.server.pause()
-    try:
-        with Client(line.server.resp_port) as releasing:
-            releasing.send("SEM.RELEASE", line.name, "holder")
-            first.close()
-            line.server.go_on()
-            assert releasing.read() == 1
-    finally:
-        line.server.go_on()
+    line.release_and_leave(first)
     assert second.read()[0] == 1, "the slot passes on"
     second.close()
 

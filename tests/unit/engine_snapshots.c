@@ -126,6 +126,14 @@ static void begin(struct kept *k)
     assert_int_equal(engine_snapshot(k->engine, &k->problem), HF_OK);
 }
 
+/* Begins a snapshot whose child stops before it writes anything, and waits until it has. */
+static void begin_stopped(struct kept *k)
+{
+    stop_child = true;
+    begin(k);
+    await_stop();
+}
+
 /* ---- no process ------------------------------------------------------------------------------ */
 
 static void a_fork_that_fails_is_tried_again_until_one_succeeds(void **state)
@@ -252,9 +260,7 @@ static void a_child_that_is_killed_is_told_of_and_replaced(void **state)
     struct kept *k = *state;
     char said[1024];
 
-    stop_child = true;
-    begin(k);
-    await_stop();
+    begin_stopped(k);
     assert_int_equal(kill(last_child, SIGKILL), 0);
     capture_begin();
     turn_until(k, 1);
@@ -276,9 +282,7 @@ static void a_child_that_hangs_is_killed_and_replaced(void **state)
     char said[1024];
 
     k->options.snapshot_timeout_ms = 30000;
-    stop_child = true;
-    begin(k);
-    await_stop();
+    begin_stopped(k);
     k->now_ms += 29999;
     engine_turn(k->engine);
     assert_int_equal(engine_snapshot(k->engine, NULL), HF_BUSY);
@@ -304,9 +308,7 @@ static void a_child_that_gets_on_may_take_as_long_as_it_likes(void **state)
     struct kept *k = *state;
 
     k->options.snapshot_timeout_ms = 30000;
-    stop_child = true;
-    begin(k);
-    await_stop();
+    begin_stopped(k);
     k->now_ms += 29999;
     engine_turn(k->engine);
     assert_int_equal(kill(last_child, SIGCONT), 0);
@@ -322,9 +324,7 @@ static void a_child_that_hangs_does_not_keep_the_engine_from_closing(void **stat
     struct kept *k = *state;
     char said[1024];
 
-    stop_child = true;
-    begin(k);
-    await_stop();
+    begin_stopped(k);
     uint64_t digest = embedded_digest(k->engine);
     capture_begin();
     close_engine(k);
