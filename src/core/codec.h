@@ -14,10 +14,13 @@ struct codec {
     struct core *core;
     struct buffer *out;   /* CODEC_WRITE */
     struct reader reader; /* CODEC_READ */
+    uint64_t version;     /* of the snapshot; in other modes that of this program */
     uint32_t **ordinals;  /* CODEC_WRITE: of each kind, its place among the records by index */
     bool failed;          /* CODEC_READ: damaged, or no memory */
     uint64_t digest;      /* CODEC_DIGEST: of the record so far */
 };
+
+#define SNAPSHOT_VERSION 4
 
 /* A number within bounds; out of them, the reading fails. */
 void codec_number(struct codec *codec, int64_t *number, int64_t min, int64_t max);

@@ -46,7 +46,9 @@
 #include "base/little_endian.h"
 #include "core/codec.h"
 
-#define SNAPSHOT_VERSION 3 /* 2 has no holds that were extended */
+/* Former versions: 3 is the last with the first vocabulary, 2 has no holds that were extended, 1
+ * nothing of runs. What a record has only since a later version, codec_fields() leaves at its
+ * default when it reads them. */
 #define VERSION_WITHOUT_RUN 1
 
 static const char magic[8] = "HOLDFAST";
@@ -63,7 +65,7 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
         codec_reference(codec, kinds[kind].parent, &record->scope, false);
     }
     codec_small(codec, &record->state, kinds[kind].last_state);
-    codec_small(codec, &record->flags, 1);
+    codec_small(codec, &record->flags, kinds[kind].all_flags);
     codec_small(codec, &record->marks, RECORD_HIDDEN | RECORD_CLOSED);
     codec_number(codec, deadline, 0, TIME_MAX_MS);
     codec->failed |= none != 0;
@@ -163,7 +165,11 @@ static void write_all(struct codec *codec)
 bool core_snapshot(struct core *core, struct buffer *out)
 {
     uint32_t *ordinals[CORE_KIND_COUNT] = {NULL};
-    struct codec codec = {.mode = CODEC_WRITE, .core = core, .out = out, .ordinals = ordinals};
+    struct codec codec = {.mode = CODEC_WRITE,
+                          .core = core,
+                          .out = out,
+                          .version = SNAPSHOT_VERSION,
+                          .ordinals = ordinals};
     size_t start = out->size;
     bool enough = true;
 
@@ -298,7 +304,7 @@ static bool checksum_right(struct hf_bytes snapshot)
     return crc32c(0, snapshot.data, end) == get_u32(snapshot.data + end);
 }
 
-static void read_all(struct codec *codec, uint64_t version)
+static void read_all(struct codec *codec)
 {
     struct core *core = codec->core;
 
@@ -306,11 +312,13 @@ static void read_all(struct codec *codec, uint64_t version)
     core->now_ms = core->latest_ms;
     codec_number(codec, &core->fence, 0, HF_INTEGER_MAX);
     codec_word(codec, &core->ticket);
-    if (version != VERSION_WITHOUT_RUN) {
+    if (codec->version != VERSION_WITHOUT_RUN) {
         walk_run(codec);
     }
     for (enum kind kind = 0; kind < CORE_KIND_COUNT && !codec->failed; kind++) {
-        read_kind(codec, kind);
+        if (kinds[kind].since <= codec->version) {
+            read_kind(codec, kind);
+        }
     }
     if (!codec->failed) {
         read_lines(codec, CORE_SEMAPHORES);
@@ -351,11 +359,11 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
         return NULL;
     }
     reader_init(&codec.reader, snapshot.data + sizeof magic, snapshot.size - sizeof magic - 4);
-    uint64_t version = reader_varint(&codec.reader);
-    if (version < VERSION_WITHOUT_RUN || version > SNAPSHOT_VERSION) {
+    codec.version = reader_varint(&codec.reader);
+    if (codec.version < VERSION_WITHOUT_RUN || codec.version > SNAPSHOT_VERSION) {
         problem_set(problem, HF_IOERR,
                     "the snapshot is of version %llu; this program reads 1 to %d",
-                    (unsigned long long)version, SNAPSHOT_VERSION);
+                    (unsigned long long)codec.version, SNAPSHOT_VERSION);
         return NULL;
     }
     codec.core = core_create(memory, seed);
@@ -363,7 +371,7 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
         problem_set(problem, HF_BUSY, "out of memory");
         return NULL;
     }
-    read_all(&codec, version);
+    read_all(&codec);
     if (codec.failed || core_audit_totals(codec.core) != 0) {
         problem_set(problem, HF_IOERR,
                     "the snapshot is damaged at byte %zu of %zu, or memory ran out",
@@ -394,7 +402,7 @@ static uint64_t line_digest(struct codec *codec, enum kind kind, uint32_t owner)
 /* The sum over the records and the lines, so that the order of the records does not matter. */
 uint64_t core_digest(struct core *core)
 {
-    struct codec codec = {.mode = CODEC_DIGEST, .core = core};
+    struct codec codec = {.mode = CODEC_DIGEST, .core = core, .version = SNAPSHOT_VERSION};
 
     core_advance(core, core->latest_ms);
     codec_number(&codec, &core->latest_ms, 0, 0);

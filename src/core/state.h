@@ -391,6 +391,8 @@ struct kind_spec {
     size_t record_size;
     enum kind parent;
     uint8_t last_state;        /* states count from 0 */
+    uint8_t all_flags;         /* every flag that a record can have */
+    uint8_t since;             /* the version of snapshots that has them first; 0: all have */
     bool holds;                /* records with a deadline count as live holds */
     core_record_function *due; /* NULL: records of this kind have no deadline */
     size_t agenda_offset;      /* of the agenda of its deadlines in the parent's record; 0: none */

@@ -3,8 +3,6 @@
  * QUOTA.EXTEND: a hold's deadline moves on, up to 12 first TTLs after its start. */
 #include "snapshot_fixture.h"
 
-#include "base/crc32c.h"
-#include "base/little_endian.h"
 
 #include <stdio.h>
 
@@ -122,24 +120,6 @@ static void a_snapshot_has_the_start_of_an_extended_hold(void **state)
     buffer_free(&bytes);
 }
 
-/* What version 2 wrote is what is written now, as long as no hold was extended. */
-static void a_snapshot_of_version_2_is_read(void **state)
-{
-    struct fixture *f = one_hold(state);
-
-    at(f, START + 5000);
-    struct buffer bytes = snapshot_of(f);
-    assert_int_equal(bytes.data[8], 3);
-    bytes.data[8] = 2;
-    put_u32(bytes.data + bytes.size - 4, crc32c(0, bytes.data, bytes.size - 4));
-    struct core *core = restore(&f->memory, bytes.data, bytes.size, NULL);
-    assert_non_null(core);
-    core_destroy(f->core);
-    f->core = core;
-    expect_deadline(f, "QUOTA.EXTEND acme h1 1h", START + 12 * TTL);
-    buffer_free(&bytes);
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -151,7 +131,6 @@ int main(void)
         CASE(only_an_open_hold_is_extended),
         CASE(other_holds_keep_their_deadline),
         CASE(a_snapshot_has_the_start_of_an_extended_hold),
-        CASE(a_snapshot_of_version_2_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
