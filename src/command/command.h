@@ -59,6 +59,12 @@ struct reply_field {
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
 };
 
+/* A refusal that a command can give, and when. */
+struct refusal {
+    enum hf_error code;
+    const char *cause; /* a phrase: "the booking is confirmed" */
+};
+
 #define COMMAND_KEYS_MAX 7
 
 enum command_flag {
@@ -77,8 +83,20 @@ enum command_id {
 struct command_spec {
     const char *name; /* upper case */
     const char *help; /* one line */
-    unsigned number;  /* its number in files: never changed, never used again */
-    unsigned flags;   /* enum command_flag */
+    /* A line that succeeds, and the lines before it that it needs, up to a NULL; NULL if it needs
+     * none. <field> in it stands for what the line before answered under that name. */
+    const char *example;
+    const char *const *before;
+    /* All refusals but those that follow from the types of the arguments, up to an HF_OK. */
+    const struct refusal *refusals;
+    /* What its shape and names do not say of the reply, or NULL. */
+    const char *reply_note;
+    /* What each argument is, in their order: a phrase without its type, unit, bounds or default. */
+    const char *const *meanings;
+    size_t meaning_count;
+
+    unsigned number; /* its number in files: never changed, never used again */
+    unsigned flags;  /* enum command_flag */
 
     const struct arg_spec *args;
     size_t arg_count;

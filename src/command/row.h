@@ -100,6 +100,32 @@
         .size = sizeof((struct hf_##type *)NULL)->member                                           \
     }
 
+/* What people read. All but BEFORE and .reply_note stand in every row. */
+#define EXAMPLE(line) .example = (line)
+#define BEFORE(...)                                                                                \
+    .before = (const char *const[])                                                                \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define REFUSALS(...)                                                                              \
+    .refusals = (const struct refusal[])                                                           \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            HF_OK, NULL                                                                            \
+        }                                                                                          \
+    }
+#define NO_REFUSALS                                                                                \
+    .refusals = (const struct refusal[])                                                           \
+    {                                                                                              \
+        {                                                                                          \
+            HF_OK, NULL                                                                            \
+        }                                                                                          \
+    }
+#define MEANINGS(...)                                                                              \
+    .meanings = (const char *const[]){__VA_ARGS__},                                                \
+    .meaning_count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
+
 #define ARGS(command, positional, ...)                                                             \
     .args = (const struct arg_spec[]){__VA_ARGS__}, .required = (positional),                      \
     .arg_count = sizeof((const struct arg_spec[]){__VA_ARGS__}) / sizeof(struct arg_spec),         \

@@ -5,6 +5,14 @@
 
 [LOCK_TRY] = {.name = "LOCK.TRY", .number = 24, .flags = WRITES | RANDOM, .nil_code = HF_LOCKED,
     .help = "Take a lock; nil while somebody else holds it",
+    EXAMPLE("LOCK.TRY seat-12 30s ID cart-7"),
+    REFUSALS({HF_LOCKED, "somebody else holds the lock"}),
+    .reply_note = "fence grows with every grant. TRY does not wait: a lock to wait for is a "
+                  "semaphore of 1 slot, SEM.ACQUIRE name id 1 WAIT ms",
+    MEANINGS("what is locked",
+             "how long the lock is held unless unlocked or extended",
+             "the key to unlock it with, the same again for a retry; not given: a random UUID "
+             "is made"),
     ARGS(lock_try, 2, ID(lock_try, resource, "resource"), DURATION(lock_try, ttl_ms, "ttl"),
          OPTIONAL_ID(lock_try, id, "ID", "lock_id", "lock_id")),
     ANSWER(REPLY_LIST, lock_try_reply,
@@ -15,6 +23,11 @@
 
 [LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .number = 25, .flags = WRITES,
     .help = "Unlock; 0 if that lock id does not hold it",
+    EXAMPLE("LOCK.UNLOCK seat-12 cart-7"),
+    BEFORE("LOCK.TRY seat-12 30s ID cart-7"),
+    NO_REFUSALS,
+    .reply_note = "1, or 0 if that id does not hold it",
+    MEANINGS("what is locked", "the id it was locked with"),
     ARGS(lock_unlock, 2, ID(lock_unlock, resource, "resource"),
          ID(lock_unlock, lock_id, "lock_id")),
     ANSWER(REPLY_NUMBER, lock_unlock_reply, NUMBER(lock_unlock_reply, unlocked)),
@@ -24,6 +37,11 @@
 
 [LOCK_EXTEND] = {.name = "LOCK.EXTEND", .number = 26, .flags = WRITES,
     .help = "Set a lock's deadline to now + ttl; 0 if that lock id does not hold it",
+    EXAMPLE("LOCK.EXTEND seat-12 cart-7 1m"),
+    BEFORE("LOCK.TRY seat-12 30s ID cart-7"),
+    NO_REFUSALS,
+    .reply_note = "1, or 0 if that id does not hold it",
+    MEANINGS("what is locked", "the id it was locked with", "how long it is held from now on"),
     ARGS(lock_extend, 3, ID(lock_extend, resource, "resource"),
          ID(lock_extend, lock_id, "lock_id"), DURATION(lock_extend, ttl_ms, "ttl")),
     ANSWER(REPLY_NUMBER, lock_extend_reply, NUMBER(lock_extend_reply, extended)),
@@ -33,6 +51,10 @@
 
 [LOCK_GET] = {.name = "LOCK.GET", .number = 27, .flags = READS, .nil_code = HF_NOT_FOUND,
     .help = "Who holds a lock, with its fence and the milliseconds left; nil if nobody",
+    EXAMPLE("LOCK.GET seat-12"),
+    BEFORE("LOCK.TRY seat-12 30s ID cart-7"),
+    REFUSALS({HF_NOT_FOUND, "nobody holds the lock"}),
+    MEANINGS("what is locked"),
     ARGS(lock_get, 1, ID(lock_get, resource, "resource")),
     ANSWER(REPLY_LIST, lock_get_reply, WORD(lock_get_reply, lock_id),
            NUMBER(lock_get_reply, fence), NUMBER(lock_get_reply, ttl_ms)),
