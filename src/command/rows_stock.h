@@ -40,6 +40,7 @@
          ID(stock_take, user, "user_id"), COUNT(stock_take, quantity, 1, HF_INTEGER_MAX),
          OPTIONAL_DURATION(stock_take, ttl_ms, "TTL", "ttl_seconds", STOCK_TTL_DEFAULT_MS)),
     ANSWER(REPLY_LEAD, stock_take_reply, NUMBER(stock_take_reply, remaining)),
+    HTTP("POST", "/v1/products/{product}/takes"), .created = true, .made = 2,
     SCRIPT("take_stock", "order user quantity ttl",
            KEYS_OF_STOCK)},
 
@@ -51,8 +52,9 @@
              {HF_NOT_FOUND, "the order was never taken, is given back or expired"}),
     MEANINGS("the product", "the order that is paid for"),
     ARGS(stock_settle, 2, ID(stock_settle, product, "product"),
-         ID(stock_settle, order, "order_id")),
+         ID(stock_settle, order, "order")),
     ANSWER(REPLY_LEAD, stock_settle_reply, NUMBER(stock_settle_reply, remaining)),
+    HTTP("POST", "/v1/products/{product}/takes/{order}/settle"),
     SCRIPT("settle_stock", "order",
            KEYS_OF_STOCK)},
 
@@ -64,8 +66,9 @@
              {HF_NOT_FOUND, "the order was never taken or expired"},
              {HF_INVALID_STATE, "the order is settled: what is sold is not given back"}),
     MEANINGS("the product", "the order to give back"),
-    ARGS(stock_give, 2, ID(stock_give, product, "product"), ID(stock_give, order, "order_id")),
+    ARGS(stock_give, 2, ID(stock_give, product, "product"), ID(stock_give, order, "order")),
     ANSWER(REPLY_LEAD, stock_give_reply, NUMBER(stock_give_reply, remaining)),
+    HTTP("POST", "/v1/products/{product}/takes/{order}/give"),
     SCRIPT("give_stock", "order",
            KEYS_OF_STOCK)},
 
@@ -96,5 +99,6 @@
          COUNT(stock_adjust, delta, -HF_INTEGER_MAX, HF_INTEGER_MAX),
          TEXT(stock_adjust, reason, 1, REASON_MAX)),
     ANSWER(REPLY_LEAD, stock_adjust_reply, NUMBER(stock_adjust_reply, available)),
+    HTTP("POST", "/v1/products/{product}/adjust"),
     SCRIPT("adjust_stock", "delta reason",
            KEYS_OF_STOCK)},

@@ -221,6 +221,23 @@ def test_products(curl, server, name):
     assert curl.get(path).json["available"] == 2
 
 
+def test_orders(curl, name):
+    path = f"/v1/products/{name}"
+    take = {"order_id": "o-1", "user_id": "ann", "quantity": 3}
+    refused(curl.post(path + "/takes", take), "PRODUCT_NOT_FOUND")
+    curl.put(path, {"quantity": 5})
+    refused(curl.post(path + "/takes", {**take, "quantity": 0}), "INVALID_QUANTITY")
+    refused(curl.post(path + "/takes", {**take, "quantity": 6}), "SOLD_OUT")
+    refused(curl.post(path + "/takes/o-1/settle"), "NOT_FOUND")
+    refused(curl.post(path + "/takes/o-1/give"), "NOT_FOUND")
+    assert curl.post(path + "/takes", take).status == 201
+    refused(curl.post(path + "/takes", {**take, "user_id": "bob"}), "INVALID_STATE")
+    refused(curl.post(path + "/adjust", {"delta": -3, "reason": "lost"}), "CAPACITY_IN_USE")
+    assert "reason" in refused(curl.post(path + "/adjust", {"delta": 1}), "INVALID_ARGUMENT")
+    assert curl.post(path + "/takes/o-1/settle").status == 200
+    refused(curl.post(path + "/takes/o-1/give"), "INVALID_STATE")
+
+
 def test_lines(curl, name):
     path = f"/v1/events/{name}/queue"
     refused(curl.get(path + "/ann"), "NOT_IN_QUEUE")

@@ -159,6 +159,25 @@ def test_a_product(curl, name):
                    "mode": "single"}
 
 
+def test_an_order_from_beginning_to_end(curl, name):
+    path = f"/v1/products/{name}"
+    curl.put(path, {"quantity": 10})
+    body = {"order_id": "o-1", "user_id": "ann", "quantity": 3, "ttl_seconds": 60}
+    for _ in range(2):
+        taken = done(curl.post(path + "/takes", body), 201, "order_id", "remaining")
+        assert taken == {"order_id": "o-1", "remaining": 7}
+    assert done(curl.post(path + "/takes/o-1/settle"), 200, "remaining") == {"remaining": 7}
+    made = done(curl.post(path + "/takes", {"user_id": "bob", "quantity": 2}), 201, "order_id",
+                "remaining")
+    assert made["remaining"] == 5 and made["order_id"] != "o-1"
+    given = done(curl.post(f"{path}/takes/{made['order_id']}/give"), 200, "remaining")
+    assert given == {"remaining": 7}
+    adjusted = curl.post(path + "/adjust", {"delta": -4, "reason": "recount"})
+    assert done(adjusted, 200, "available") == {"available": 3}
+    assert curl.get(path).json == {"available": 3, "taken": 0, "sold": 3, "loaded": 6, "shards": 1,
+                                   "mode": "single"}
+
+
 # ---- the waiting room ----------------------------------------------------------------------------
 
 def test_a_line(curl, server, name, room):
@@ -314,6 +333,8 @@ def test_the_document_holds_together(document):
         "POST /v1/locks/{resource}/lock", "POST /v1/locks/{resource}/unlock",
         "POST /v1/locks/{resource}/extend", "GET /v1/locks/{resource}",
         "PUT /v1/products/{product}", "GET /v1/products/{product}",
+        "POST /v1/products/{product}/takes", "POST /v1/products/{product}/takes/{order}/settle",
+        "POST /v1/products/{product}/takes/{order}/give", "POST /v1/products/{product}/adjust",
         "POST /v1/events/{event}/queue", "GET /v1/events/{event}/queue/{user}",
         "DELETE /v1/events/{event}/queue/{user}", "GET /v1/events/{event}/queue/{user}/stream",
         "POST /v1/events/{event}/queue/admit", "GET /livez", "GET /readyz", "GET /metrics",
