@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Directories that former versions wrote start, and go on as any other. Version 1 of the snapshot
 was written before starts and the passing of time were recorded, version 2 before quota holds were
-extended."""
+extended. Version 3 (former_version_3.json) has every command of the first vocabulary, and records
+in every state, with the answers that their own version gave."""
 
 import base64
 import re
@@ -9,7 +10,8 @@ import zlib
 
 import pytest
 
-from harness import run
+from former_version import FormerClock, Kept, lines, without_message
+from harness import COMMANDS, run
 from server import Server
 
 # By the version of their snapshot, each file as it was left, compressed.
@@ -97,3 +99,105 @@ def test_it_can_be_looked_at(former):
         dumped = run(program, "journal", "dump", former.directory)
         assert dumped.code == 0 and re.search("SEATS.CONFIRM gala b-1 .*PAYMENT p-1", dumped.out)
         assert "# start " in dumped.out
+
+
+# ---- every command and every state, by the clock of the time
+
+# What the directory is asked to do next, and the answers: no more of it than is given here.
+GO_ON = """
+SEATS.CONFIRM gala-$ held USER ann = 1 CONFIRMED
+SEATS.RELEASE gala-$ extended = 1 SUCCESS 85 0
+SEATS.RESERVE gala-$ balcony more cy 4 9 = 1 5 9
+SEATS.RESERVE gala-$ balcony dropped cy 1 9 = 0 USER_LIMIT_EXCEEDED
+QUOTA.COMMIT acme-$ open = 1 107 1000
+QUOTA.CANCEL acme-$ extended = 1 87 1000
+SEM.RELEASE db-$ a = 1
+SEM.STATS db-$ = in_use 2 max 2 waiting 0
+LOCK.UNLOCK seat-$ mine = 1
+STOCK.SETTLE shoes-$ taken = 1 40
+STOCK.TAKE shoes-$ given dee 40 = 1 0
+STOCK.TAKE shoes-$ another dee 1 = 0 SOLD_OUT
+ROOM.ADMIT gala-$ 1 = bob
+IDEM.COMPLETE begun-$ answer = 1
+IDEM.BEGIN begun-$ print = 2 COMPLETED answer
+"""
+EXPIRED = """
+SEATS.ZONE gala-$ floor = capacity 90 available 87 reserved 0 confirmed 3
+SEATS.ZONE gala-$ balcony = capacity 10 available 9 reserved 1 confirmed 0
+SEATS.USER gala-$ cy = 1 0
+SEATS.RELEASE gala-$ dropped = 0 RESERVATION_NOT_FOUND
+QUOTA.GET acme-$ = 77 1000 0
+QUOTA.CANCEL acme-$ cancelled = 0 HOLD_NOT_FOUND
+SEM.STATS db-$ = in_use 0 max 0 waiting 0
+LOCK.GET seat-$ = nil
+STOCK.GET shoes-$ = available 42 taken 0 sold 3 loaded 45
+ROOM.POSITION gala-$ bob = 0 NOT_IN_QUEUE
+IDEM.BEGIN done-$ print = 1 NEW
+"""
+
+
+def agrees(expected, answer):
+    """An answer may have more at its end than it had then."""
+    if isinstance(expected, list) and isinstance(answer, list):
+        return answer[:len(expected)] == expected
+    return answer == expected
+
+
+def expect_lines(server, text):
+    for name in ("one", "two"):
+        for words in lines(text, name):
+            at = words.index("=")
+            answer = server.call(*words[:at])
+            shown = ["nil"] if answer is None else answer if isinstance(answer, list) else [answer]
+            assert [str(value) for value in shown][:len(words) - at - 1] == words[at + 1:], words
+
+
+@pytest.fixture
+def of_its_time(parts, tmp_path):
+    """A server on the directory of version 3, by the clock of the moment when it was left."""
+    kept = Kept(3)
+    kept.write(tmp_path / "data", parts == "with its snapshot")
+    clock = FormerClock(kept.ended_ms)
+    with Server(directory=tmp_path / "data", env=clock.env) as server:
+        server.clock, server.kept = clock, kept
+        yield server
+
+
+def test_it_answers_as_its_own_version_did(of_its_time):
+    differ = [(words, expected, answer) for words, expected in of_its_time.kept.answers
+              if not agrees(expected, answer := without_message(of_its_time.call(*words)))]
+    assert differ == []
+
+
+def test_it_goes_on_from_every_state(of_its_time):
+    expect_lines(of_its_time, GO_ON)
+    assert of_its_time.call("AUDIT") == [1, 0]
+    assert of_its_time.call("SNAPSHOT") == "OK"
+    zone = of_its_time.call("SEATS.ZONE", "gala-two", "balcony")
+    of_its_time.restart("kill")
+    assert of_its_time.call("SEATS.ZONE", "gala-two", "balcony") == zone
+    assert of_its_time.call("AUDIT") == [1, 0]
+
+
+def test_what_it_holds_expires(of_its_time):
+    of_its_time.stop()
+    of_its_time.clock.shift(hours=31)  # a clock that is ahead at the start is followed
+    of_its_time.start()
+    expect_lines(of_its_time, EXPIRED)
+    assert of_its_time.call("AUDIT") == [1, 0]
+
+
+def test_its_journal_has_every_command_of_its_time(tmp_path):
+    Kept(3).write(tmp_path / "data", with_snapshot=True)
+    with Server(directory=tmp_path / "data") as server:
+        program = server.program
+    dumped = run(program, "journal", "dump", tmp_path / "data")
+    assert dumped.code == 0, dumped
+    written = {word for line in dumped.lines for word in line.split() if word in COMMANDS}
+    first_vocabulary = """
+        SEATS.OPEN SEATS.RESERVE SEATS.CONFIRM SEATS.RELEASE SEATS.EXTEND QUOTA.LIMIT
+        QUOTA.RESERVE QUOTA.REFUND QUOTA.COMMIT QUOTA.CANCEL QUOTA.EXTEND QUOTA.SYNC SEM.ACQUIRE
+        SEM.QUEUE SEM.WAKE SEM.CONFIRM SEM.RELEASE SEM.PING LOCK.TRY LOCK.UNLOCK LOCK.EXTEND
+        STOCK.LOAD STOCK.TAKE STOCK.SETTLE STOCK.GIVE STOCK.ADJUST ROOM.JOIN ROOM.LEAVE
+        ROOM.ADMIT IDEM.BEGIN IDEM.COMPLETE IDEM.ABORT"""
+    assert set(first_vocabulary.split()) - written == set()
