@@ -27,10 +27,11 @@ def usual(sha, booking=RANDOM_ID, user=RANDOM_ID):
 
 def ours_on_redis(sha):
     """The call of our script for the same booking."""
-    return ["EVALSHA", sha, "5", "zone:availability:{gala}:floor",
+    return ["EVALSHA", sha, "7", "zone:availability:{gala}:floor",
             f"user:reservations:{{gala}}:{RANDOM_ID}", f"reservation:{{gala}}:{RANDOM_ID}",
-            "seats:due:{gala}", f"user:confirmed:{{gala}}:{RANDOM_ID}", "1", "10", RANDOM_ID,
-            RANDOM_ID, "floor", "gala", "", "0", str(TTL_S), "0"]
+            "seats:due:{gala}", f"user:confirmed:{{gala}}:{RANDOM_ID}", "seats:rules:{gala}",
+            "seats:bookings:{gala}", "1", "10", RANDOM_ID, RANDOM_ID, "floor", "gala", "", "0",
+            str(TTL_S), "0"]
 
 
 class Run:

@@ -3,17 +3,22 @@
 -- "h zone user quantity booking", and for the minute that an expired one still counts against its
 -- user as "g zone user quantity booking deadline". An entry says all that is needed to give back
 -- what it stands for; no record has to be there for that.
+-- The names of an event's zones and of its reserved and confirmed bookings stand in sorted sets of
+-- their own, all with score 0, so that ZRANGEBYLEX goes on behind the last name it returned. What a
+-- reserve has to know of its event is in one hash: max:$zone, a zone's own limit per user, and
+-- lifetime:$zone, 1 if confirmed seats count against it.
 -- Redis makes every function here anew for each call of a script, so there are few: RESERVE has to
 -- be fast.
 
--- Returns a function that makes the keys of an event, from its key of deadlines seats:due:{$event}.
+-- Returns a function that makes the keys of an event, from its key of deadlines seats:due:{$event}:
+-- those of one id, and without an id those of the event.
 local function event_keys(due_key)
     local namespace, tag = due_key:match('^(.*)seats:due:({[^{}]*})$')
     if not tag then
         error('the key of the deadlines has to end in seats:due:{event}')
     end
     return function(kind, id)
-        return namespace .. kind .. ':' .. tag .. ':' .. id
+        return namespace .. kind .. ':' .. tag .. (id and ':' .. id or '')
     end
 end
 
@@ -40,7 +45,7 @@ local function reclaim_seats(due_key, at, limit)
     local key = event_keys(due_key)
     redis.call('ZREMRANGEBYRANK', due_key, 0, taken - 1)
 
-    local zones, users, records, first_due = {}, {}, {}, nil
+    local zones, users, records, names, first_due = {}, {}, {}, {}, nil
     for i = 1, #entries, 2 do
         local entry, deadline = entries[i], entries[i + 1]
         local kind, zone, user, quantity, booking =
@@ -49,6 +54,7 @@ local function reclaim_seats(due_key, at, limit)
             first_due = first_due or tonumber(deadline)
             zones[zone] = (zones[zone] or 0) + quantity
             records[#records + 1] = key('reservation', booking)
+            names[#names + 1] = booking
         end
         if kind == 'h' and now < deadline + limits.SEATS_USER_GRACE_MS then
             -- With a clock set back the same booking may expire at the same time twice: both count.
@@ -69,6 +75,7 @@ local function reclaim_seats(due_key, at, limit)
     end
     if #records > 0 then
         redis.call('DEL', unpack(records))
+        redis.call('ZREM', key('seats:bookings'), unpack(names))
     end
     return due - taken, #records, first_due
 end

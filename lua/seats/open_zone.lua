@@ -4,7 +4,10 @@
 -- KEYS[1] zone:availability:{$event}:$zone  integer, free seats
 -- KEYS[2] zone:totals:{$event}:$zone        hash: capacity, confirmed
 -- KEYS[3] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
+-- KEYS[4] seats:zones:{$event}              sorted set, the names of the zones; this key is
+--                                           made from KEYS[3] if it is not given
 -- ARGV[1] capacity
+-- ARGV[2] zone      read from KEYS[1] if it is not given
 -- Returns {1, available, capacity}
 -- Refuses INVALID_QUANTITY, CAPACITY_IN_USE
 -- Errors  AGAIN, ERR
@@ -30,6 +33,8 @@ if capacity < in_use then
         'capacity %.0f is below the %.0f seats reserved and %.0f confirmed',
         capacity, in_use - confirmed, confirmed)}
 end
+local zone = ARGV[2] or KEYS[1]:match('}:(.*)$')
+redis.call('ZADD', KEYS[4] or event_keys(KEYS[3])('seats:zones'), 0, zone)
 redis.call('SET', KEYS[1], digits(capacity - in_use))
 redis.call('HSET', KEYS[2], 'capacity', digits(capacity), 'confirmed', digits(confirmed))
 return {1, capacity - in_use, capacity}

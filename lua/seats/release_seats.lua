@@ -9,7 +9,8 @@
 -- Returns {1, 'SUCCESS', available, user_reserved}
 -- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
 -- Errors  AGAIN
--- Derives zone:availability:{$event}:$zone and user:reservations:{$event}:$user of the booking
+-- Derives zone:availability:{$event}:$zone and user:reservations:{$event}:$user of the booking,
+--         seats:bookings:{$event}
 -- uses: clock common expiry seats booking
 
 local user = ARGV[2]
@@ -37,6 +38,7 @@ if booking.status == 'released' then
     return {1, 'SUCCESS', tonumber(figures[1] or 0), tonumber(figures[2] or 0)}
 end
 redis.call('ZREM', KEYS[2], booking.entry)
+redis.call('ZREM', key('seats:bookings'), booking.booking_id)
 local user_count = count_down(user_key, booking.quantity)
 local available = redis.call('INCRBY', zone_key, booking.quantity)
 redis.call('HSET', KEYS[1], 'status', 'released', 'closed_at', digits(now))

@@ -7,6 +7,9 @@
 -- KEYS[3] reservation:{$event}:$booking     hash, the booking (parts/booking.lua)
 -- KEYS[4] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
 -- KEYS[5] user:confirmed:{$event}:$user     string, "confirmed lifetime" (parts/booking.lua)
+-- KEYS[6] seats:rules:{$event}              hash, what a reserve has to know of the event
+-- KEYS[7] seats:bookings:{$event}           sorted set, the names of the bookings; this key and the
+--                                           rules' are made from KEYS[4] if they are not given
 -- ARGV[1] quantity
 -- ARGV[2] max_per_user
 -- ARGV[3] user
@@ -34,13 +37,15 @@ if reclaim_seats(KEYS[4], created_at, limits.RECLAIMED_AT_ONCE) > 0 then
     return again()
 end
 
-local available = tonumber(call('GET', KEYS[1]))
+local figures = call('MGET', KEYS[1], KEYS[2], KEYS[5])
+local available, user_count = tonumber(figures[1]), tonumber(figures[2] or 0)
 if not available then
     return {0, 'ZONE_NOT_FOUND', 'no such zone: open it first'}
 end
-local user_count = tonumber(call('GET', KEYS[2]) or 0)
+local rules = call('HMGET', KEYS[6] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:rules:%1')),
+    'max:' .. ARGV[5], 'lifetime:' .. ARGV[5])
 local released, beyond_count = false, 0 -- beyond the count are confirmed seats it leaves out
-if call('EXISTS', KEYS[3], KEYS[5]) > 0 then
+if call('EXISTS', KEYS[3]) > 0 then
     local booking = find_booking(KEYS[3], now)
     if booking and booking.status ~= 'released' then
         local same = {
@@ -58,7 +63,9 @@ if call('EXISTS', KEYS[3], KEYS[5]) > 0 then
         return {1, available, user_count, booking.status, tonumber(booking.expires_at)}
     end
     released = booking ~= nil
-    local confirmed, lifetime = confirmed_seats(call('GET', KEYS[5]))
+end
+if figures[3] then
+    local confirmed, lifetime = confirmed_seats(figures[3])
     beyond_count = confirmed - lifetime
 end
 if quantity > available then
@@ -70,6 +77,15 @@ if quantity > max_per_user - user_count
     return {0, 'USER_LIMIT_EXCEEDED',
         string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed',
             user_count, quantity, max_per_user)}
+end
+local zone_max = tonumber(rules[1])
+if zone_max then
+    local counted = rules[2] and user_count + beyond_count or user_count
+    if quantity > zone_max - counted then
+        return {0, 'USER_LIMIT_EXCEEDED',
+            string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed by '
+                .. 'the zone', counted, quantity, zone_max)}
+    end
 end
 
 if find(ARGV[3], ' ', 1, true) or find(ARGV[4], ' ', 1, true) or find(ARGV[5], ' ', 1, true) then
@@ -89,4 +105,5 @@ if ARGV[10] == '1' then
     call('HSET', KEYS[3], 'lifetime', '1')
 end
 call('ZADD', KEYS[4], expires_at, entry)
+call('ZADD', KEYS[7] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:bookings:%1')), 0, ARGV[4])
 return {1, available, user_count, 'reserved', now + ttl_ms}

@@ -65,7 +65,7 @@ struct refusal {
     const char *cause; /* a phrase: "the booking is confirmed" */
 };
 
-#define COMMAND_KEYS_MAX 7
+#define COMMAND_KEYS_MAX 10
 
 enum command_flag {
     COMMAND_WRITES = 1, /* may change the state, and so goes to the journal */

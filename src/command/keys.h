@@ -20,6 +20,9 @@
     X(USER_CONFIRMED, "user:confirmed:{$event}:$user", "user:confirmed:{$event}:$user")            \
     X(BOOKING, "reservation:{$event}:$booking", "reservation:{$event}:$booking")                   \
     X(SEATS_DUE, "seats:due:{$event}", "seats:due:{$event}")                                       \
+    X(SEATS_RULES, "seats:rules:{$event}", "seats:rules:{$event}")                                 \
+    X(SEATS_BOOKINGS, "seats:bookings:{$event}", "seats:bookings:{$event}")                        \
+    X(SEATS_ZONES, "seats:zones:{$event}", "seats:zones:{$event}")                                 \
     X(QUOTA_USED, "quota:tenant:$tenant:used", "quota:tenant:{$tenant}:used")                      \
     X(QUOTA_LIMIT, "quota:tenant:$tenant:limit", "quota:tenant:{$tenant}:limit")                   \
     X(QUOTA_HELD, "quota:tenant:$tenant:held", "quota:tenant:{$tenant}:held")                      \

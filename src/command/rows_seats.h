@@ -15,8 +15,8 @@
     ANSWER(REPLY_LEAD, seats_open_reply,
            NUMBER(seats_open_reply, available), NUMBER(seats_open_reply, capacity)),
     HTTP("PUT", "/v1/events/{event}/zones/{zone}"),
-    SCRIPT("open_zone", "capacity",
-           KEY_ZONE, KEY_ZONE_TOTALS, KEY_SEATS_DUE)},
+    SCRIPT("open_zone", "capacity zone",
+           KEY_ZONE, KEY_ZONE_TOTALS, KEY_SEATS_DUE, KEY_SEATS_ZONES)},
 
 [SEATS_RESERVE] = {.name = "SEATS.RESERVE", .number = 2, .flags = WRITES,
     .help = "Hold seats in a zone for a user until a deadline",
@@ -50,7 +50,8 @@
            QUIET_WORD(seats_reserve_reply, status), QUIET_NUMBER(seats_reserve_reply, expires_at)),
     HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
     SCRIPT("reserve_seats", "quantity max_per_user user booking zone event show price ttl lifetime",
-           KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE, KEY_USER_CONFIRMED)},
+           KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE, KEY_USER_CONFIRMED, KEY_SEATS_RULES,
+           KEY_SEATS_BOOKINGS)},
 
 [SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .number = 3, .flags = WRITES | RANDOM,
     .help = "Paid for: the booking loses its deadline and gets a confirmation code",

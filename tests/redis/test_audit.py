@@ -107,11 +107,13 @@ BROKEN = {
          "0 confirmed"]),
     "a zone lost its totals": (
         ["DEL zone:totals:{ball}:floor"],
-        ["zone floor of event ball: capacity 0 (lost), but 9 available + 1 reserved + "
+        ["zone floor of event ball: is listed, but has no record",
+         "zone floor of event ball: capacity 0 (lost), but 9 available + 1 reserved + "
          "0 confirmed"]),
     "a reserved booking lost its record": (
         ["DEL reservation:{gala}:b4"],
-        ["booking b4 of event gala: holds 2 seats in zone floor, but has no record"]),
+        ["booking b4 of event gala: holds 2 seats in zone floor, but has no record",
+         "booking b4 of event gala: is listed, but has no record"]),
     "a reserved booking lost its deadline": (
         ["ZREM seats:due:{ball} 'h floor ann 1 b0'"],
         ["booking b0 of event ball: reserved, but without a deadline: its 1 seats in zone floor "
@@ -130,9 +132,13 @@ BROKEN = {
         ["booking b0 of event ball: expires at E, but its deadline is 1"]),
     "a confirmed booking is lost": (
         ["DEL reservation:{gala}:b1"],
-        ["user ann of event gala: 7 confirmed (3 for life), but the user's confirmed bookings have "
+        ["booking b1 of event gala: is listed, but has no record",
+         "user ann of event gala: 7 confirmed (3 for life), but the user's confirmed bookings have "
          "5 seats (3)",
          "zone floor of event gala: 7 confirmed, but its confirmed bookings have 5 seats"]),
+    "a released booking is listed": (
+        ["ZADD seats:bookings:{gala} 0 b2"],
+        ["booking b2 of event gala: is listed, but released"]),
     "a user's count is lost": (
         ["DEL user:reservations:{gala}:ann"],
         ["user ann of event gala: count 0, but 10 on hold or in their grace + 3 confirmed for "
@@ -223,7 +229,8 @@ def test_more_than_fits_a_page(do, store, standalone):
             do(f"SEATS.CONFIRM gala b{number}")
     assert audit(standalone.url) == []
     store.delete("reservation:{gala}:b1000", "reservation:{gala}:b1001")
-    assert len(audit(standalone.url)) == 3  # the zone, the user; and a hold without its record
+    # The zone, the user, a hold without its record, and two names that are listed.
+    assert len(audit(standalone.url)) == 5
 
 
 def test_other_keys_are_not_ours(do, store, standalone):

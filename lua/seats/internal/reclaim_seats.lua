@@ -10,7 +10,7 @@
 -- Refuses nothing
 -- Errors  none
 -- Derives zone:availability:{$event}:$zone, user:reservations:{$event}:$user and
---         reservation:{$event}:$booking of what expired
+--         reservation:{$event}:$booking of what expired, seats:bookings:{$event}
 -- uses: clock common worker seats
 
 local now = now_ms()

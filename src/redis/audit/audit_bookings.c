@@ -31,6 +31,11 @@ bool booking_status_is(const redisReply *record, const char *status)
            text_equal(audit_reply_text(record->element[AUDIT_STATUS]), hf_text(status));
 }
 
+bool booking_is_closed(struct hf_bytes status)
+{
+    return text_equal(status, hf_text("released"));
+}
+
 bool booking_read(const redisReply *record, struct audit_hold *hold)
 {
     if (!audit_reply_is_text(record->element[AUDIT_ZONE_ID]) ||
@@ -169,7 +174,7 @@ static void take_record(struct audit *audit, struct audit_page_entry *entry, boo
     const redisReply *record = entry->record;
 
     if (!audit_reply_is_text(record->element[AUDIT_STATUS]) ||
-        booking_status_is(record, "released")) {
+        booking_is_closed(audit_reply_text(record->element[AUDIT_STATUS]))) {
         return; /* it is gone by now */
     }
     if (!booking_read(record, &entry->hold) || !text_equal(entry->hold.booking, entry->booking)) {

@@ -7,6 +7,7 @@
  *  2. A user's count is what is on hold or in its grace, and what is confirmed for life.
  *  3. Every reserved booking has a deadline, and every hold among the deadlines its booking.
  *  4. What a zone and a user have confirmed is what the confirmed bookings add up to.
+ *  5. Every name in the indexes of zones and bookings is that of one (audit_index.c).
  *
  * 1 and 2 are read in pages, a few times if they do not add up; what never did is read in one step,
  * with all deadlines of the event. 3 is read in one step for a booking that looks wrong. For 4
@@ -369,4 +370,5 @@ void audit_seats(struct audit *audit)
 {
     audit_bookings(audit);
     audit_each(audit, AUDIT_EVENTS, "event", check_event);
+    audit_each(audit, AUDIT_EVENTS, "event", audit_indexes);
 }

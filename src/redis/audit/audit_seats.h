@@ -36,6 +36,8 @@ void booking_ask(struct audit *audit, size_t master, struct hf_bytes key);
 /* Is this the answer to that? */
 bool booking_is(const redisReply *reply);
 bool booking_status_is(const redisReply *record, const char *status);
+/* Is this the status of a booking that is over, and remembered for retries only? */
+bool booking_is_closed(struct hf_bytes status);
 /* False if it is damaged. */
 bool booking_read(const redisReply *record, struct audit_hold *hold);
 
@@ -50,5 +52,8 @@ void booking_recheck(struct audit *audit, struct hf_bytes event, const struct au
 
 /* Adds up all confirmed bookings, and checks the deadline of every reserved one. */
 void audit_bookings(struct audit *audit);
+
+/* Checks that all names in an event's indexes are those of bookings and zones. */
+void audit_indexes(struct audit *audit, uint32_t event);
 
 #endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The indexes of an event: whatever they name is there. A booking that stands among the names is
+ * reserved or confirmed, a zone has its totals. Names are read in pages; what looks wrong is read
+ * again in one step before it is reported. The other way round proves nothing: what was written by
+ * scripts that kept no index is missing in it. */
+#include "base/text.h"
+#include "redis/audit/audit_seats.h"
+
+#define PAGE 1000 /* names read at a time */
+
+static const struct seats_index {
+    const char *what;
+    enum key_id names, record;
+    const char *field; /* that every record has */
+} indexes[] = {
+    {"booking", KEY_SEATS_BOOKINGS, KEY_BOOKING, "status"},
+    {"zone", KEY_SEATS_ZONES, KEY_ZONE_TOTALS, "capacity"},
+};
+
+static void ask_record(struct audit *audit, size_t master, const struct seats_index *index,
+                       struct hf_bytes event, struct hf_bytes name)
+{
+    AUDIT_ASK(&audit->reader, master, hf_text("HGET"), audit_key(audit, index->record, event, name),
+              hf_text(index->field));
+}
+
+/* Is this the field of a record that belongs among the names? */
+static bool is_listable(const redisReply *field)
+{
+    return audit_reply_is_text(field) && !booking_is_closed(audit_reply_text(field));
+}
+
+static void recheck_name(struct audit *audit, size_t master, const struct seats_index *index,
+                         struct hf_bytes event, struct hf_bytes name)
+{
+    audit_reader_begin(&audit->reader, master);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, index->names, event), name);
+    ask_record(audit, master, index, event, name);
+    redisReply *both = audit_reader_commit(&audit->reader, master);
+    if (both == NULL || both->element[0]->type == REDIS_REPLY_ERROR ||
+        both->element[1]->type == REDIS_REPLY_ERROR) {
+        audit->unread = true;
+    } else if (audit_reply_is_text(both->element[0]) && !is_listable(both->element[1])) {
+        const redisReply *field = both->element[1];
+        audit_finding(audit, index->what, name, "event", event, "is listed, but %s",
+                      audit_reply_is_text(field) ? field->str : "has no record");
+    }
+    freeReplyObject(both);
+}
+
+static void check_names(struct audit *audit, size_t master, const struct seats_index *index,
+                        struct hf_bytes event, const redisReply *names)
+{
+    bool wrong[PAGE] = {false};
+
+    for (size_t i = 0; i < names->elements; i++) {
+        ask_record(audit, master, index, event, audit_reply_text(names->element[i]));
+    }
+    for (size_t i = 0; i < names->elements; i++) {
+        redisReply *field = audit_answer(audit, master);
+        wrong[i] = field == NULL || !is_listable(field);
+        freeReplyObject(field);
+    }
+    for (size_t i = 0; i < names->elements && audit_goes_on(audit); i++) {
+        if (wrong[i]) {
+            recheck_name(audit, master, index, event, audit_reply_text(names->element[i]));
+        }
+    }
+}
+
+static void check_index(struct audit *audit, const struct seats_index *index, struct hf_bytes event)
+{
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, index->names, event));
+
+    for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
+        char from[21], to[21];
+        struct hf_bytes first = {from, decimal_write(from, start)};
+        struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, index->names, event),
+                  first, last);
+        redisReply *names = audit_answer(audit, master);
+        size_t count = names != NULL ? names->elements : 0;
+        if (count > 0) {
+            check_names(audit, master, index, event, names);
+        }
+        freeReplyObject(names);
+        if (count < PAGE) {
+            return;
+        }
+    }
+}
+
+void audit_indexes(struct audit *audit, uint32_t event)
+{
+    struct hf_bytes name = named_text(named_at(audit, AUDIT_EVENTS, event));
+
+    for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
+        check_index(audit, &indexes[i], name);
+    }
+}

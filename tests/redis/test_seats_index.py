@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The indexes of an event in Redis name its zones and the bookings that are reserved or confirmed,
+whichever way a booking comes and goes."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
+
+from harness import Build  # noqa: E402
+from server import Server  # noqa: E402
+from servers import RedisServer  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def standalone():
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture
+def store(standalone):
+    standalone.client().flushall()
+    return standalone.client()
+
+
+@pytest.fixture
+def do(standalone, store):
+    """Carries out commands through a server on that Redis."""
+    with Server("--engine", standalone.url + "?worker=no", memory=True) as server:
+        client = redis.Redis(port=server.resp_port)
+        yield lambda line: client.execute_command(*line.split())
+
+
+def bookings(store):
+    return [name.decode() for name in store.zrange("seats:bookings:{gala}", 0, -1)]
+
+
+def expire(store, booking):
+    """Waits until Redis' own clock is past the booking's deadline."""
+    deadline = int(store.hget(f"reservation:{{gala}}:{booking}", "expires_at"))
+    while True:
+        seconds, micros = store.time()
+        left_ms = deadline - (seconds * 1000 + micros // 1000)
+        if left_ms < 0:
+            return
+        time.sleep((left_ms + 1) / 1000)
+
+
+def test_zones_are_named_once(do, store):
+    for line in ("SEATS.OPEN gala floor 10", "SEATS.OPEN gala balcony 5", "SEATS.OPEN gala floor 8"):
+        do(line)
+    assert store.zrange("seats:zones:{gala}", 0, -1, withscores=True) == [
+        (b"balcony", 0), (b"floor", 0)]
+
+
+def test_a_zone_that_is_refused_is_not_named(do, store):
+    do("SEATS.OPEN gala floor 10")
+    do("SEATS.RESERVE gala floor b1 ann 5 9")
+    store.delete("seats:zones:{gala}")
+    assert do("SEATS.OPEN gala floor 4")[1] == b"CAPACITY_IN_USE"
+    assert not store.exists("seats:zones:{gala}")
+
+
+def test_a_booking_is_named_while_it_is_reserved_or_confirmed(do, store):
+    do("SEATS.OPEN gala floor 10")
+    for booking in ("b1", "b2", "b3"):
+        do(f"SEATS.RESERVE gala floor {booking} ann 1 9")
+    assert do("SEATS.RESERVE gala floor b4 ann 99 999")[0] == 0
+    assert bookings(store) == ["b1", "b2", "b3"]
+    do("SEATS.CONFIRM gala b1")
+    do("SEATS.RELEASE gala b2")
+    assert bookings(store) == ["b1", "b3"]
+    do("SEATS.RESERVE gala floor b2 ann 1 9")
+    assert bookings(store) == ["b1", "b2", "b3"]
+
+
+def test_an_expired_booking_is_no_longer_named(do, store):
+    do("SEATS.OPEN gala floor 10")
+    do("SEATS.RESERVE gala floor long ann 1 9")
+    do("SEATS.RESERVE gala floor short ann 1 9 TTL 10ms")
+    expire(store, "short")
+    do("SEATS.ZONE gala floor")
+    assert bookings(store) == ["long"]
+
+
+def test_keys_that_a_caller_leaves_out_are_made(do, store):
+    """Programs that call the scripts with the keys of older versions."""
+    def script(name):
+        return store.register_script((Build().path / "lua" / f"{name}.lua").read_text())
+
+    zone = "zone:availability:{gala}:main:floor"
+    totals, due = "zone:totals:{gala}:main:floor", "seats:due:{gala}"
+    assert script("open_zone")([zone, totals, due], ["10"]) == [1, 10, 10]
+    reply = script("reserve_seats")(
+        [zone, "user:reservations:{gala}:ann", "reservation:{gala}:b1", due,
+         "user:confirmed:{gala}:ann"],
+        [2, 4, "ann", "b1", "main:floor", "gala", "", 0, 600, 0])
+    assert reply[:3] == [1, 8, 2]
+    assert store.zrange("seats:zones:{gala}", 0, -1) == [b"main:floor"]
+    assert bookings(store) == ["b1"]
+    store.hset("seats:rules:{gala}", "max:main:floor", 3)
+    reply = script("reserve_seats")(
+        [zone, "user:reservations:{gala}:ann", "reservation:{gala}:b2", due,
+         "user:confirmed:{gala}:ann"],
+        [2, 4, "ann", "b2", "main:floor", "gala", "", 0, 600, 0])
+    assert reply[:2] == [0, b"USER_LIMIT_EXCEEDED"]
