@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Usage lines, help on a terminal and the reference page, all made from the rows. */
+ * What is said of a command, part by part, made from its row; help_pages.c puts the parts
+ * together. */
 #include "command/help.h"
+
+#include "base/check.h"
+#include "command/words.h"
 
 void help_usage(const struct command_spec *spec, struct buffer *out)
 {
@@ -18,10 +22,12 @@ void help_usage(const struct command_spec *spec, struct buffer *out)
     }
 }
 
-/* "600 s", "10 ms", "720 h": in the largest unit that comes out even. */
+/* "600 s", "10 ms", "24 h", "30 days": in the largest unit that comes out even. */
 static void duration(struct buffer *out, int64_t ms)
 {
-    if (ms > 0 && ms % 3600000 == 0) {
+    if (ms > 86400000 && ms % 86400000 == 0) {
+        buffer_format(out, "%lld days", (long long)(ms / 86400000));
+    } else if (ms > 0 && ms % 3600000 == 0) {
         buffer_format(out, "%lld h", (long long)(ms / 3600000));
     } else if (ms > 0 && ms % 1000 == 0) {
         buffer_format(out, "%lld s", (long long)(ms / 1000));
@@ -41,7 +47,7 @@ static void number(struct buffer *out, int64_t value)
     }
 }
 
-static void describe_type(const struct arg_spec *arg, struct buffer *out)
+void help_type(const struct arg_spec *arg, struct buffer *out)
 {
     void (*bound)(struct buffer *, int64_t) = number;
 
@@ -50,7 +56,8 @@ static void describe_type(const struct arg_spec *arg, struct buffer *out)
         buffer_text(out, "id");
         return;
     case ARG_CHOICE:
-        buffer_format(out, "one of %s", arg->choices);
+        buffer_format(out, "one of %s; default %.*s", arg->choices, (int)strcspn(arg->choices, "|"),
+                      arg->choices);
         return;
     case ARG_FLAG:
         buffer_text(out, "flag");
@@ -87,7 +94,7 @@ static void describe_type(const struct arg_spec *arg, struct buffer *out)
     }
 }
 
-static void describe_reply(const struct command_spec *spec, struct buffer *out)
+void help_reply(const struct command_spec *spec, struct buffer *out)
 {
     bool list = spec->shape != REPLY_NUMBER;
     const char *comma = "";
@@ -110,116 +117,191 @@ static void describe_reply(const struct command_spec *spec, struct buffer *out)
     }
 }
 
-static void describe_keys(const struct command_spec *spec, struct buffer *out)
+static void quiet_fields(const struct command_spec *spec, struct buffer *out)
+{
+    for (size_t i = command_shown_fields(spec); i < spec->field_count; i++) {
+        buffer_format(out, "%s%s", i == command_shown_fields(spec) ? "" : ", ",
+                      spec->fields[i].name);
+    }
+}
+
+void help_reply_notes(const struct command_spec *spec, struct buffer *out)
+{
+    size_t start = out->size;
+
+    if (spec->reply_note != NULL) {
+        buffer_format(out, "%s.", spec->reply_note);
+    }
+    if (spec->nil_code != HF_OK) {
+        buffer_format(out, " nil stands for %s.", hf_error_name(spec->nil_code));
+    }
+    if (spec->shape == REPLY_FIELDS) {
+        buffer_text(out, " A map on RESP3, an object in JSON.");
+    }
+    if (command_shown_fields(spec) < spec->field_count) {
+        buffer_text(out, " JSON has also ");
+        quiet_fields(spec, out);
+        buffer_byte(out, '.');
+    }
+    if (out->size > start && !out->failed && out->data[start] == ' ') {
+        memmove(out->data + start, out->data + start + 1, --out->size - start);
+    }
+}
+
+void help_keys(const struct command_spec *spec, struct buffer *out)
 {
     for (size_t i = 0; i < COMMAND_KEYS_MAX && spec->keys[i] != KEY_NONE; i++) {
         buffer_format(out, "%s%s", i ? " " : "", key_form(spec->keys[i], true));
     }
 }
 
-void help_command(const struct command_spec *spec, struct buffer *out)
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+/* What the type of an argument makes the command refuse with this code for; NULL: for nothing. */
+static const char *type_cause(enum arg_type type, enum hf_error code)
 {
-    help_usage(spec, out);
-    buffer_format(out, "\n\n    %s.\n\nArguments\n", spec->help);
-    for (size_t i = 0; i < spec->arg_count; i++) {
-        const struct arg_spec *arg = &spec->args[i];
-        buffer_format(out, "    %-14s ", arg->keyword ? arg->keyword : arg->name);
-        describe_type(arg, out);
-        buffer_byte(out, '\n');
+    switch (type) {
+    case ARG_ID:
+        return code == HF_INVALID_ID ? "not an id" : NULL;
+    case ARG_COUNT:
+        return code == HF_INVALID_QUANTITY ? "out of bounds" : NULL;
+    case ARG_AMOUNT:
+        return code == HF_INVALID_AMOUNT ? "out of bounds" : NULL;
+    case ARG_DURATION:
+    case ARG_WAIT:
+        return code == HF_INVALID_TTL ? "out of bounds" : NULL;
+    case ARG_CHOICE:
+        return code == HF_INVALID_ARGUMENT ? "not one of its words" : NULL;
+    case ARG_TEXT:
+        return code == HF_INVALID_ARGUMENT    ? "empty, or not UTF-8"
+               : code == HF_PAYLOAD_TOO_LARGE ? "too long"
+                                              : NULL;
+    case ARG_BLOB:
+        return code == HF_PAYLOAD_TOO_LARGE ? "too long" : NULL;
+    case ARG_FLAG:
+        break;
     }
-    buffer_text(out, "\nReply\n    ");
-    describe_reply(spec, out);
-    buffer_byte(out, '\n');
-    if (spec->route != NULL) {
-        buffer_format(out, "\nHTTP\n    %s %s\n", spec->method, spec->route);
-    }
-    buffer_format(out, "\nRedis\n    %s.lua  ", spec->script);
-    describe_keys(spec, out);
-    buffer_byte(out, '\n');
+    return NULL;
 }
 
-void help_list(struct buffer *out)
+static const char *own_cause(const struct command_spec *spec, enum hf_error code)
 {
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        buffer_format(out, "    %-14s %s\n", command_table[i].name, command_table[i].help);
-    }
-}
-
-/* ---- docs/commands.md ------------------------------------------------------------------------ */
-
-/* The title of a family, at its first command. */
-static const char *family_title(size_t i)
-{
-    static const struct {
-        const char *prefix, *title;
-    } families[] = {
-        {"SEATS.", "Seats: holds with a deadline (scope: event)"},
-        {"QUOTA.", "Quota: reserve and refund (scope: tenant)"},
-        {"SEM.", "Semaphore: N slots, strict FIFO, heartbeats (scope: name)"},
-        {"LOCK.", "Lock: one holder, its own key to unlock (scope: resource)"},
-        {"STOCK.", "Stock: flash sale (scope: product)"},
-        {"ROOM.", "Waiting room (scope: event)"},
-        {"IDEM.", "Idempotency (scope: key)"},
-    };
-    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
-        size_t size = strlen(families[f].prefix);
-        if (strncmp(command_table[i].name, families[f].prefix, size) == 0) {
-            bool first =
-                i == 0 || strncmp(command_table[i - 1].name, families[f].prefix, size) != 0;
-            return first ? families[f].title : NULL;
+    for (const struct refusal *refusal = spec->refusals; refusal->code != HF_OK; refusal++) {
+        if (refusal->code == code) {
+            return refusal->cause;
         }
     }
     return NULL;
 }
 
-static void markdown_command(const struct command_spec *spec, struct buffer *out)
+const char *help_label(const struct arg_spec *arg, bool fields)
 {
-    buffer_format(out, "\n### %s\n\n%s.\n\n```\n", spec->name, spec->help);
-    help_usage(spec, out);
-    buffer_text(out, "\n```\n\n| argument | JSON field | |\n| --- | --- | --- |\n");
-    for (size_t i = 0; i < spec->arg_count; i++) {
-        const struct arg_spec *arg = &spec->args[i];
-        buffer_format(out, "| `%s` | `%s` | ", arg->keyword ? arg->keyword : arg->name, arg->field);
-        size_t start = out->size;
-        describe_type(arg, out);
-        for (size_t at = start; at < out->size && !out->failed; at++) {
-            out->data[at] = out->data[at] == '|' ? '/' : out->data[at]; /* of a table */
-        }
-        buffer_text(out, " |\n");
-    }
-    buffer_text(out, "\n- Reply: `");
-    describe_reply(spec, out);
-    buffer_text(out, "`");
-    if (spec->route != NULL) {
-        buffer_format(out, "\n- HTTP: `%s %s`", spec->method, spec->route);
-    }
-    buffer_format(out, "\n- Redis: `%s.lua` on `", spec->script);
-    describe_keys(spec, out);
-    buffer_text(out, "`\n");
+    return fields ? arg->field : arg->keyword != NULL ? arg->keyword : arg->name;
 }
 
-void help_markdown(struct buffer *out)
+/* "quantity, max_per_user out of bounds", with `between` in front; nothing if there are none. */
+static const char *arguments_cause(const struct command_spec *spec, enum hf_error code, bool fields,
+                                   const char *between, struct buffer *out)
 {
-    buffer_text(
-        out,
-        "# Commands\n\n"
-        "Generated from the command table by `make docs`; do not edit.\n\n"
-        "Every command answers on every front and on every engine in the same way. A refusal is\n"
-        "`[0, CODE, message]`, a malformed request `-ERR message`. Ids are 1-128 bytes of UTF-8 "
-        "without\nspaces, control characters, `{` or `}`. Durations are seconds, or have a unit: "
-        "`1500ms`, `30s`,\n`10m`, `2h`. What the corners mean is in "
-        "[semantics.md](semantics.md), and what HTTP\nadds in [http.md](http.md). "
-        "The script of each command, and how to call it from any language, is in\n"
-        "[lua.md](lua.md); its keys are given here as a cluster has them.\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        const char *title = family_title(i);
-        if (title != NULL) {
-            buffer_format(out, "\n## %s\n", title);
+    const char *cause = NULL;
+
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const char *why = type_cause(spec->args[i].type, code);
+        if (why != NULL) {
+            buffer_format(out, "%s%s", cause == NULL ? between : ", ",
+                          help_label(&spec->args[i], fields));
+            cause = why;
         }
-        markdown_command(&command_table[i], out);
     }
-    buffer_text(out, "\n## Errors\n\n| code | HTTP | |\n| --- | --- | --- |\n");
-#define ERROR_LINE(code, http, text) buffer_text(out, "| `" #code "` | " #http " | " text " |\n");
-    HF_ERROR_MAP(ERROR_LINE)
-#undef ERROR_LINE
+    if (cause != NULL) {
+        buffer_format(out, " %s", cause);
+    }
+    return cause != NULL ? "; " : between;
+}
+
+void help_cause(const struct command_spec *spec, enum hf_error code, bool fields,
+                struct buffer *out)
+{
+    const char *own = own_cause(spec, code), *between = own != NULL ? "; " : "";
+
+    buffer_text(out, own != NULL ? own : "");
+    between = arguments_cause(spec, code, fields, between, out);
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        for (size_t n = 0; arg->needs != NULL && n < spec->arg_count; n++) {
+            const struct arg_spec *other = &spec->args[n];
+            bool needed = other->keyword != NULL && strcmp(other->keyword, arg->needs) == 0;
+            if (code == HF_INVALID_ARGUMENT && needed) {
+                buffer_format(out, "%s%s without %s", between, help_label(arg, fields),
+                              help_label(other, fields));
+                between = "; ";
+            }
+        }
+    }
+}
+
+size_t help_refusals(const struct command_spec *spec, enum hf_error codes[HF_ERROR_COUNT])
+{
+    size_t count = 0;
+
+    for (const struct refusal *refusal = spec->refusals; refusal->code != HF_OK; refusal++) {
+        codes[count++] = refusal->code;
+    }
+    for (int i = HF_OK + 1; i < HF_ERROR_COUNT; i++) {
+        enum hf_error code = (enum hf_error)i;
+        bool given = false;
+        for (size_t a = 0; a < spec->arg_count; a++) {
+            given |= type_cause(spec->args[a].type, code) != NULL ||
+                     (spec->args[a].needs != NULL && code == HF_INVALID_ARGUMENT);
+        }
+        if (given && own_cause(spec, code) == NULL) {
+            codes[count++] = code;
+        }
+    }
+    return count;
+}
+
+/* ---- the example ----------------------------------------------------------------------------- */
+
+struct command help_example(const struct command_spec *spec)
+{
+    struct hf_bytes words[COMMAND_WORDS_MAX];
+    struct command command;
+    struct problem problem;
+    size_t count = 0;
+
+    for (const char *at = spec->example; *at != '\0'; count++) {
+        CHECK(count < COMMAND_WORDS_MAX);
+        words[count] = (struct hf_bytes){at, strcspn(at, " ")};
+        at += words[count].size + (at[words[count].size] == ' ');
+    }
+    CHECK(command_from_words(&command, count, words, &problem) == HF_OK);
+    return command;
+}
+
+void help_curl(const struct command_spec *spec, struct buffer *out)
+{
+    struct command command = help_example(spec);
+    struct buffer target, body;
+    bool post = strcmp(spec->method, "POST") == 0;
+
+    buffer_init(&target, out->memory);
+    buffer_init(&body, out->memory);
+    command_to_request(&command, false, &target, &body);
+    buffer_text(out, "curl ");
+    if (!post && strcmp(spec->method, "GET") != 0) {
+        buffer_format(out, "-X %s ", spec->method);
+    }
+    if (body.size > 0) {
+        buffer_text(out, "--json '");
+        buffer_bytes(out, body.data, body.size);
+        buffer_text(out, "' ");
+    }
+    bool quoted = target.size > 0 && memchr(target.data, '?', target.size) != NULL;
+    buffer_text(out, quoted ? "'localhost:4654" : "localhost:4654");
+    buffer_bytes(out, target.data, target.size);
+    buffer_text(out, quoted ? "'" : "");
+    out->failed |= target.failed || body.failed;
+    buffer_free(&target);
+    buffer_free(&body);
 }

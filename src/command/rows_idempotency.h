@@ -6,7 +6,7 @@
 [IDEM_BEGIN] = {.name = "IDEM.BEGIN", .number = 39, .flags = WRITES,
     .figures_code = HF_IN_PROGRESS,
     .help = "May this request be carried out, or was it before?",
-    EXAMPLE("IDEM.BEGIN pay-81 sha-5f2e TTL 60s"),
+    EXAMPLE("IDEM.BEGIN pay-81 sha-5f2e TTL 30s"),
     REFUSALS({HF_IN_PROGRESS, "the request is being processed"},
              {HF_KEY_REUSED, "the key was used with another fingerprint"}),
     .reply_note = "[1, \"NEW\"]: carry it out. [0, \"PROCESSING\"]: somebody is at it; HTTP "
@@ -23,7 +23,7 @@
 
 [IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .number = 40, .flags = WRITES,
     .help = "The answer to a request, for whoever asks again",
-    EXAMPLE("IDEM.COMPLETE pay-81 paid TTL 24h"),
+    EXAMPLE("IDEM.COMPLETE pay-81 paid TTL 1h"),
     BEFORE("IDEM.BEGIN pay-81 sha-5f2e"),
     NO_REFUSALS,
     .reply_note = "0 if the key is not being processed",

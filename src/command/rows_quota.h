@@ -17,7 +17,7 @@
 [QUOTA_RESERVE] = {.name = "QUOTA.RESERVE", .number = 10, .flags = WRITES,
     .figures_code = HF_QUOTA_EXCEEDED,
     .help = "Count an amount as used; with HOLD it returns at the TTL unless committed",
-    EXAMPLE("QUOTA.RESERVE acme 250 HOLD h-1 TTL 15m"),
+    EXAMPLE("QUOTA.RESERVE acme 250 HOLD h-1 TTL 10m"),
     BEFORE("QUOTA.LIMIT acme 1000"),
     REFUSALS({HF_QUOTA_EXCEEDED, "used + amount is more than the limit"},
              {HF_INVALID_STATE, "the hold exists with another amount or TTL"}),

@@ -5,7 +5,7 @@
 
 [ROOM_JOIN] = {.name = "ROOM.JOIN", .number = 34, .flags = WRITES | RANDOM,
     .help = "Stand in an event's line",
-    EXAMPLE("ROOM.JOIN gala ann TTL 30m"),
+    EXAMPLE("ROOM.JOIN gala ann TTL 1h"),
     REFUSALS({HF_ALREADY_IN_QUEUE, "the user is in line already"},
              {HF_QUEUE_FULL, "MAX or more are in line"}),
     MEANINGS("the event that people wait for",
@@ -51,7 +51,7 @@
 
 [ROOM_ADMIT] = {.name = "ROOM.ADMIT", .number = 37, .flags = WRITES | RANDOM,
     .help = "The first in line leave it and get a pass, in one step",
-    EXAMPLE("ROOM.ADMIT gala 10 PASS 10m"),
+    EXAMPLE("ROOM.ADMIT gala 10 PASS 5m"),
     BEFORE("ROOM.JOIN gala ann"),
     NO_REFUSALS,
     .reply_note = "Oldest first; an empty list if nobody waits",

@@ -20,7 +20,7 @@
 
 [SEATS_RESERVE] = {.name = "SEATS.RESERVE", .number = 2, .flags = WRITES,
     .help = "Hold seats in a zone for a user until a deadline",
-    EXAMPLE("SEATS.RESERVE gala floor b-1 ann 2 4 TTL 10m"),
+    EXAMPLE("SEATS.RESERVE gala floor b-1 ann 2 4 TTL 5m"),
     BEFORE("SEATS.OPEN gala floor 500"),
     REFUSALS({HF_ZONE_NOT_FOUND, "nobody has opened the zone"},
              {HF_INSUFFICIENT_STOCK, "fewer seats are available than requested"},

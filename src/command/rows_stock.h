@@ -26,7 +26,7 @@
 
 [STOCK_TAKE] = {.name = "STOCK.TAKE", .number = 29, .flags = WRITES,
     .help = "Hold some of a product for an order until it is settled, given back, or due",
-    EXAMPLE("STOCK.TAKE sneaker o-1 ann 1 TTL 10m"),
+    EXAMPLE("STOCK.TAKE sneaker o-1 ann 1 TTL 5m"),
     BEFORE("STOCK.LOAD sneaker 100"),
     REFUSALS({HF_PRODUCT_NOT_FOUND, "nobody has loaded the product"},
              {HF_SOLD_OUT, "less is left than requested"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes a checked command as words, as JSON and as RESP, by its row. */
+ * Writes a checked command as words, as JSON, as RESP and as an HTTP request, by its row. */
 #include "command/words.h"
 
 #include "base/text.h"
@@ -274,4 +274,96 @@ void command_to_json(const struct command *command, struct buffer *out)
         }
     }
     buffer_byte(out, '}');
+}
+
+/* ---- a request over HTTP --------------------------------------------------------------------- */
+
+static void percent_encoded(struct hf_bytes text, struct buffer *out)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = (uint8_t)text.data[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                     strchr("-._~", c) != NULL;
+        if (plain && c != '\0') {
+            buffer_byte(out, c);
+        } else {
+            buffer_format(out, "%%%02X", c);
+        }
+    }
+}
+
+/* Is it the {field} that begins at `at`? */
+static bool is_placeholder(const struct arg_spec *arg, const char *at)
+{
+    size_t size = strlen(arg->field);
+
+    return *at == '{' && strncmp(at + 1, arg->field, size) == 0 && at[1 + size] == '}';
+}
+
+static bool in_path(const struct arg_spec *arg, const char *path)
+{
+    while (*path != '\0' && !is_placeholder(arg, path)) {
+        path++;
+    }
+    return *path != '\0';
+}
+
+static void write_path(const struct command *command, const char *path, struct buffer *out)
+{
+    const struct command_spec *spec = command->spec;
+
+    while (*path != '\0') {
+        size_t i = 0;
+        while (i < spec->arg_count && !is_placeholder(&spec->args[i], path)) {
+            i++;
+        }
+        if (i == spec->arg_count) {
+            buffer_byte(out, (uint8_t)*path++);
+        } else {
+            percent_encoded(text_of(command, &spec->args[i]), out);
+            path += strcspn(path, "}") + 1;
+        }
+    }
+}
+
+static void write_parameter(const struct command *command, const struct arg_spec *arg,
+                            struct buffer *out)
+{
+    buffer_format(out, "%s=", arg->field);
+    if (form_of(arg) == FORM_TEXT) {
+        percent_encoded(text_of(command, arg), out);
+    } else if (form_of(arg) == FORM_FLAG) {
+        buffer_text(out, "true");
+    } else {
+        write_word(command, arg, out);
+    }
+}
+
+void command_to_request(const struct command *command, bool alias, struct buffer *target,
+                        struct buffer *body)
+{
+    const struct command_spec *spec = command->spec;
+    const char *path = alias ? spec->alias : spec->route;
+    bool query = strcmp(spec->method, "GET") == 0 || strcmp(spec->method, "DELETE") == 0;
+    size_t count = 0;
+
+    write_path(command, path, target);
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        bool carried = alias && i == 0; /* by the id */
+        if (carried || in_path(arg, path) || !is_said(command, arg)) {
+            continue;
+        }
+        if (query) {
+            buffer_byte(target, count == 0 ? '?' : '&');
+            write_parameter(command, arg, target);
+        } else {
+            buffer_byte(body, count == 0 ? '{' : ',');
+            json_argument(command, arg, body);
+        }
+        count++;
+    }
+    if (!query) {
+        buffer_text(body, count == 0 ? "{}" : "}");
+    }
 }

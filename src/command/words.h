@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command written out again, by its row of the table: the way back from command_from_words().
+ * A command written out again, by its row of the table: the way back from command_from_words() and
+ * command_from_fields().
  * What was left out when it was given, or was given its default, is left out. */
 #ifndef COMMAND_WORDS_H
 #define COMMAND_WORDS_H
@@ -15,6 +16,11 @@ void command_to_words(const struct command *command, struct buffer *out);
 /* An object of the arguments by their JSON names: {"event":"gala","zone":"floor","capacity":500}.
  * Bytes that are no UTF-8 are given in hexadecimal, under the name with "_hex" behind it. */
 void command_to_json(const struct command *command, struct buffer *out);
+
+/* As an HTTP client sends it to the row's route, or to its alias. `target`: the path, and of a GET
+ * or DELETE the query; `body`: for the other methods an object of what is not in the path. */
+void command_to_request(const struct command *command, bool alias, struct buffer *target,
+                        struct buffer *body);
 
 /* As a client sends it: a RESP array of bulk strings. */
 void command_to_resp(const struct command *command, struct buffer *out);

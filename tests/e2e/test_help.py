@@ -74,9 +74,11 @@ def test_help_on_a_command(holdfast, command):
     usage = ended.lines[0]
     assert usage.split()[0] == command
     arguments = re.search(r"(?s)\nArguments\n(.*?)\n\n", ended.out).group(1).splitlines()
-    documented = [line.split()[0] for line in arguments]
+    documented = [line.split()[0] for line in arguments if line[4] != " "]
     assert documented == re.sub(r"\[(\w+)[^]]*\]", r"\1", usage).split()[1:]
-    assert "\nReply\n    " in ended.out
+    for part in ("Reply", "Refusals", "Example"):
+        assert f"\n{part}\n    " in ended.out
+    assert f"holdfast call {command}" in ended.out
 
 
 def test_help_takes_a_command_in_any_case(holdfast):

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "command/command.h"
+#include "command/help.h"
+#include "command/words.h"
 
 #define PHRASE_MAX 120
 #define WORDS_MAX 32
@@ -65,22 +66,29 @@ static void every_row_lists_its_refusals_once(void **state)
     }
 }
 
-static const struct command_spec *parse(const char *line)
+static size_t split(const char *line, struct hf_bytes words[WORDS_MAX])
+{
+    size_t count = 0;
+
+    while (*line != '\0' && count < WORDS_MAX) {
+        size_t size = strcspn(line, " ");
+        words[count++] = (struct hf_bytes){line, size};
+        line += size + (line[size] == ' ');
+    }
+    return count;
+}
+
+static struct command parse(const char *line)
 {
     struct hf_bytes words[WORDS_MAX];
     struct command command;
     struct problem problem = {.message = ""};
-    size_t count = 0;
+    size_t count = split(line, words);
 
-    for (const char *at = line; *at != '\0' && count < WORDS_MAX;) {
-        size_t size = strcspn(at, " ");
-        words[count++] = (struct hf_bytes){at, size};
-        at += size + (at[size] == ' ');
-    }
     if (command_from_words(&command, count, words, &problem) != HF_OK) {
         fail_msg("\"%s\": %s", line, problem.message);
     }
-    return command.spec;
+    return command;
 }
 
 static void every_row_has_an_example_that_it_accepts(void **state)
@@ -91,7 +99,7 @@ static void every_row_has_an_example_that_it_accepts(void **state)
         if (spec->example == NULL) {
             fail_msg("%s: EXAMPLE is missing", spec->name);
         }
-        assert_ptr_equal(parse(spec->example), spec);
+        assert_ptr_equal(parse(spec->example).spec, spec);
         for (const char *const *line = spec->before; line != NULL && *line != NULL; line++) {
             parse(*line);
         }
@@ -107,6 +115,97 @@ static void a_note_on_the_reply_is_a_phrase_too(void **state)
     }
 }
 
+static struct memory memory;
+static struct buffer out;
+
+static int make_buffer(void **state)
+{
+    (void)state;
+    memory_init(&memory);
+    buffer_init(&out, &memory);
+    return 0;
+}
+
+static int drop_buffer(void **state)
+{
+    (void)state;
+    buffer_free(&out);
+    return 0;
+}
+
+static void expect_out(const char *text)
+{
+    buffer_byte(&out, '\0');
+    assert_string_equal(out.data, text);
+    buffer_clear(&out);
+}
+
+/* A request leaves out what is the default: an example that gives it would look different there. */
+static void examples_give_no_defaults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        struct hf_bytes words[WORDS_MAX], again[WORDS_MAX];
+        struct command command = parse(command_table[i].example);
+        command_to_words(&command, &out);
+        buffer_byte(&out, '\0');
+        if (split(command_table[i].example, words) != split(out.data, again)) {
+            fail_msg("\"%s\" gives a default: \"%s\" says the same", command_table[i].example,
+                     out.data);
+        }
+        buffer_clear(&out);
+    }
+}
+
+static void a_refusal_has_every_cause(void **state)
+{
+    enum hf_error codes[HF_ERROR_COUNT];
+    (void)state;
+
+    assert_true(help_refusals(&command_table[QUOTA_RESERVE], codes) >= 4);
+    assert_int_equal(codes[0], HF_QUOTA_EXCEEDED);
+    help_cause(&command_table[QUOTA_RESERVE], HF_INVALID_ARGUMENT, false, &out);
+    expect_out("TTL without HOLD");
+    help_cause(&command_table[QUOTA_RESERVE], HF_INVALID_ARGUMENT, true, &out);
+    expect_out("ttl_seconds without hold_id");
+    help_cause(&command_table[STOCK_LOAD], HF_INVALID_QUANTITY, false, &out);
+    expect_out(
+        "with what ADJUST added it would be more than 2^53-1; quantity, SHARDS, WATERMARK out "
+        "of bounds");
+    help_cause(&command_table[STOCK_LOAD], HF_LOCKED, false, &out);
+    expect_out("");
+}
+
+static void expect_request(const char *line, bool alias, const char *target, const char *body)
+{
+    struct command command = parse(line);
+    struct buffer rest;
+
+    buffer_init(&rest, &memory);
+    command_to_request(&command, alias, &out, &rest);
+    expect_out(target);
+    buffer_byte(&rest, '\0');
+    assert_string_equal(rest.data, body);
+    buffer_free(&rest);
+}
+
+static void a_command_becomes_a_request(void **state)
+{
+    (void)state;
+    expect_request("SEATS.OPEN gala floor/2 500", false, "/v1/events/gala/zones/floor%2F2",
+                   "{\"capacity\":500}");
+    expect_request(
+        "SEATS.RESERVE gala floor b-1 ann 2 4 TTL 1500ms LIFETIME", false,
+        "/v1/events/gala/bookings",
+        "{\"zone_id\":\"floor\",\"booking_id\":\"b-1\",\"user_id\":\"ann\",\"quantity\":2,"
+        "\"max_per_user\":4,\"ttl_seconds\":\"1500ms\",\"lifetime\":true}");
+    expect_request("SEATS.CONFIRM gala b-1 USER ann", false, "/v1/events/gala/bookings/b-1/confirm",
+                   "{\"user_id\":\"ann\"}");
+    expect_request("SEATS.CONFIRM gala b-1", true, "/v1/bookings/b-1/confirm", "{}");
+    expect_request("ROOM.LEAVE gala ann", false, "/v1/events/gala/queue/ann", "");
+    expect_request("LOCK.GET seat-12", false, "/v1/locks/seat-12", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +213,9 @@ int main(void)
         cmocka_unit_test(every_row_lists_its_refusals_once),
         cmocka_unit_test(every_row_has_an_example_that_it_accepts),
         cmocka_unit_test(a_note_on_the_reply_is_a_phrase_too),
+        cmocka_unit_test(examples_give_no_defaults),
+        cmocka_unit_test(a_refusal_has_every_cause),
+        cmocka_unit_test(a_command_becomes_a_request),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_buffer, drop_buffer);
 }
