@@ -24,8 +24,11 @@
  *   ask again with the same id; a retry is safe. The library itself never sends anything twice.
  * - Arguments are borrowed for the length of the call; nothing you pass in is kept.
  * - In an argument struct a zero optional member means "the default". Times are in milliseconds.
- * - A reply struct is yours, filled in place, and may be NULL when you do not want it. Only the
- *   two members marked "free with hf_free()" own memory.
+ * - A reply struct is yours, filled in place, and may be NULL when you do not want it. Only
+ *   members marked "free with hf_free()" own memory.
+ * - A list answers a page: items, and a cursor for the `after` of the next call, which is empty at
+ *   the end. A page may be short, or empty, with a cursor: then go on. What is there from the first
+ *   page to the last comes exactly once, whatever else comes and goes.
  * - A handle may be used by any number of threads at once, and by the process that opened it only.
  *   After a fork() the child opens a handle of its own: on one that it inherited, and on its
  *   leases, every call is refused with INVALID_STATE and does nothing, hf_lease_held() is false,
@@ -216,8 +219,10 @@ enum hf_kind { HF_KIND_NIL, HF_KIND_INTEGER, HF_KIND_TEXT };
 
 /* Runs one command given as words: {"SEATS.ZONE", "gala", "floor"}. The reply is a flat list as in
  * RESP: [1, …] on success, [0, CODE, message] on a refusal, one element where the command answers a
- * bare number or nil. *reply is yours to hf_reply_free(), also on a refusal; it is NULL
- * only after BUSY. Returns the same code as the typed call would.
+ * bare number or nil. A list gives its cursor, then for each item all its fields and their values,
+ * nil where the item has none; or just its name, where RESP has no more. *reply is yours to
+ * hf_reply_free(), also on a refusal; it is NULL only after BUSY. Returns the same code as the typed
+ * call would.
  *
  *     struct hf_bytes words[] = {HF_TEXT("SEATS.ZONE"), HF_TEXT("gala"), HF_TEXT("floor")};
  *     hf_reply *reply;
@@ -251,6 +256,9 @@ HF_API void hf_reply_free(hf_reply *reply);
 #define HF_CODE_SIZE 11                            /* a confirmation code with its NUL */
 #define HF_TOKEN_SIZE 33                           /* a queue token or pass with its NUL */
 #define HF_WORD_SIZE 16                            /* a state such as "CONFIRMED" with its NUL */
+#define HF_CURSOR_MAX 191                          /* bytes of a list's cursor */
+#define HF_CURSOR_SIZE (HF_CURSOR_MAX + 1)         /* a cursor with its NUL */
+#define HF_PAGE_MAX 1000                           /* items of one page of a list */
 
 /* Each command below has a struct of its arguments, one of its reply, and a function that takes
  * both. The comment on top of the three says what it does and which refusals it has of its own. */

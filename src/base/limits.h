@@ -25,6 +25,12 @@
 #define SEATS_TTL_DEFAULT_MS ((int64_t)600 * 1000)
 #define SEATS_USER_GRACE_MS ((int64_t)60 * 1000)
 
+/* Lists: items of a page unless told otherwise; records that one page looks at, and that one call
+ * of a script does. A page that looked at so many may be short, or empty, and has a cursor. */
+#define PAGE_DEFAULT 100
+#define PAGE_LOOKS 10000
+#define PAGE_SCRIPT_LOOKS 200
+
 /* A hold may be extended up to so many first TTLs after its start. */
 #define EXTEND_FACTOR 12
 

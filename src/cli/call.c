@@ -10,6 +10,8 @@
  * it; of several lines, the largest counts. */
 #include "cli/cli.h"
 
+#include "command/reply.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +36,78 @@ static void print_element(const hf_reply *reply, size_t i)
     }
 }
 
-static void print_reply(hf_reply *reply, bool json)
+/* How wide a value stands in a column; `text` gets a number's digits. */
+static struct hf_bytes cell(const hf_reply *reply, size_t i, char text[24])
+{
+    switch (hf_reply_kind(reply, i)) {
+    case HF_KIND_INTEGER:
+        snprintf(text, 24, "%lld", (long long)hf_reply_integer(reply, i));
+        return hf_text(text);
+    case HF_KIND_TEXT:
+        return hf_reply_text(reply, i);
+    case HF_KIND_NIL:
+        break;
+    }
+    return hf_text("-");
+}
+
+static void print_cell(struct hf_bytes text, size_t width)
+{
+    fwrite(text.data, 1, text.size, stdout);
+    printf("%*s", (int)(width > text.size ? width - text.size : 0), "");
+}
+
+/* The items of a page under each other, the names of their fields on top. */
+static void print_table(const hf_reply *reply, size_t columns)
+{
+    size_t count = hf_reply_count(reply), width[REPLY_VALUES];
+    char text[24];
+
+    for (size_t column = 0; column < columns; column++) {
+        width[column] = hf_reply_text(reply, 1 + 2 * column).size;
+        for (size_t i = 2 + 2 * column; i < count; i += 2 * columns) {
+            size_t size = cell(reply, i, text).size;
+            width[column] = size > width[column] ? size : width[column];
+        }
+    }
+    for (size_t row = 0; 1 + row * 2 * columns < count + 2 * columns && count > 1; row++) {
+        for (size_t column = 0; column < columns; column++) {
+            size_t i = row == 0 ? 1 + 2 * column : 2 * columns * (row - 1) + 2 + 2 * column;
+            print_cell(cell(reply, i, text), column + 1 < columns ? width[column] + 2 : 0);
+        }
+        putchar('\n');
+    }
+}
+
+/* A page: its items, then how to go on. */
+static void print_page(const hf_reply *reply, const struct command_spec *spec)
+{
+    size_t count = hf_reply_count(reply);
+    struct hf_bytes cursor = hf_reply_text(reply, 0);
+
+    if (!command_lists_names(spec)) {
+        print_table(reply, command_shown_fields(spec));
+    }
+    for (size_t i = 1; command_lists_names(spec) && i < count; i++) {
+        print_element(reply, i);
+    }
+    if (cursor.size > 0) {
+        printf("(more: AFTER %.*s)\n", (int)cursor.size, cursor.data);
+    } else if (count == 1) {
+        printf("(empty)\n");
+    }
+}
+
+static void print_reply(hf_reply *reply, const struct command_spec *spec, bool json)
 {
     size_t count = hf_reply_count(reply);
 
     if (json) {
         printf("%s\n", hf_reply_json(reply));
+        return;
+    }
+    if (spec != NULL && spec->shape == REPLY_PAGE && hf_reply_kind(reply, 0) == HF_KIND_TEXT) {
+        print_page(reply, spec);
         return;
     }
     if (count == 0) {
@@ -62,7 +130,7 @@ static int call_once(hf_handle *handle, size_t count, const struct hf_bytes *wor
         cli_usage("%s", hf_last_message());
         return EXIT_REFUSED;
     }
-    print_reply(reply, json);
+    print_reply(reply, count > 0 ? command_find(words[0]) : NULL, json);
     hf_reply_free(reply);
     return code == HF_OK            ? EXIT_DONE
            : code == HF_ERR         ? EXIT_USAGE

@@ -50,6 +50,9 @@ enum reply_shape {
     REPLY_NUMBER, /* a */
     REPLY_FIELDS, /* [name, a, name, b]: a map where the protocol has maps */
     REPLY_PAIRS,  /* [a, b, a, b, …] */
+    /* [cursor, item, …]: the fields of the row are those of an item. An item of one field that is
+     * shown is that value, any other is as REPLY_FIELDS has it. */
+    REPLY_PAGE,
 };
 
 struct reply_field {
@@ -149,6 +152,12 @@ static inline size_t command_shown_fields(const struct command_spec *spec)
     return count;
 }
 
+/* Does a page show its items by a single value each? */
+static inline bool command_lists_names(const struct command_spec *spec)
+{
+    return spec->shape == REPLY_PAGE && command_shown_fields(spec) == 1;
+}
+
 /* The row with this name, whatever its case; NULL if there is none. */
 const struct command_spec *command_find(struct hf_bytes name);
 
@@ -186,6 +195,7 @@ struct command_field {
     struct hf_bytes text; /* if data is not NULL, the value; otherwise `number` is */
     int64_t number;
     bool is_truth; /* the number was written as true or false: valid for a flag only */
+    bool is_bare;  /* the text was written without quotes: it may be true or false of a flag */
 };
 enum hf_error command_from_fields(struct command *command, const struct command_spec *spec,
                                   size_t count, const struct command_field *fields,

@@ -309,11 +309,16 @@ enum hf_error command_from_words(struct command *command, size_t count,
 static enum hf_error set_field(struct command *command, const struct arg_spec *arg,
                                const struct command_field *field, struct problem *problem)
 {
-    if (field->text.data != NULL) {
-        if (arg->type == ARG_FLAG) {
+    if (field->text.data != NULL && arg->type == ARG_FLAG) {
+        bool is_true = text_equal(field->text, hf_text("true"));
+        if (!field->is_bare || (!is_true && !text_equal(field->text, hf_text("false")))) {
             return problem_set(problem, HF_INVALID_ARGUMENT, "%s \"%.*s\" must be true or false",
                                arg->field, SHOWN(field->text));
         }
+        *(bool *)member(command, arg) = is_true;
+        return HF_OK;
+    }
+    if (field->text.data != NULL) {
         return set_text(command, arg, BY_FIELD, field->text, problem);
     }
     if (arg->type == ARG_FLAG) {

@@ -96,22 +96,28 @@ void help_type(const struct arg_spec *arg, struct buffer *out)
 
 void help_reply(const struct command_spec *spec, struct buffer *out)
 {
-    bool list = spec->shape != REPLY_NUMBER;
+    bool list = spec->shape != REPLY_NUMBER, page = spec->shape == REPLY_PAGE;
+    bool named = spec->shape == REPLY_FIELDS || (page && !command_lists_names(spec));
     const char *comma = "";
 
-    if (list) {
+    if (page) {
+        buffer_text(out, named ? "[cursor or \"\", [" : "[cursor or \"\", ");
+    } else if (list) {
         buffer_text(out, spec->shape == REPLY_LEAD ? "[1" : "[");
         comma = spec->shape == REPLY_LEAD ? ", " : "";
     }
     for (size_t i = 0; i < command_shown_fields(spec); i++) {
-        if (spec->shape == REPLY_FIELDS) {
+        if (named) {
             buffer_format(out, "%s\"%s\", …", comma, spec->fields[i].name);
         } else {
             buffer_format(out, "%s%s", comma, spec->fields[i].name);
         }
         comma = ", ";
     }
-    buffer_text(out, spec->shape == REPLY_PAIRS ? ", …]" : list ? "]" : "");
+    buffer_text(out, page && named                        ? "], …]"
+                     : page || spec->shape == REPLY_PAIRS ? ", …]"
+                     : list                               ? "]"
+                                                          : "");
     if (spec->nil_code != HF_OK) {
         buffer_text(out, " or nil");
     }

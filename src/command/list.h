@@ -11,7 +11,8 @@
  *           hf_<name>_args and the public call hf_<name>().
  *   reply   the public reply struct hf_<reply>.
  *   memory  PLAIN: the reply struct is filled by the row. OWNED: the reply struct has memory that
- *           the caller frees, and a function of library/typed.c fills it.
+ *           the caller frees, and a function of library/typed.c fills it. PAGE: the reply struct
+ *           has a cursor and items, which the caller frees; the row is that of an item.
  *   scope   the core's kind of record that the first argument names: what is due of it expires
  *           before the command runs. SEMAPHORES: all of them, for they share a counter of fences.
  *           NO_KIND: only the record that the command looks up itself. */

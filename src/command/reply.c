@@ -40,6 +40,7 @@ bool reply_reserve(struct reply *reply, size_t values, size_t text)
 
     if (needed > reply->capacity) {
         size_t size = sizeof(*reply->values);
+        needed = needed < reply->capacity * 2 ? reply->capacity * 2 : needed;
         struct value *more =
             memory_resize(reply->text.memory, reply->values, reply->capacity * size, needed * size);
         if (more == NULL) {
@@ -78,6 +79,18 @@ void reply_text(struct reply *reply, const void *data, size_t size)
 void reply_word(struct reply *reply, const char *word)
 {
     reply_text(reply, word, strlen(word));
+}
+
+void reply_absent(struct reply *reply)
+{
+    *add(reply) = (struct value){.kind = VALUE_ABSENT};
+}
+
+void reply_set_text(struct reply *reply, size_t i, struct hf_bytes text)
+{
+    reply_text(reply, text.data, text.size);
+    reply->count--;
+    reply->values[i] = reply->values[reply->count];
 }
 
 void reply_refuse_with(struct reply *reply, enum hf_error code, const char *why, int64_t a,
@@ -231,7 +244,9 @@ size_t reply_shown(const struct reply *reply, const struct command_spec *spec)
 {
     size_t shown = command_shown_fields(spec);
 
-    return spec->shape == REPLY_PAIRS || reply->count < shown ? reply->count : shown;
+    bool repeats = spec->shape == REPLY_PAIRS || spec->shape == REPLY_PAGE;
+
+    return repeats || reply->count < shown ? reply->count : shown;
 }
 
 struct hf_bytes reply_bytes(const struct reply *reply, size_t i)

@@ -10,7 +10,11 @@
 #include "command/command.h"
 #include "command/resp.h"
 
-enum value_kind { VALUE_NUMBER, VALUE_TEXT };
+enum value_kind {
+    VALUE_NUMBER,
+    VALUE_TEXT,
+    VALUE_ABSENT, /* of a page: what this item does not have, or the engine does not say */
+};
 
 struct value {
     enum value_kind kind;
@@ -57,6 +61,7 @@ bool reply_reserve(struct reply *reply, size_t values, size_t text);
 void reply_number(struct reply *reply, int64_t number);
 void reply_text(struct reply *reply, const void *data, size_t size);
 void reply_word(struct reply *reply, const char *word);
+void reply_absent(struct reply *reply);
 
 /* A refusal. `why` is static; each # in it stands for the next number. */
 void reply_refuse(struct reply *reply, enum hf_error code, const char *why);
@@ -80,6 +85,22 @@ bool reply_copy(struct reply *to, const struct reply *from);
 /* How many of its values are in RESP: those of quiet fields, which stand last, are not. */
 size_t reply_shown(const struct reply *reply, const struct command_spec *spec);
 
+/* A page begins with its cursor, which is a text and can be set when the items are there; then come
+ * all fields of each item. */
+static inline size_t reply_items(const struct reply *reply, const struct command_spec *spec)
+{
+    return reply->count > 0 ? (reply->count - 1) / spec->field_count : 0;
+}
+
+/* Where the values of an item begin. */
+static inline size_t reply_item(const struct command_spec *spec, size_t item)
+{
+    return 1 + item * spec->field_count;
+}
+
+/* Another text in place of value i; there must be room for it. */
+void reply_set_text(struct reply *reply, size_t i, struct hf_bytes text);
+
 /* Text i of the reply. */
 struct hf_bytes reply_bytes(const struct reply *reply, size_t i);
 
@@ -100,6 +121,9 @@ void reply_to_json_all(const struct reply *reply, const struct command_spec *spe
 void json_text(struct buffer *out, struct hf_bytes text);
 /* Into the typed reply struct of holdfast.h, `spec->reply_size` bytes. Not for REPLY_PAIRS. */
 void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out);
+/* The same with one item of a page; what is absent is zero. */
+void reply_item_to_struct(const struct reply *reply, const struct command_spec *spec, size_t item,
+                          void *out);
 
 /* ---- decoding, reply_decode.c ---------------------------------------------------------------- */
 

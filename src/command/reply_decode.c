@@ -147,6 +147,8 @@ static bool fits(const struct command_spec *spec, size_t count)
         return count % 2 == 0 && count >= 2 && count <= fields * 2;
     case REPLY_PAIRS:
         return count % fields == 0 && count <= fields * ROOM_ADMIT_MAX;
+    case REPLY_PAGE:
+        return count >= 1 && count <= 1 + HF_PAGE_MAX;
     case REPLY_NUMBER:
         break;
     }
@@ -184,6 +186,77 @@ static enum resp_state read_element(struct decoding *decoding, size_t i,
     return add_value(decoding, &spec->fields[field], item);
 }
 
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static void fill_absent(struct decoding *decoding, size_t end)
+{
+    while (decoding->reply->count < end) {
+        reply_absent(decoding->reply);
+    }
+}
+
+/* The fields of one item: [name, value, …] in the order of the row, of which any may be missing.
+ * `first` is where its values begin, `behind` how many elements follow the item. */
+static enum resp_state read_fields(struct decoding *decoding, size_t count, size_t first,
+                                   size_t behind)
+{
+    const struct command_spec *spec = decoding->spec;
+    size_t shown = command_shown_fields(spec), field = 0;
+    enum resp_state state = RESP_DONE;
+    struct resp_item item;
+
+    if (count % 2 != 0 || count == 0 || count > shown * 2) {
+        return RESP_BROKEN;
+    }
+    for (size_t i = 0; i < count && state == RESP_DONE; i++) {
+        state = read_next(decoding, count - i + behind, &item);
+        if (state != RESP_DONE) {
+            break;
+        }
+        if (i % 2 == 1) {
+            state = add_value(decoding, &spec->fields[field++], &item);
+            continue;
+        }
+        while (field < shown &&
+               !(item.type == '$' && text_equal(item.text, hf_text(spec->fields[field].name)))) {
+            field++;
+        }
+        if (field == shown) {
+            return RESP_BROKEN;
+        }
+        fill_absent(decoding, first + field);
+    }
+    return state;
+}
+
+/* Element i of a page: the cursor or an item, with so many elements behind it. */
+static enum resp_state read_page(struct decoding *decoding, size_t i, size_t behind,
+                                 const struct resp_item *item)
+{
+    static const struct reply_field cursor = {.is_text = true, .size = HF_CURSOR_SIZE};
+    const struct command_spec *spec = decoding->spec;
+    enum resp_state state;
+
+    if (!reply_reserve(decoding->reply, spec->field_count, 0)) {
+        return RESP_NO_MEMORY;
+    }
+    if (i == 0) {
+        return add_value(decoding, &cursor, item);
+    }
+    size_t first = reply_item(spec, i - 1);
+    if (command_lists_names(spec)) {
+        state = add_value(decoding, &spec->fields[0], item);
+    } else if (item->type == '*' && !item->nil) {
+        state = read_fields(decoding, (size_t)item->number, first, behind);
+    } else {
+        state = RESP_BROKEN;
+    }
+    if (state == RESP_DONE) {
+        fill_absent(decoding, first + spec->field_count);
+    }
+    return state;
+}
+
 static enum resp_state read_array(struct decoding *decoding, size_t count)
 {
     enum resp_state state = RESP_DONE;
@@ -205,7 +278,9 @@ static enum resp_state read_array(struct decoding *decoding, size_t count)
         struct resp_item item;
         state = read_next(decoding, count - i, &item);
         if (state == RESP_DONE) {
-            state = read_element(decoding, i, &item);
+            state = decoding->spec->shape == REPLY_PAGE
+                        ? read_page(decoding, i, count - i - 1, &item)
+                        : read_element(decoding, i, &item);
         }
     }
     return state;

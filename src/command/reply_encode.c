@@ -58,6 +58,40 @@ static bool is_bare_refusal(const struct reply *reply)
     return reply->code != HF_OK && reply->count == 0;
 }
 
+/* `count` values from `from` on, each with its name; those that are absent are left out. */
+static void resp_named(struct buffer *out, const struct reply *reply,
+                       const struct command_spec *spec, int version, size_t from, size_t count)
+{
+    size_t present = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        present += reply->values[from + i].kind != VALUE_ABSENT;
+    }
+    resp_number(out, version == 3 ? '%' : '*', (int64_t)(version == 3 ? present : present * 2));
+    for (size_t i = 0; i < count; i++) {
+        if (reply->values[from + i].kind != VALUE_ABSENT) {
+            resp_text(out, hf_text(spec->fields[i].name));
+            resp_value(out, reply, from + i);
+        }
+    }
+}
+
+static void resp_page(struct buffer *out, const struct reply *reply,
+                      const struct command_spec *spec, int version)
+{
+    size_t items = reply_items(reply, spec), shown = command_shown_fields(spec);
+
+    resp_number(out, '*', (int64_t)(items + 1));
+    resp_value(out, reply, 0);
+    for (size_t item = 0; item < items; item++) {
+        if (command_lists_names(spec)) {
+            resp_value(out, reply, reply_item(spec, item));
+        } else {
+            resp_named(out, reply, spec, version, reply_item(spec, item), shown);
+        }
+    }
+}
+
 void reply_to_resp(const struct reply *reply, const struct command_spec *spec, int version,
                    struct buffer *out)
 {
@@ -72,21 +106,23 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, i
         }
         return;
     }
-    bool named = spec->shape == REPLY_FIELDS;
     size_t count = reply_shown(reply, spec);
-    if (named && version == 3) {
-        resp_number(out, '%', (int64_t)count);
-    } else if (spec->shape != REPLY_NUMBER) {
+    if (spec->shape == REPLY_PAGE) {
+        resp_page(out, reply, spec, version);
+        return;
+    }
+    if (spec->shape == REPLY_FIELDS) {
+        resp_named(out, reply, spec, version, 0, count);
+        return;
+    }
+    if (spec->shape != REPLY_NUMBER) {
         size_t lead = spec->shape == REPLY_LEAD ? 1 : 0;
-        resp_number(out, '*', (int64_t)(named ? count * 2 : count + lead));
+        resp_number(out, '*', (int64_t)(count + lead));
         if (lead) {
             resp_number(out, ':', reply->lead);
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (named) {
-            resp_text(out, hf_text(spec->fields[i].name));
-        }
         resp_value(out, reply, i);
     }
 }
@@ -156,24 +192,44 @@ void problem_to_json(const struct problem *problem, struct buffer *out)
     json_refusal(out, problem->code, hf_text(problem->message));
 }
 
-/* Up to `count` values of the reply, those from `from` on. */
+static void json_value(struct buffer *out, const struct reply *reply, size_t i)
+{
+    if (reply->values[i].kind == VALUE_NUMBER) {
+        buffer_decimal(out, reply->values[i].number);
+    } else {
+        json_text(out, reply_bytes(reply, i));
+    }
+}
+
+/* Up to `count` values of the reply, those from `from` on, but for what is absent. */
 static void json_fields(struct buffer *out, const struct reply *reply,
                         const struct command_spec *spec, size_t from, size_t count)
 {
+    const char *comma = "";
+
     buffer_byte(out, '{');
     for (size_t i = 0; i < count && from + i < reply->count; i++) {
-        if (i > 0) {
-            buffer_byte(out, ',');
-        }
-        json_text(out, hf_text(spec->fields[i].name));
-        buffer_byte(out, ':');
-        if (reply->values[from + i].kind == VALUE_NUMBER) {
-            buffer_decimal(out, reply->values[from + i].number);
-        } else {
-            json_text(out, reply_bytes(reply, from + i));
+        if (reply->values[from + i].kind != VALUE_ABSENT) {
+            buffer_text(out, comma);
+            json_text(out, hf_text(spec->fields[i].name));
+            buffer_byte(out, ':');
+            json_value(out, reply, from + i);
+            comma = ",";
         }
     }
     buffer_byte(out, '}');
+}
+
+/* A list of objects, from value `from` on. */
+static void json_items(struct buffer *out, const struct reply *reply,
+                       const struct command_spec *spec, size_t from, size_t shown)
+{
+    buffer_byte(out, '[');
+    for (size_t i = from; i < reply->count; i += spec->field_count) {
+        buffer_text(out, i > from ? "," : "");
+        json_fields(out, reply, spec, i, shown);
+    }
+    buffer_byte(out, ']');
 }
 
 static void reply_json(const struct reply *reply, const struct command_spec *spec, bool quiet,
@@ -185,18 +241,18 @@ static void reply_json(const struct reply *reply, const struct command_spec *spe
         json_refusal(out, reply->code, (struct hf_bytes){message, size});
         return;
     }
-    if (spec->shape != REPLY_PAIRS) {
-        json_fields(out, reply, spec, 0, quiet ? spec->field_count : command_shown_fields(spec));
-        return;
+    size_t shown = quiet ? spec->field_count : command_shown_fields(spec);
+    if (spec->shape == REPLY_PAIRS) {
+        json_items(out, reply, spec, 0, shown);
+    } else if (spec->shape == REPLY_PAGE) {
+        buffer_text(out, "{\"cursor\":");
+        json_value(out, reply, 0);
+        buffer_text(out, ",\"items\":");
+        json_items(out, reply, spec, 1, shown);
+        buffer_byte(out, '}');
+    } else {
+        json_fields(out, reply, spec, 0, shown);
     }
-    buffer_byte(out, '[');
-    for (size_t i = 0; i < reply->count; i += spec->field_count) {
-        if (i > 0) {
-            buffer_byte(out, ',');
-        }
-        json_fields(out, reply, spec, i, spec->field_count);
-    }
-    buffer_byte(out, ']');
 }
 
 void reply_to_json(const struct reply *reply, const struct command_spec *spec, struct buffer *out)
@@ -212,18 +268,32 @@ void reply_to_json_all(const struct reply *reply, const struct command_spec *spe
 
 /* ---- structs --------------------------------------------------------------------------------- */
 
-void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out)
+/* The values from `from` on, into a struct that is all zero at first. */
+static void fill_struct(const struct reply *reply, const struct command_spec *spec, size_t from,
+                        void *out)
 {
     memset(out, 0, spec->reply_size);
-    for (size_t i = 0; i < reply->count && i < spec->field_count; i++) {
+    for (size_t i = 0; from + i < reply->count && i < spec->field_count; i++) {
         const struct reply_field *field = &spec->fields[i];
+        const struct value *value = &reply->values[from + i];
         char *member = (char *)out + field->offset;
-        if (reply->values[i].kind == VALUE_NUMBER) {
-            memcpy(member, &reply->values[i].number, sizeof reply->values[i].number);
-        } else if (field->size > 0) {
-            struct hf_bytes text = reply_bytes(reply, i);
+        if (value->kind == VALUE_NUMBER) {
+            memcpy(member, &value->number, sizeof value->number);
+        } else if (value->kind == VALUE_TEXT && field->size > 0) {
+            struct hf_bytes text = reply_bytes(reply, from + i);
             size_t size = text.size < field->size ? text.size : field->size - 1U;
             memcpy(member, text.data, size);
         }
     }
+}
+
+void reply_to_struct(const struct reply *reply, const struct command_spec *spec, void *out)
+{
+    fill_struct(reply, spec, 0, out);
+}
+
+void reply_item_to_struct(const struct reply *reply, const struct command_spec *spec, size_t item,
+                          void *out)
+{
+    fill_struct(reply, spec, reply_item(spec, item), out);
 }

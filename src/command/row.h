@@ -52,6 +52,11 @@
         .name = "n", .field = #member, .keyword = word, .type = ARG_COUNT,                         \
         .offset = AT(command, member), .min = low, .max = high, .default_value = standard          \
     }
+#define OPTIONAL_TEXT(command, member, word, label, high)                                          \
+    {                                                                                              \
+        .name = label, .field = #member, .keyword = word, .type = ARG_TEXT,                        \
+        .offset = AT(command, member), .max = high                                                 \
+    }
 #define OPTIONAL_AMOUNT(command, member, word)                                                     \
     {                                                                                              \
         .name = "n", .field = #member, .keyword = word, .type = ARG_AMOUNT,                        \
@@ -78,6 +83,12 @@
         .name = #member, .field = #member, .keyword = word, .type = ARG_FLAG,                      \
         .offset = AT(command, member), .max = 1                                                    \
     }
+
+/* How a list is asked for a page: behind the cursor that the page before ended with, so many at
+ * most. They stand last. */
+#define PAGE(command)                                                                              \
+    OPTIONAL_TEXT(command, after, "AFTER", "cursor", HF_CURSOR_MAX),                               \
+        OPTIONAL_COUNT(command, count, "COUNT", 1, HF_PAGE_MAX, PAGE_DEFAULT)
 
 /* Replies. */
 #define NUMBER(type, member)                                                                       \

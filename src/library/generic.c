@@ -50,23 +50,56 @@ static void add_refusal(hf_reply *reply, enum hf_error code, const char *message
     add_text(reply, hf_text(message));
 }
 
-static void add_values(hf_reply *out)
+static void add_value(hf_reply *out, size_t i)
 {
     const struct reply *reply = &out->reply;
+
+    switch (reply->values[i].kind) {
+    case VALUE_NUMBER:
+        add_number(out, reply->values[i].number);
+        break;
+    case VALUE_TEXT:
+        add_text(out, reply_bytes(reply, i));
+        break;
+    case VALUE_ABSENT:
+        add_element(out, (struct element){.kind = HF_KIND_NIL});
+        break;
+    }
+}
+
+/* The cursor, then all shown fields of each item, as fields and values or as bare names. */
+static void add_page(hf_reply *out)
+{
+    const struct command_spec *spec = out->spec;
+    bool named = !command_lists_names(spec);
+
+    add_value(out, 0);
+    for (size_t item = 0; item < reply_items(&out->reply, spec); item++) {
+        for (size_t i = 0; i < command_shown_fields(spec); i++) {
+            if (named) {
+                add_text(out, hf_text(spec->fields[i].name));
+            }
+            add_value(out, reply_item(spec, item) + i);
+        }
+    }
+}
+
+static void add_values(hf_reply *out)
+{
     const struct command_spec *spec = out->spec;
 
-    if (spec->shape == REPLY_LEAD) {
-        add_number(out, reply->lead);
+    if (spec->shape == REPLY_PAGE) {
+        add_page(out);
+        return;
     }
-    for (size_t i = 0; i < reply_shown(reply, spec); i++) {
+    if (spec->shape == REPLY_LEAD) {
+        add_number(out, out->reply.lead);
+    }
+    for (size_t i = 0; i < reply_shown(&out->reply, spec); i++) {
         if (spec->shape == REPLY_FIELDS) {
             add_text(out, hf_text(spec->fields[i].name));
         }
-        if (reply->values[i].kind == VALUE_NUMBER) {
-            add_number(out, reply->values[i].number);
-        } else {
-            add_text(out, reply_bytes(reply, i));
-        }
+        add_value(out, i);
     }
 }
 

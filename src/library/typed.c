@@ -83,6 +83,35 @@ static void fill_idem_begin(void *context, const struct reply *reply)
     out->response_size = response.size;
 }
 
+/* What every reply of a list looks like; which items it has says the row. */
+struct page {
+    char cursor[HF_CURSOR_SIZE];
+    size_t count;
+    void *items;
+};
+
+__attribute__((unused)) static void fill_page(void *context, const struct reply *reply)
+{
+    struct typed *typed = context;
+    size_t count = reply_items(reply, typed->spec), size = typed->spec->reply_size;
+    struct page page = {.count = count};
+
+    if (typed->out == NULL || reply->code != HF_OK) {
+        return;
+    }
+    struct hf_bytes cursor = reply_bytes(reply, 0);
+    memcpy(page.cursor, cursor.data, cursor.size);
+    page.items = count > 0 ? calloc(count, size) : NULL;
+    if (count > 0 && page.items == NULL) {
+        typed->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        reply_item_to_struct(reply, typed->spec, i, (char *)page.items + i * size);
+    }
+    memcpy(typed->out, &page, sizeof page);
+}
+
 /* The reply starts out empty, so that the caller may free it whatever the outcome. */
 static enum hf_error run_owned(hf_handle *handle, enum command_id id, const void *args,
                                handle_use *use, void *out, size_t size)
@@ -102,6 +131,7 @@ static enum hf_error run_owned(hf_handle *handle, enum command_id id, const void
 
 #define RUN_PLAIN(id, name) run_plain(handle, id, args, reply)
 #define RUN_OWNED(id, name) run_owned(handle, id, args, fill_##name, reply, sizeof *reply)
+#define RUN_PAGE(id, name) run_owned(handle, id, args, fill_page, reply, sizeof(struct page))
 
 /* A command of the list that holdfast.h does not declare would be a function without a prototype,
  * which the compiler refuses. */

@@ -19,9 +19,13 @@
 
 /* A command that was submitted. */
 struct asked {
+    struct command *command; /* for the length of its line */
     const struct command_spec *spec;
     uint64_t line;
     char *answer; /* NULL: it waits */
+    size_t size;
+    struct walk walk; /* of a list */
+    bool goes_on;
     struct asked *next;
 };
 
@@ -45,14 +49,19 @@ static void set_time(const char *url, int64_t line_ms)
 static void on_answer(void *context, const struct reply *reply)
 {
     struct asked *asked = context;
-    size_t size;
-    FILE *out = open_memstream(&asked->answer, &size);
+    char *before = asked->answer; /* of the pages before */
+    FILE *out = open_memstream(&asked->answer, &asked->size);
 
     if (out == NULL) {
         abort();
     }
+    fprintf(out, "%s", before != NULL ? before : "");
+    free(before);
+    asked->goes_on = false;
     if (reply->unknown) {
         fprintf(out, "{\"error\":\"UNKNOWN\"}");
+    } else if (asked->spec->shape == REPLY_PAGE) {
+        asked->goes_on = put_page(out, &asked->walk, reply, asked->command);
     } else {
         put_reply(out, reply, asked->spec);
     }
@@ -92,10 +101,13 @@ static void carry_out(struct command *command, uint64_t line)
     if (asked == NULL) {
         abort();
     }
+    asked->command = command;
     asked->spec = command->spec;
     asked->line = line;
-    engine_submit(engine, command, on_answer, asked);
-    engine_settle(engine);
+    do {
+        engine_submit(engine, command, on_answer, asked);
+        engine_settle(engine);
+    } while (asked->goes_on);
     printf("[%s,", asked->answer != NULL ? asked->answer : "\"WAIT\"");
     put_wakes();
     if (asked->answer != NULL) {

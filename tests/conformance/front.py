@@ -15,7 +15,7 @@ import tempfile
 from model import MALFORMED, Model
 from raw_client import encode
 from redis_connection import RedisConnection, RedisError
-from scripts import shaped
+from scripts import shaped, walk
 from server import Server, wait_until
 
 
@@ -93,7 +93,10 @@ class RespFront:
     # ---- commands
 
     def call(self, argv, expected):
-        """The reply to a command that should not have to wait."""
+        """The reply to a command that should not have to wait; a list is walked to its end."""
+        return walk(lambda words: self.once(words, expected), argv)
+
+    def once(self, argv, expected):
         self.main.send(*argv)
         return self.reply(self.rows.get(argv[0].upper()), self.main)
 

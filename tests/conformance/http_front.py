@@ -8,7 +8,7 @@ fault, HTTP may name another one first; those go over RESP as well.
 """
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from front import RespFront
 from model import MALFORMED
@@ -29,10 +29,10 @@ class HttpFront(RespFront):
             connection.close()
         return super().close()
 
-    def call(self, argv, expected):
+    def once(self, argv, expected):
         request = self.request(argv)
         if request is None:
-            return super().call(argv, expected)
+            return super().once(argv, expected)
         self.requests += 1
         row = self.rows[argv[0].upper()]
         return form(row, self.http.call(*request), expected)
@@ -68,7 +68,9 @@ class HttpFront(RespFront):
             return None
         path = re.sub(r"{(\w+)}", lambda found: quote(fields.pop(found[1]), safe=""), row.route)
         if row.method in ("GET", "DELETE"):
-            return row.method, path
+            query = urlencode({name: "true" if value is True else value
+                               for name, value in fields.items()})
+            return row.method, path + ("?" + query if query else "")
         return row.method, path, fields
 
     def fields(self, row, argv):
@@ -120,6 +122,8 @@ def form(row, answer, expected):
     if answer.status >= 300:
         return refusal(row, answer.code, expected)
     body = answer.json
+    if row.shape == "page":
+        return text(body["cursor"]), [page_item(row, item) for item in body["items"]]
     if row.shape == "pairs":
         return [text(pair[name]) for pair in body for name, _ in row.fields]
     values = [text(body[name]) for name, _ in row.fields if name in body]
@@ -129,6 +133,13 @@ def form(row, answer, expected):
         names = [name for name, _ in row.fields if name in body]
         return [word for pair in zip(names, values) for word in pair]
     return [1, *values] if row.shape == "lead" else values
+
+
+def page_item(row, item):
+    """As RESP has it: the bare name, or all fields that are shown."""
+    if len(row.fields) == 1:
+        return text(item[row.fields[0][0]])
+    return [word for name, _ in row.fields if name in item for word in (name, text(item[name]))]
 
 
 def refusal(row, code, expected):

@@ -64,7 +64,7 @@ int main(void)
 {
     static const char *const shapes[] = {
         [REPLY_LEAD] = "lead",     [REPLY_LIST] = "list",   [REPLY_NUMBER] = "number",
-        [REPLY_FIELDS] = "fields", [REPLY_PAIRS] = "pairs",
+        [REPLY_FIELDS] = "fields", [REPLY_PAIRS] = "pairs", [REPLY_PAGE] = "page",
     };
 
     for (size_t i = 0; i < COMMAND_COUNT; i++) {

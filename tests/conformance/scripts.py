@@ -112,7 +112,7 @@ class ScriptEngine:
         """[reply, wakes] of one command."""
         self.now = max(self.now, now_ms)  # Redis' clock in a test stands still rather than go back
         self.number += 1
-        reply = self.reply(argv)
+        reply = walk(self.reply, argv)
         return [reply, self.look()]
 
     # ---- commands
@@ -226,9 +226,41 @@ def shaped(row, reply):
         return [word for pair in zip(names, values_of(row, reply[1::2])) for word in pair]
     if row.shape == "list" and reply is not None:
         return values_of(row, reply)
+    if row.shape == "page":
+        return reply[0].decode("latin-1"), [page_item(row, item) for item in reply[1:]]
     if row.shape == "pairs":
         return [text.decode("latin-1") for text in reply]
     return reply
+
+
+def page_item(row, item):
+    """The bare name, or the shown fields of an item, each with its value."""
+    if isinstance(item, dict):
+        item = [word for pair in item.items() for word in pair]
+    if not isinstance(item, list):
+        return item.decode("latin-1")
+    kinds = dict(row.fields)
+    pairs = [(name.decode(), value) for name, value in zip(item[::2], item[1::2])]
+    words = [word for name, value in pairs if name in kinds
+             for word in (name, value.decode("latin-1") if kinds[name] else int(value))]
+    return words[1] if len(row.fields) == 1 else words
+
+
+def walk(call, argv):
+    """The reply to a command; of a list, all items from the first page to the last."""
+    reply = call(argv)
+    if not isinstance(reply, tuple):
+        return reply
+    cursor, items = reply
+    at = next((i for i, word in enumerate(argv) if word.upper() == b"AFTER"), None)
+    words = argv if at is None else argv[:at] + argv[at + 2:]
+    while cursor:
+        reply = call([*words, b"AFTER", cursor.encode("latin-1")])
+        if not isinstance(reply, tuple):
+            return reply
+        cursor = reply[0]
+        items += reply[1]
+    return {"items": items}
 
 
 def is_refusal(reply):

@@ -8,7 +8,7 @@ next; so values that only the engine knows turn up in commands one or two chunks
 import collections
 
 from driver import DriverDied
-from model_values import matches
+from model_values import item_name, matches
 from outcomes import Outcomes
 
 CHUNK = 100
@@ -144,8 +144,11 @@ def wakes_of(answer):
 
 
 def in_order(answer):
-    """The driver's answer with its wakes by command number: their order means nothing."""
+    """The driver's answer with its wakes by command number, and the items of a list by their first
+    field: their order means nothing."""
     wakes_of(answer).sort(key=lambda wake: wake[0])
+    if isinstance(answer, list) and isinstance(answer[0], dict) and "items" in answer[0]:
+        answer[0]["items"].sort(key=item_name)
     return answer
 
 

@@ -154,7 +154,10 @@ int main(void)
             if (reply.waits) {
                 remember_ticket(reply.ticket, number);
             }
-            put_reply(stdout, &reply, command.spec);
+            struct walk walk = {0};
+            while (put_page(stdout, &walk, &reply, &command)) {
+                core_apply(core, &command, now_ms, &reply);
+            }
         }
         putchar(',');
         put_wakes(&reply);

@@ -91,6 +91,10 @@ void put_refusal(FILE *out, enum hf_error code)
 
 static void put_value(FILE *out, const struct reply *reply, size_t i)
 {
+    if (reply->values[i].kind == VALUE_ABSENT) {
+        fprintf(out, "null");
+        return;
+    }
     if (reply->values[i].kind == VALUE_NUMBER) {
         fprintf(out, "%" PRId64, reply->values[i].number);
     } else {
@@ -129,4 +133,70 @@ void put_reply(FILE *out, const struct reply *reply, const struct command_spec *
         }
         putc(']', out);
     }
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void put_item(FILE *out, const struct reply *reply, const struct command_spec *spec,
+                     size_t item)
+{
+    size_t from = reply_item(spec, item);
+    const char *comma = "";
+
+    if (command_lists_names(spec)) {
+        put_value(out, reply, from);
+        return;
+    }
+    putc('[', out);
+    for (size_t i = 0; i < command_shown_fields(spec); i++) {
+        if (reply->values[from + i].kind != VALUE_ABSENT) {
+            fprintf(out, "%s", comma);
+            put_text(out, hf_text(spec->fields[i].name));
+            putc(',', out);
+            put_value(out, reply, from + i);
+            comma = ",";
+        }
+    }
+    putc(']', out);
+}
+
+/* The next page begins behind this one. */
+static void move_on(struct walk *walk, const struct reply *reply, struct command *command)
+{
+    struct hf_bytes cursor = reply_bytes(reply, 0);
+
+    memcpy(walk->cursor, cursor.data, cursor.size);
+    cursor.data = walk->cursor;
+    for (size_t i = 0; i < command->spec->arg_count; i++) {
+        const struct arg_spec *arg = &command->spec->args[i];
+        if (arg->keyword != NULL && strcmp(arg->keyword, "AFTER") == 0) {
+            memcpy((char *)&command->args + arg->offset, &cursor, sizeof cursor);
+        }
+    }
+}
+
+bool put_page(FILE *out, struct walk *walk, const struct reply *reply, struct command *command)
+{
+    const struct command_spec *spec = command->spec;
+
+    if (spec->shape != REPLY_PAGE || (reply->code != HF_OK && !walk->begun)) {
+        put_reply(out, reply, spec);
+        return false;
+    }
+    if (reply->code != HF_OK) {
+        fprintf(out, "],\"error\":\"%s\"}", hf_error_name(reply->code));
+        return false;
+    }
+    fprintf(out, "%s", walk->begun ? "" : "{\"items\":[");
+    walk->begun = true;
+    for (size_t i = 0; i < reply_items(reply, spec); i++) {
+        fprintf(out, "%s", walk->items++ > 0 ? "," : "");
+        put_item(out, reply, spec, i);
+    }
+    if (reply_bytes(reply, 0).size == 0) {
+        fprintf(out, "]}");
+        return false;
+    }
+    move_on(walk, reply, command);
+    return true;
 }

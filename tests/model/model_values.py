@@ -167,4 +167,17 @@ def matches(expected, got):
         if not isinstance(got, list) or len(expected) != len(got):
             return False
         return all(map(matches, expected, got))
+    if isinstance(expected, dict) and "items" in expected:
+        return (isinstance(got, dict) and expected.keys() == got.keys()
+                and matches(expected["items"], got["items"]))
     return type(expected) is type(got) and expected == got
+
+
+def listed(items):
+    """The answer to a list, walked to its end. An item is a name, or its fields and their values;
+    the first is the one that no other has, and the order is by that."""
+    return {"items": sorted(items, key=item_name)}
+
+
+def item_name(item):
+    return item if isinstance(item, str) else item[1]

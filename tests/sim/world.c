@@ -107,9 +107,9 @@ static uint64_t hash_reply(const struct reply *reply)
     for (size_t i = 0; i < reply->count; i++) {
         if (reply->values[i].kind == VALUE_NUMBER) {
             hash = mix(hash + (uint64_t)reply->values[i].number);
-            continue;
+        } else if (reply->values[i].kind == VALUE_TEXT) {
+            hash = hash_text(hash, reply_bytes(reply, i));
         }
-        hash = hash_text(hash, reply_bytes(reply, i));
     }
     return hash;
 }

@@ -99,8 +99,13 @@ static void write_reply(struct fixture *f, const struct command_spec *spec)
             }
             if (reply->values[i].kind == VALUE_NUMBER) {
                 append_number(f, reply->values[i].number);
+            } else if (reply->values[i].kind == VALUE_ABSENT) {
+                append_text(f, "-");
             } else {
                 struct hf_bytes text = reply_bytes(reply, i);
+                if (spec->shape == REPLY_PAGE && i == 0 && text.size == 0) {
+                    text = hf_text("end");
+                }
                 append(f, text.data, text.size);
             }
         }

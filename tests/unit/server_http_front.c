@@ -102,6 +102,8 @@ static void requests_are_checked(void **state)
     expect(0, "PUT", "/v1/events/a%20b/zones/floor", "{\"capacity\":1}", 400, "INVALID_ID");
     expect(0, "PUT", "/v1/events/%zz/zones/floor", "{\"capacity\":1}", 400, "escape");
     expect(0, "PUT", "/v1/events/gala/zones/z?capacity=1", "{}", 400, "query");
+    expect(0, "DELETE", "/v1/events/gala/queue/ann?colour=red", NULL, 400, "colour");
+    expect(0, "DELETE", "/v1/events/gala/queue/ann", "{}", 400, "takes no body");
     expect(0, "GET", "/v1/events/gala/zones/floor?x=1", NULL, 400, "unknown field");
     expect(0, "GET", "/v1/events/gala/zones/floor?", NULL, 200, "capacity");
     expect(0, "GET", "/v1/events/gala/zones/floor", "{}", 400, "no body");

@@ -135,6 +135,49 @@ static bool has_names(const struct command_spec *spec, const redisReply *from)
     return true;
 }
 
+/* The fields of one item of a page, in the order of the row; any may be missing. */
+static bool read_item(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    size_t field = 0;
+
+    if (from->type != REDIS_REPLY_ARRAY || from->elements % 2 != 0 ||
+        !reply_reserve(reply, spec->field_count, 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < from->elements; i += 2) {
+        while (is_text(from->element[i]) && field < spec->field_count &&
+               !text_equal(text_of(from->element[i]), hf_text(spec->fields[field].name))) {
+            reply_absent(reply);
+            field++;
+        }
+        if (!is_text(from->element[i]) || field == spec->field_count ||
+            !add_value(reply, &spec->fields[field++], from->element[i + 1])) {
+            return false;
+        }
+    }
+    while (field++ < spec->field_count) {
+        reply_absent(reply);
+    }
+    return true;
+}
+
+/* {cursor, {field, value, …}, …}, as a script lists. */
+static bool read_page(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    static const struct reply_field cursor = {.is_text = true, .size = HF_CURSOR_SIZE};
+
+    if (from->elements == 0 || from->elements > 1 + HF_PAGE_MAX ||
+        !add_value(reply, &cursor, from->element[0])) {
+        return false;
+    }
+    for (size_t i = 1; i < from->elements; i++) {
+        if (!read_item(reply, spec, from->element[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_array(struct reply *reply, const struct command_spec *spec, const redisReply *from)
 {
     switch (spec->shape) {
@@ -147,6 +190,8 @@ static bool read_array(struct reply *reply, const struct command_spec *spec, con
         return has_names(spec, from) && read_values(reply, spec, from, 1, 2);
     case REPLY_PAIRS:
         return from->elements % spec->field_count == 0 && read_values(reply, spec, from, 0, 1);
+    case REPLY_PAGE:
+        return read_page(reply, spec, from);
     case REPLY_NUMBER:
         break;
     }

@@ -51,24 +51,27 @@ static enum hf_error read_query(struct hf_bytes query, struct fields *fields,
         if (fields->count == JSON_FIELDS_MAX) {
             return problem_set(problem, HF_INVALID_ARGUMENT, "too many arguments in the query");
         }
-        fields->at[fields->count++] =
-            (struct command_field){.name = {at, name_size}, .text = {value, value_size}};
+        fields->at[fields->count++] = (struct command_field){
+            .name = {at, name_size}, .text = {value, value_size}, .is_bare = true};
         at = stop + 1;
     }
     return HF_OK;
 }
 
-/* GET says what it wants in the query, the others in the body. */
+/* GET and DELETE say what they want in the query, the others in the body. */
 static enum hf_error read_fields(const struct http_request *request, struct json_fields *json,
                                  struct fields *fields, struct problem *problem)
 {
-    bool reads = request->method == HTTP_GET || request->method == HTTP_HEAD;
+    bool bare = request->method == HTTP_GET || request->method == HTTP_HEAD ||
+                request->method == HTTP_DELETE;
 
     json->root = NULL;
-    if (reads && request->body.size > 0) {
-        return problem_set(problem, HF_INVALID_ARGUMENT, "%s takes no body", request->method_name);
+    if (bare && request->body.size > 0) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "%s takes no body: its arguments stand in the query",
+                           request->method_name);
     }
-    if (reads) {
+    if (bare) {
         return read_query(request->query, fields, problem);
     }
     if (request->query.size > 0) {

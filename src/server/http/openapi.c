@@ -108,6 +108,28 @@ static bool in_body(const struct route *route, size_t i)
     return !in_path(route, &route->spec->args[i]) && !(route->alias && i == 0);
 }
 
+/* Where the method has no body, what is not in the path is in the query. */
+static bool is_bare(const struct route *route)
+{
+    return route->method == METHOD_GET || route->method == METHOD_DELETE;
+}
+
+static void write_query(struct buffer *out, const struct route *route, const char *comma)
+{
+    for (size_t i = 0; route->spec != NULL && i < route->spec->arg_count; i++) {
+        if (is_bare(route) && in_body(route, i)) {
+            buffer_text(out, comma);
+            buffer_text(out, "{\"name\":");
+            text(out, route->spec->args[i].field);
+            buffer_format(out, ",\"in\":\"query\",\"required\":%s,\"schema\":",
+                          i < route->spec->required ? "true" : "false");
+            schema(out, &route->spec->args[i]);
+            buffer_byte(out, '}');
+            comma = ",";
+        }
+    }
+}
+
 static void write_parameters(struct buffer *out, const struct route *route)
 {
     const char *comma = "";
@@ -124,6 +146,7 @@ static void write_parameters(struct buffer *out, const struct route *route)
             comma = ",";
         }
     }
+    write_query(out, route, comma);
     if (route->method == METHOD_POST && route->spec != NULL) {
         buffer_text(out, comma);
         buffer_text(out, "{\"$ref\":\"#/components/parameters/IdempotencyKey\"}");
@@ -221,6 +244,13 @@ static void write_success(struct buffer *out, const struct route *route)
         buffer_text(out, "{\"type\":\"array\",\"items\":");
         write_fields(out, spec);
         buffer_byte(out, '}');
+    } else if (spec->shape == REPLY_PAGE) {
+        buffer_text(out, "{\"type\":\"object\",\"required\":[\"cursor\",\"items\"],"
+                         "\"properties\":{\"cursor\":{\"type\":\"string\",\"description\":"
+                         "\"The after of the next page; empty at the end\"},"
+                         "\"items\":{\"type\":\"array\",\"items\":");
+        write_fields(out, spec);
+        buffer_text(out, "}}}");
     } else {
         write_fields(out, spec);
     }
@@ -267,7 +297,7 @@ static void write_operation(struct buffer *out, const struct route *route)
     }
     buffer_text(out, is_open(route->endpoint) ? ",\"security\":[]" : "");
     write_parameters(out, route);
-    if (route->spec != NULL && route->method != METHOD_GET && route->method != METHOD_DELETE) {
+    if (route->spec != NULL && !is_bare(route)) {
         write_body(out, route);
     }
     write_answers(out, route);
