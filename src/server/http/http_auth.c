@@ -4,6 +4,7 @@
  * it on their connection, which costs one comparison. */
 #include "server/http/http.h"
 
+#include "base/base64.h"
 #include "base/text.h"
 
 #include <strings.h>
@@ -27,44 +28,10 @@ static bool has_scheme(struct hf_bytes header, const char *scheme, struct hf_byt
     return true;
 }
 
-static int digit64(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-/* Returns the size, or -1 if it is not base 64 or does not fit. */
-static int decode64(struct hf_bytes text, char *out, size_t room)
-{
-    size_t size = 0;
-    unsigned bits = 0, have = 0;
-
-    while (text.size > 0 && text.data[text.size - 1] == '=') {
-        text.size--;
-    }
-    for (size_t i = 0; i < text.size; i++) {
-        int digit = digit64(text.data[i]);
-        if (digit < 0 || size == room) {
-            return -1;
-        }
-        bits = bits << 6 | (unsigned)digit;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            out[size++] = (char)(bits >> have & 0xff);
-        }
-    }
-    return (int)size;
-}
-
 static bool ask_by_password(struct session *session, struct hf_bytes coded)
 {
     char text[AUTH_NAME_SIZE + AUTH_PASSWORD_MAX + 8];
-    int size = decode64(coded, text, sizeof text);
+    ptrdiff_t size = base64_read(coded, text, sizeof text);
     const char *colon = size > 0 ? memchr(text, ':', (size_t)size) : NULL;
 
     if (colon == NULL) {
