@@ -43,6 +43,9 @@ static inline bool arg_is_text(const struct arg_spec *arg)
            arg->type == ARG_BLOB;
 }
 
+/* Behind the name of a JSON field that has the bytes of a blob in base 64. */
+#define JSON_BASE64 "_base64"
+
 /* What a reply looks like in RESP. */
 enum reply_shape {
     REPLY_LEAD,   /* [1, a, b] */
@@ -58,7 +61,8 @@ enum reply_shape {
 struct reply_field {
     const char *name;
     bool is_text;
-    bool quiet; /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
+    bool quiet;   /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
+    bool is_blob; /* a text of any bytes: what JSON cannot carry is in base 64, as NAME_base64 */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
 };
 

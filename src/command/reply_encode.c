@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Replies as each front writes them. */
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "command/reply.h"
@@ -192,9 +193,26 @@ void problem_to_json(const struct problem *problem, struct buffer *out)
     json_refusal(out, problem->code, hf_text(problem->message));
 }
 
-static void json_value(struct buffer *out, const struct reply *reply, size_t i)
+/* Can a JSON text carry these bytes as they are, there and back? */
+static bool is_json_text(struct hf_bytes text)
 {
-    if (reply->values[i].kind == VALUE_NUMBER) {
+    return text_is_utf8(text) && (text.size == 0 || memchr(text.data, '\0', text.size) == NULL);
+}
+
+/* "name":value for value i of the reply. */
+static void json_field(struct buffer *out, const struct reply *reply,
+                       const struct reply_field *field, size_t i)
+{
+    bool number = reply->values[i].kind == VALUE_NUMBER;
+    bool coded = field->is_blob && !is_json_text(reply_bytes(reply, i));
+
+    buffer_byte(out, '"');
+    buffer_text(out, field->name);
+    buffer_text(out, coded ? JSON_BASE64 "\":\"" : "\":");
+    if (coded) {
+        base64_write(out, reply_bytes(reply, i));
+        buffer_byte(out, '"');
+    } else if (number) {
         buffer_decimal(out, reply->values[i].number);
     } else {
         json_text(out, reply_bytes(reply, i));
@@ -211,9 +229,7 @@ static void json_fields(struct buffer *out, const struct reply *reply,
     for (size_t i = 0; i < count && from + i < reply->count; i++) {
         if (reply->values[from + i].kind != VALUE_ABSENT) {
             buffer_text(out, comma);
-            json_text(out, hf_text(spec->fields[i].name));
-            buffer_byte(out, ':');
-            json_value(out, reply, from + i);
+            json_field(out, reply, &spec->fields[i], from + i);
             comma = ",";
         }
     }

@@ -17,7 +17,8 @@
     ARGS(idem_begin, 2, ID(idem_begin, key, "key"), ID(idem_begin, fingerprint, "fingerprint"),
          OPTIONAL_DURATION(idem_begin, ttl_ms, "TTL", "ttl_seconds", IDEM_PROCESSING_DEFAULT_MS)),
     ANSWER(REPLY_LEAD, idem_begin_reply, WORD(idem_begin_reply, state),
-           {.name = "response", .is_text = true}),
+           {.name = "response", .is_text = true, .is_blob = true}),
+    HTTP("POST", "/v1/keys/{key}/begin"),
     SCRIPT("idem_begin", "fingerprint ttl",
            KEY_IDEM)},
 
@@ -33,6 +34,7 @@
          OPTIONAL_DURATION(idem_complete, ttl_ms, "TTL", "ttl_seconds",
                            IDEM_COMPLETED_DEFAULT_MS)),
     ANSWER(REPLY_NUMBER, idem_complete_reply, NUMBER(idem_complete_reply, completed)),
+    HTTP("POST", "/v1/keys/{key}/complete"),
     SCRIPT("idem_complete", "response ttl",
            KEY_IDEM)},
 
@@ -45,5 +47,6 @@
     MEANINGS("the key of the request"),
     ARGS(idem_abort, 1, ID(idem_abort, key, "key")),
     ANSWER(REPLY_NUMBER, idem_abort_reply, NUMBER(idem_abort_reply, aborted)),
+    HTTP("POST", "/v1/keys/{key}/abort"),
     SCRIPT("idem_abort", "",
            KEY_IDEM)},

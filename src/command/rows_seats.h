@@ -155,5 +155,6 @@
     ARGS(seats_user, 2, ID(seats_user, event, "event"), ID(seats_user, user, "user")),
     ANSWER(REPLY_LIST, seats_user_reply,
            NUMBER(seats_user_reply, held), NUMBER(seats_user_reply, confirmed)),
+    HTTP("GET", "/v1/events/{event}/users/{user}"),
     SCRIPT("get_user", "",
            KEY_USER, KEY_USER_CONFIRMED, KEY_SEATS_DUE)},

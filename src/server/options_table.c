@@ -63,7 +63,7 @@ const struct setting setting_table[] = {
      "how long a request may take to arrive, and a client to take its answer", ANYWHERE},
     {"http-idle-timeout", KIND_DURATION, "TIME", "75s", 0, 24 * HOUR_MS, AT(idle_timeout_ms),
      "close an HTTP connection after so long without a request; 0 for never", ANYWHERE},
-    {"max-body", KIND_SIZE, "SIZE", "1088k", KIB, 64 * MIB, AT(max_body_bytes),
+    {"max-body", KIND_SIZE, "SIZE", "1408k", KIB, 64 * MIB, AT(max_body_bytes),
      "the largest body of an HTTP request", ANYWHERE},
     {"drain-timeout", KIND_DURATION, "TIME", "10s", 0, HOUR_MS, AT(drain_timeout_ms),
      "how long a server that was told to stop goes on answering", ANYWHERE},

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every route of the HTTP port, asked for with the real curl."""
 
+import base64
 import json
 import re
 import time
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from curl import Document, header
-from http_parts import curl, done, name, reserve, room, server
+from http_parts import curl, done, name, refused, reserve, room, server
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -69,6 +70,8 @@ def test_a_booking_from_beginning_to_end(curl, name, made):
     assert record["confirmation_code"] == paid["confirmation_code"]
     assert curl.get(f"/v1/events/{name}/zones/floor").json == {
         "capacity": 10, "available": 8, "reserved": 0, "confirmed": 2}
+    assert done(curl.get(f"/v1/events/{name}/users/ann"), 200, "held", "confirmed") == {
+        "held": 0, "confirmed": 2}
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["by_its_event", "by_itself"])
@@ -176,6 +179,49 @@ def test_an_order_from_beginning_to_end(curl, name):
     assert done(adjusted, 200, "available") == {"available": 3}
     assert curl.get(path).json == {"available": 3, "taken": 0, "sold": 3, "loaded": 6, "shards": 1,
                                    "mode": "single"}
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+def test_a_key(curl, name):
+    path, begin = f"/v1/keys/{name}", {"fingerprint": "print"}
+    assert done(curl.post(path + "/begin", begin), 200, "state") == {"state": "NEW"}
+    refused(curl.post(path + "/begin", begin), "IN_PROGRESS")
+    refused(curl.post(path + "/begin", {"fingerprint": "other"}), "KEY_REUSED")
+    assert done(curl.post(path + "/abort"), 200, "aborted") == {"aborted": 1}
+    assert curl.post(path + "/abort").json == {"aborted": 0}
+    assert curl.post(path + "/complete", {"response": "late"}).json == {"completed": 0}
+    curl.post(path + "/begin", begin)
+    response = {"response": '{"status":201}', "ttl_seconds": 60}
+    assert done(curl.post(path + "/complete", response), 200, "completed") == {"completed": 1}
+    assert done(curl.post(path + "/begin", begin), 200, "state", "response") == {
+        "state": "COMPLETED", "response": '{"status":201}'}
+
+
+@pytest.mark.parametrize("response", [b"", bytes(range(256)), b"nul\0", "gültig".encode()])
+def test_a_key_with_a_response_of_any_bytes(curl, name, response):
+    """What JSON can carry comes back as a text, all else in base 64; either is taken."""
+    path = f"/v1/keys/{name}"
+    coded = base64.b64encode(response).decode()
+    curl.post(path + "/begin", {"fingerprint": "print"})
+    assert curl.post(path + "/complete", {"response_base64": coded}).json == {"completed": 1}
+    plain = b"\0" not in response
+    field, value = ("response", response.decode()) if plain else ("response_base64", coded)
+    assert curl.post(path + "/begin", {"fingerprint": "print"}).json == {
+        "state": "COMPLETED", field: value}
+    assert curl.post(path + "/complete", {field: value}).json == {"completed": 1}, "the same"
+
+
+def test_a_response_that_is_no_base_64_or_comes_twice(curl, name):
+    path = f"/v1/keys/{name}/complete"
+    assert "response_base64" in refused(curl.post(path, {"response_base64": "Zg$="}),
+                                        "INVALID_ARGUMENT")
+    assert "response" in refused(curl.post(path, {"response": "f", "response_base64": "Zg=="}),
+                                 "INVALID_ARGUMENT")
+    assert "response" in refused(curl.post(path, {}), "INVALID_ARGUMENT")
+    largest = base64.b64encode(b"\xff" * (1 << 20)).decode()
+    assert curl.post(path, {"response_base64": largest}).json == {"completed": 0}
+    refused(curl.post(path, {"response_base64": largest[:-4] + "/////w=="}), "PAYLOAD_TOO_LARGE")
 
 
 # ---- the waiting room ----------------------------------------------------------------------------
@@ -335,6 +381,8 @@ def test_the_document_holds_together(document):
         "PUT /v1/products/{product}", "GET /v1/products/{product}",
         "POST /v1/products/{product}/takes", "POST /v1/products/{product}/takes/{order}/settle",
         "POST /v1/products/{product}/takes/{order}/give", "POST /v1/products/{product}/adjust",
+        "GET /v1/events/{event}/users/{user}", "POST /v1/keys/{key}/begin",
+        "POST /v1/keys/{key}/complete", "POST /v1/keys/{key}/abort",
         "POST /v1/events/{event}/queue", "GET /v1/events/{event}/queue/{user}",
         "DELETE /v1/events/{event}/queue/{user}", "GET /v1/events/{event}/queue/{user}/stream",
         "POST /v1/events/{event}/queue/admit", "GET /livez", "GET /readyz", "GET /metrics",

@@ -18,6 +18,7 @@ static const struct {
     enum command_id id;
     const char *method, *route;
 } routes[] = {
+    {SEATS_USER, "GET", "/v1/events/{event}/users/{user}"},
     {SEATS_OPEN, "PUT", "/v1/events/{event}/zones/{zone}"},
     {SEATS_ZONE, "GET", "/v1/events/{event}/zones/{zone}"},
     {SEATS_RESERVE, "POST", "/v1/events/{event}/bookings"},
@@ -46,6 +47,9 @@ static const struct {
     {STOCK_SETTLE, "POST", "/v1/products/{product}/takes/{order}/settle"},
     {STOCK_GIVE, "POST", "/v1/products/{product}/takes/{order}/give"},
     {STOCK_ADJUST, "POST", "/v1/products/{product}/adjust"},
+    {IDEM_BEGIN, "POST", "/v1/keys/{key}/begin"},
+    {IDEM_COMPLETE, "POST", "/v1/keys/{key}/complete"},
+    {IDEM_ABORT, "POST", "/v1/keys/{key}/abort"},
     {ROOM_JOIN, "POST", "/v1/events/{event}/queue"},
     {ROOM_POSITION, "GET", "/v1/events/{event}/queue/{user}"},
     {ROOM_LEAVE, "DELETE", "/v1/events/{event}/queue/{user}"},

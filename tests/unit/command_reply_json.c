@@ -101,9 +101,20 @@ static void quotes_backslashes_and_control_characters_are_escaped(void **state)
 {
     (void)state;
     reply_word(&reply, "COMPLETED");
-    reply_text(&reply, "\"\\/\0\b\t\n\r\x1f\x7f", 10);
+    reply_text(&reply, "\"\\/\b\t\n\r\x1f\x7f", 9);
     expect_json(IDEM_BEGIN, "{\"state\":\"COMPLETED\",\"response\":"
-                            "\"\\\"\\\\/\\u0000\\u0008\\u0009\\u000a\\u000d\\u001f\x7f\"}");
+                            "\"\\\"\\\\/\\u0008\\u0009\\u000a\\u000d\\u001f\x7f\"}");
+}
+
+static void a_blob_that_json_cannot_carry_is_in_base_64(void **state)
+{
+    (void)state;
+    reply_word(&reply, "COMPLETED");
+    reply_text(&reply, "\xff\xfe", 2);
+    expect_json(IDEM_BEGIN, "{\"state\":\"COMPLETED\",\"response_base64\":\"//4=\"}");
+    reply_word(&reply, "COMPLETED");
+    reply_text(&reply, "a\0", 2);
+    expect_json(IDEM_BEGIN, "{\"state\":\"COMPLETED\",\"response_base64\":\"YQA=\"}");
 }
 
 static void utf8_stays_as_it_is(void **state)
@@ -216,6 +227,7 @@ int main(void)
         TEST(refusal_is_an_error_object_also_where_resp_has_another_form),
         TEST(malformed_request_is_an_invalid_argument),
         TEST(quotes_backslashes_and_control_characters_are_escaped),
+        TEST(a_blob_that_json_cannot_carry_is_in_base_64),
         TEST(utf8_stays_as_it_is),
         TEST(struct_gets_each_value_in_its_member),
         TEST(longest_id_fits_with_its_nul),

@@ -226,6 +226,27 @@ static void the_quick_way_is_never_wrong(void **state)
     }
 }
 
+static void a_blob_may_come_in_base_64(void **state)
+{
+    const struct command_spec *spec = &command_table[IDEM_COMPLETE];
+
+    (void)state;
+    assert_int_equal(json_read(&fields, hf_text("{\"response_base64\":\"Zm9v\"}"), &problem),
+                     HF_OK);
+    assert_int_equal(json_read_blob(&fields, spec, &problem), HF_OK);
+    is_text(0, "response", "foo");
+    json_release(&fields);
+    assert_null(fields.blob);
+    assert_int_equal(json_read(&fields, hf_text("{\"response_base64\":\"Zm9v\\u00e9\"}"), &problem),
+                     HF_OK);
+    assert_int_equal(json_read_blob(&fields, spec, &problem), HF_INVALID_ARGUMENT);
+    json_release(&fields);
+    assert_int_equal(json_read(&fields, hf_text("{\"key_base64\":\"Zm9v\"}"), &problem), HF_OK);
+    assert_int_equal(json_read_blob(&fields, spec, &problem), HF_OK);
+    is_text(0, "key_base64", "Zm9v");
+    json_release(&fields);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +260,7 @@ int main(void)
         cmocka_unit_test(the_type_is_json_whatever_follows),
         cmocka_unit_test(usual_bodies_are_read_quickly),
         cmocka_unit_test(the_quick_way_is_never_wrong),
+        cmocka_unit_test(a_blob_may_come_in_base_64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

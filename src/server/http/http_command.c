@@ -59,13 +59,15 @@ static enum hf_error read_query(struct hf_bytes query, struct fields *fields,
 }
 
 /* GET and DELETE say what they want in the query, the others in the body. */
-static enum hf_error read_fields(const struct http_request *request, struct json_fields *json,
+static enum hf_error read_fields(const struct http_request *request,
+                                 const struct command_spec *spec, struct json_fields *json,
                                  struct fields *fields, struct problem *problem)
 {
     bool bare = request->method == HTTP_GET || request->method == HTTP_HEAD ||
                 request->method == HTTP_DELETE;
 
     json->root = NULL;
+    json->blob = NULL;
     if (bare && request->body.size > 0) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s takes no body: its arguments stand in the query",
@@ -80,6 +82,9 @@ static enum hf_error read_fields(const struct http_request *request, struct json
                            request->method_name);
     }
     enum hf_error code = json_read(json, request->body, problem);
+    if (code == HF_OK) {
+        code = json_read_blob(json, spec, problem);
+    }
     if (code == HF_OK) {
         memcpy(fields->at, json->fields, json->count * sizeof json->fields[0]);
         fields->count = json->count;
@@ -161,7 +166,8 @@ static enum hf_error build(struct session *session, struct command *command,
     const struct route_match *match = &http_of(session)->match;
     struct fields fields;
     fields.count = 0; /* the rest is filled in as it comes */
-    enum hf_error code = read_fields(http_request_of(session), json, &fields, problem);
+    enum hf_error code =
+        read_fields(http_request_of(session), match->route->spec, json, &fields, problem);
 
     if (code == HF_OK && match->route->alias) {
         code = find_scope(match, &fields, problem);
@@ -184,6 +190,7 @@ bool http_command(struct session *session, struct command *command, struct json_
     struct problem problem;
 
     json->root = NULL;
+    json->blob = NULL;
     if (request->body.size > 0 && !json_is_type(request->headers[HEADER_CONTENT_TYPE])) {
         http_respond_error(session, 415, 0, "the body must be application/json");
         http_finish(session);

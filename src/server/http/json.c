@@ -3,7 +3,10 @@
  * Reading a flat JSON object: the usual body without a copy, everything else by jansson. */
 #include "server/http/json.h"
 
+#include "base/base64.h"
 #include "base/text.h"
+
+#include <stdlib.h>
 
 bool json_is_type(struct hf_bytes content_type)
 {
@@ -105,6 +108,7 @@ bool json_read_plain(struct json_fields *fields, struct hf_bytes body)
     const char *end = body.data + body.size, *at = skip_space(body.data, end);
 
     fields->root = NULL;
+    fields->blob = NULL;
     fields->count = 0;
     if (at == end || *at != '{') {
         return false;
@@ -180,6 +184,7 @@ enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct
     enum hf_error code = HF_OK;
 
     fields->root = NULL;
+    fields->blob = NULL;
     fields->count = 0;
     if (body.size == 0 || json_read_plain(fields, body)) {
         return HF_OK;
@@ -208,5 +213,48 @@ enum hf_error json_read(struct json_fields *fields, struct hf_bytes body, struct
 void json_release(struct json_fields *fields)
 {
     json_decref(fields->root);
+    free(fields->blob);
     fields->root = NULL;
+    fields->blob = NULL;
+}
+
+/* ---- blobs ----------------------------------------------------------------------------------- */
+
+/* The row's blob that a field has in base 64; NULL if it is another kind of field. */
+static const struct arg_spec *coded_blob(const struct command_spec *spec, struct hf_bytes name)
+{
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        size_t size = strlen(spec->args[i].field);
+        if (spec->args[i].type == ARG_BLOB && name.size == size + strlen(JSON_BASE64) &&
+            memcmp(name.data, spec->args[i].field, size) == 0 &&
+            memcmp(name.data + size, JSON_BASE64, strlen(JSON_BASE64)) == 0) {
+            return &spec->args[i];
+        }
+    }
+    return NULL;
+}
+
+enum hf_error json_read_blob(struct json_fields *fields, const struct command_spec *spec,
+                             struct problem *problem)
+{
+    for (size_t i = 0; i < fields->count && fields->blob == NULL; i++) {
+        struct command_field *field = &fields->fields[i];
+        const struct arg_spec *arg = coded_blob(spec, field->name);
+        if (arg == NULL || field->text.data == NULL) {
+            continue;
+        }
+        size_t room = BASE64_BYTES(field->text.size);
+        fields->blob = malloc(room);
+        if (fields->blob == NULL) {
+            return problem_set(problem, HF_BUSY, "out of memory");
+        }
+        ptrdiff_t size = base64_read(field->text, fields->blob, room);
+        if (size < 0) {
+            return problem_set(problem, HF_INVALID_ARGUMENT, "%s" JSON_BASE64 " is not base 64",
+                               arg->field);
+        }
+        field->name = hf_text(arg->field);
+        field->text = (struct hf_bytes){fields->blob, (size_t)size};
+    }
+    return HF_OK;
 }

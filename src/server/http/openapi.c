@@ -164,13 +164,37 @@ static void write_required(struct buffer *out, const struct route *route)
     const char *comma = "";
 
     for (size_t i = 0; i < route->spec->required; i++) {
-        if (in_body(route, i) && i + 1 != route->spec->made) {
+        bool blob = route->spec->args[i].type == ARG_BLOB; /* it has two names */
+        if (in_body(route, i) && i + 1 != route->spec->made && !blob) {
             buffer_text(out, *comma == '\0' ? ",\"required\":[" : comma);
             text(out, route->spec->args[i].field);
             comma = ",";
         }
     }
     buffer_text(out, *comma == '\0' ? "" : "]");
+}
+
+/* Another field beside that of a blob: its bytes in base 64. */
+static void write_coded(struct buffer *out, const char *name)
+{
+    buffer_format(out,
+                  ",\"%s" JSON_BASE64 "\":{\"type\":\"string\",\"format\":\"byte\","
+                  "\"description\":\"%s in base 64, in place of it, if it is no UTF-8\"}",
+                  name, name);
+}
+
+/* A blob that has to be there comes under one of its two names. */
+static void write_either(struct buffer *out, const struct route *route)
+{
+    for (size_t i = 0; i < route->spec->required; i++) {
+        const char *name = route->spec->args[i].field;
+        if (route->spec->args[i].type == ARG_BLOB) {
+            buffer_format(out,
+                          ",\"oneOf\":[{\"required\":[\"%s\"]},"
+                          "{\"required\":[\"%s" JSON_BASE64 "\"]}]",
+                          name, name);
+        }
+    }
 }
 
 static void write_body(struct buffer *out, const struct route *route)
@@ -191,11 +215,15 @@ static void write_body(struct buffer *out, const struct route *route)
             buffer_text(out, comma);
             key(out, route->spec->args[i].field);
             schema(out, &route->spec->args[i]);
+            if (route->spec->args[i].type == ARG_BLOB) {
+                write_coded(out, route->spec->args[i].field);
+            }
             comma = ",";
         }
     }
     buffer_byte(out, '}');
     write_required(out, route);
+    write_either(out, route);
     buffer_text(out, "}}}}");
 }
 
@@ -216,6 +244,9 @@ static void write_fields(struct buffer *out, const struct command_spec *spec)
         key(out, spec->fields[i].name);
         buffer_text(out, spec->fields[i].is_text ? "{\"type\":\"string\"}"
                                                  : "{\"type\":\"integer\",\"format\":\"int64\"}");
+        if (spec->fields[i].is_blob) {
+            write_coded(out, spec->fields[i].name);
+        }
         comma = ",";
     }
     buffer_text(out, "}}");
