@@ -94,7 +94,6 @@ void agenda_pool_init(struct agenda_pool *pool, struct memory *memory, const str
 void agenda_pool_free(struct agenda_pool *pool)
 {
     slab_free(&pool->nodes);
-    pool->promised = 0;
 }
 
 static bool is_node(uint32_t entry)
@@ -140,10 +139,10 @@ static uint32_t nodes_above(uint32_t level)
     return LEVEL_MAX - level;
 }
 
-/* There is room for so many nodes beside those that are promised. */
+/* There is room for so many nodes beside those that are promised, which the slab keeps free. */
 static bool nodes_spare(struct agenda_pool *pool, uint32_t count)
 {
-    return slab_reserve(&pool->nodes, pool->promised + count);
+    return slab_reserve(&pool->nodes, pool->nodes.kept + count);
 }
 
 static uint32_t new_node(struct agenda_pool *pool, const struct agenda *owner, int64_t time_ms,
@@ -176,16 +175,25 @@ static void give_node(struct agenda_pool *pool, uint32_t entry)
     slab_give(&pool->nodes, entry & ~NODE_BIT);
 }
 
-/* The node that a hint names, if it is still one of level 0 of this agenda and has the time; or
- * NULL. */
+/* The node that a hint names, if it is still one of level 0 of this agenda; or NULL. Its block may
+ * have been freed meanwhile. */
 static struct agenda_node *hinted(const struct agenda_pool *pool, const struct agenda *agenda,
-                                  uint32_t hint, int64_t time_ms)
+                                  uint32_t hint)
 {
-    if (hint == 0) {
+    if (hint == 0 || !slab_stands(&pool->nodes, hint - 1)) {
         return NULL;
     }
     struct agenda_node *node = slab_at(&pool->nodes, hint - 1);
-    return node->owner == agenda && covers(node, time_ms) ? node : NULL;
+    return node->owner == agenda ? node : NULL;
+}
+
+/* The node that was added to last, if it has the time, too. */
+static struct agenda_node *hinted_last(const struct agenda_pool *pool, const struct agenda *agenda,
+                                       int64_t time_ms)
+{
+    struct agenda_node *node = hinted(pool, agenda, agenda->last);
+
+    return node != NULL && covers(node, time_ms) ? node : NULL;
 }
 
 /* ---- splitting buckets ----------------------------------------------------------------------- */
@@ -230,7 +238,7 @@ static bool split_top(struct agenda_pool *pool, struct agenda *agenda)
     if (!nodes_spare(pool, nodes_above(level) + 1)) {
         return false;
     }
-    pool->promised += nodes_above(level);
+    pool->nodes.kept += nodes_above(level);
     split(pool, agenda, &agenda->top, level);
     return true;
 }
@@ -256,8 +264,8 @@ static void raise_top(struct agenda_pool *pool, struct agenda *agenda)
     int64_t inside_ms = slot_begins(node_at(pool, agenda->top), 0);
     uint32_t level = node_at(pool, agenda->top)->level + 1;
 
-    CHECK(level <= LEVEL_MAX && pool->promised > 0);
-    pool->promised--;
+    CHECK(level <= LEVEL_MAX && pool->nodes.kept > 0);
+    pool->nodes.kept--;
     uint32_t entry = new_node(pool, agenda, inside_ms, level);
     struct agenda_node *node = node_at(pool, entry);
     node->slots[digit(inside_ms, level)] = agenda->top;
@@ -291,9 +299,9 @@ static void add_under(struct agenda_pool *pool, struct agenda *agenda, uint32_t 
 static bool is_behind_first(const struct agenda_pool *pool, const struct agenda *agenda,
                             int64_t time_ms)
 {
-    const struct agenda_node *node = slab_at(&pool->nodes, agenda->first - 1);
+    const struct agenda_node *node = hinted(pool, agenda, agenda->first);
 
-    return node->owner == agenda && time_ms >= slot_begins(node, 0);
+    return node != NULL && time_ms >= slot_begins(node, 0);
 }
 
 void agenda_add(struct agenda_pool *pool, struct agenda *agenda, uint32_t index,
@@ -303,7 +311,7 @@ void agenda_add(struct agenda_pool *pool, struct agenda *agenda, uint32_t index,
 
     CHECK(timer->deadline_ms == 0 && deadline_ms > 0 && deadline_ms < AGENDA_TIME_MAX);
     timer->deadline_ms = deadline_ms;
-    struct agenda_node *node = hinted(pool, agenda, agenda->last, deadline_ms);
+    struct agenda_node *node = hinted_last(pool, agenda, deadline_ms);
     if (node != NULL) {
         agenda->count++;
         timer_chain_append(pool->records, pool->offset, &node->slots[digit(deadline_ms, 0)], index);
@@ -363,8 +371,8 @@ static void lower_top(struct agenda_pool *pool, struct agenda *agenda)
         if ((node->occupied & (node->occupied - 1)) != 0 || !is_node(only)) {
             return;
         }
+        pool->nodes.kept++; /* before the node is given back, and maybe freed with its block */
         give_node(pool, agenda->top);
-        pool->promised++;
         agenda->top = only;
     }
 }
@@ -382,8 +390,8 @@ static void prune(struct agenda_pool *pool, struct agenda *agenda, const struct 
         int64_t inside_ms = slot_begins(node, 0);
         give_node(pool, path->entries[depth]);
         if (depth == 0) {
-            CHECK(pool->promised >= nodes_above(level));
-            pool->promised -= nodes_above(level);
+            CHECK(pool->nodes.kept >= nodes_above(level));
+            pool->nodes.kept -= nodes_above(level);
             agenda->top = NONE;
             return;
         }
@@ -432,7 +440,7 @@ void agenda_remove(struct agenda_pool *pool, struct agenda *agenda, uint32_t ind
     int64_t deadline_ms = timer_at(pool, index)->deadline_ms;
 
     CHECK(deadline_ms != 0 && agenda->count > 0);
-    if (remove_quickly(pool, hinted(pool, agenda, agenda->last, deadline_ms), index, deadline_ms)) {
+    if (remove_quickly(pool, hinted_last(pool, agenda, deadline_ms), index, deadline_ms)) {
         disarm(pool, agenda, index);
         return;
     }
@@ -487,9 +495,9 @@ static uint32_t take_if_due(struct agenda_pool *pool, struct agenda *agenda,
 static uint32_t pop_quickly(struct agenda_pool *pool, struct agenda *agenda, int64_t now_ms,
                             int64_t *deadline_ms)
 {
-    struct agenda_node *node = agenda->first == 0 ? NULL : slab_at(&pool->nodes, agenda->first - 1);
+    struct agenda_node *node = hinted(pool, agenda, agenda->first);
 
-    if (node == NULL || node->owner != agenda) {
+    if (node == NULL) {
         return NONE;
     }
     unsigned slot = (unsigned)__builtin_ctzll(node->occupied);

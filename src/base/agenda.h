@@ -29,8 +29,8 @@ struct timer {
 struct agenda_pool {
     const struct slab *records;
     size_t offset; /* of the struct timer in a record */
-    struct slab nodes;
-    uint32_t promised; /* nodes kept free, so that a deadline far from the others finds a place */
+    struct slab
+        nodes; /* some are kept free, so that a deadline far from the others finds a place */
 };
 
 struct agenda {

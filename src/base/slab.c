@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records in chunks of a fixed number, a bitmap of those in use in each, and a list of the free
- * ones. A large slab gets its chunks a huge page at a time. */
+ * Records in chunks of a fixed number, a bitmap of those in use in each, and in each block of
+ * chunks a list of the free ones. A large slab gets its chunks a huge page at a time.
+ *
+ * Blocks that have room are in a list, new ones and those of which nothing is in use at its end:
+ * so what is partly used is filled up first. One unused block is retained, so that a slab whose
+ * number of records goes up and down at the edge of a block does not allocate each time. */
 #include "base/slab.h"
 
 #include "base/check.h"
@@ -21,32 +25,73 @@ static size_t chunk_size(const struct slab *slab)
 /* How many chunks the block has that begins with this one, and its size. */
 static uint32_t block_chunks(const struct slab *slab, uint32_t first)
 {
-    size_t count = HUGE_PAGE / chunk_size(slab);
+    size_t count = (HUGE_PAGE - sizeof(struct slab_block)) / chunk_size(slab);
 
     return first < SINGLE_CHUNKS || count == 0 ? 1 : (uint32_t)count;
 }
 
-static size_t block_size(const struct slab *slab, uint32_t first)
+static size_t block_bytes(const struct slab *slab, uint32_t first)
 {
-    bool single = first < SINGLE_CHUNKS || chunk_size(slab) > HUGE_PAGE;
+    size_t single = sizeof(struct slab_block) + chunk_size(slab);
 
-    return single ? chunk_size(slab) : HUGE_PAGE;
+    return first < SINGLE_CHUNKS || single > HUGE_PAGE ? single : HUGE_PAGE;
+}
+
+static struct slab_block *block_at(const struct slab *slab, uint32_t first)
+{
+    return slab->chunks[first]->block;
 }
 
 void slab_init(struct slab *slab, struct memory *memory, size_t record_size)
 {
     CHECK(record_size >= sizeof(uint32_t) && record_size <= 4096 && record_size % 8 == 0);
-    *slab = (struct slab){.memory = memory, .record_size = (uint32_t)record_size, .free = NONE};
+    *slab = (struct slab){.memory = memory, .record_size = (uint32_t)record_size, .open = NONE};
 }
 
 void slab_free(struct slab *slab)
 {
-    for (uint32_t i = 0; i < slab->chunk_count; i += block_chunks(slab, i)) {
-        memory_free(slab->memory, slab->chunks[i], block_size(slab, i));
+    for (uint32_t i = 0; i < slab->chunk_capacity; i += block_chunks(slab, i)) {
+        if (slab->chunks[i] != NULL) {
+            memory_free(slab->memory, block_at(slab, i), block_bytes(slab, i));
+        }
     }
     memory_free(slab->memory, slab->chunks, slab->chunk_capacity * sizeof(*slab->chunks));
     slab_init(slab, slab->memory, slab->record_size);
 }
+
+/* ---- the list of blocks with room ------------------------------------------------------------ */
+
+/* Puts a block into the circular list: in front, or at the end. */
+static void open_block(struct slab *slab, struct slab_block *block, bool in_front)
+{
+    if (slab->open == NONE) {
+        block->next = block->prev = slab->open = block->first;
+        return;
+    }
+    struct slab_block *head = block_at(slab, slab->open);
+    block->next = slab->open;
+    block->prev = head->prev;
+    block_at(slab, head->prev)->next = block->first;
+    head->prev = block->first;
+    if (in_front) {
+        slab->open = block->first;
+    }
+}
+
+static void shut_block(struct slab *slab, const struct slab_block *block)
+{
+    if (block->next == block->first) {
+        slab->open = NONE;
+        return;
+    }
+    block_at(slab, block->prev)->next = block->next;
+    block_at(slab, block->next)->prev = block->prev;
+    if (slab->open == block->first) {
+        slab->open = block->next;
+    }
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool grow_chunks(struct slab *slab, uint32_t needed)
 {
@@ -64,27 +109,99 @@ static bool grow_chunks(struct slab *slab, uint32_t needed)
     if (chunks == NULL) {
         return false;
     }
+    memset(chunks + slab->chunk_capacity, 0, (capacity - slab->chunk_capacity) * sizeof(*chunks));
     slab->chunks = chunks;
     slab->chunk_capacity = capacity;
     return true;
 }
 
+/* Allocates the first block that is missing: low indexes keep `top` low. */
 static bool add_block(struct slab *slab)
 {
-    uint32_t count = block_chunks(slab, slab->chunk_count);
+    uint32_t first = slab->no_block;
 
-    if (!grow_chunks(slab, slab->chunk_count + count)) {
+    while (first < slab->chunk_capacity && slab->chunks[first] != NULL) {
+        first += block_chunks(slab, first);
+    }
+    uint32_t count = block_chunks(slab, first);
+    if (((uint64_t)first + count) << SLAB_CHUNK_BITS > RECORDS_MAX ||
+        !grow_chunks(slab, first + count)) {
         return false;
     }
-    char *block = memory_zeroed(slab->memory, block_size(slab, slab->chunk_count));
+    struct slab_block *block = memory_zeroed(slab->memory, block_bytes(slab, first));
     if (block == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        slab->chunks[slab->chunk_count++] = (struct slab_chunk *)(block + i * chunk_size(slab));
+        struct slab_chunk *chunk =
+            (struct slab_chunk *)((char *)(block + 1) + i * chunk_size(slab));
+        chunk->block = block;
+        slab->chunks[first + i] = chunk;
+    }
+    block->first = first;
+    block->size = block->fresh = count << SLAB_CHUNK_BITS;
+    block->free = NONE;
+    slab->size += block->size;
+    slab->unused++;
+    slab->no_block = first + count;
+    open_block(slab, block, false);
+    return true;
+}
+
+/* Frees a block that no record is left in. */
+static void free_block(struct slab *slab, struct slab_block *block)
+{
+    uint32_t first = block->first, count = block->size >> SLAB_CHUNK_BITS;
+
+    shut_block(slab, block);
+    slab->size -= block->size;
+    slab->unused--;
+    slab->no_block = first < slab->no_block ? first : slab->no_block;
+    memset(slab->chunks + first, 0, count * sizeof(*slab->chunks));
+    memory_free(slab->memory, block, block_bytes(slab, first));
+    uint32_t last = slab->top >> SLAB_CHUNK_BITS; /* the chunk behind those that may be in use */
+    last = slab->top & (SLAB_CHUNK - 1) ? last + 1 : last;
+    if (last > first && last <= first + count) {
+        while (last > 0 && slab->chunks[last - 1] == NULL) {
+            last--;
+        }
+        slab->top = last << SLAB_CHUNK_BITS;
+    }
+}
+
+/* A block has nothing in use any more. Of two such blocks, which are the last of the list, the one
+ * with the higher indexes is freed, unless records in it were promised. */
+static void block_emptied(struct slab *slab, struct slab_block *block)
+{
+    block->fresh = block->size; /* handed out in order again, whatever order they came back in */
+    block->free = NONE;
+    shut_block(slab, block);
+    open_block(slab, block, false);
+    if (slab->unused++ == 0) {
+        return;
+    }
+    struct slab_block *other = block_at(slab, block->prev);
+    struct slab_block *higher = other->first > block->first ? other : block;
+    CHECK(other->count == 0);
+    if (slab->size - higher->size - slab->count >= slab->kept) {
+        free_block(slab, higher);
+    }
+}
+
+bool slab_reserve(struct slab *slab, uint32_t count)
+{
+    if (count > RECORDS_MAX - slab->count) {
+        return false;
+    }
+    while (slab->size - slab->count < count) {
+        if (!add_block(slab)) {
+            return false;
+        }
     }
     return true;
 }
+
+/* ---- records --------------------------------------------------------------------------------- */
 
 static uint64_t *used_word(const struct slab *slab, uint32_t index)
 {
@@ -95,40 +212,26 @@ static void mark_used(struct slab *slab, uint32_t index)
 {
     memset(slab_at(slab, index), 0, slab->record_size);
     *used_word(slab, index) |= UINT64_C(1) << (index % 64);
+    slab->top = index < slab->top ? slab->top : index + 1;
     slab->count++;
-}
-
-bool slab_reserve(struct slab *slab, uint32_t count)
-{
-    if (count > RECORDS_MAX - slab->count) {
-        return false;
-    }
-    while (((uint64_t)slab->chunk_count << SLAB_CHUNK_BITS) - slab->count < count) {
-        if (!add_block(slab)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void push_free(struct slab *slab, uint32_t index)
-{
-    memcpy(slab_at(slab, index), &slab->free, sizeof slab->free);
-    slab->free = index;
 }
 
 uint32_t slab_take(struct slab *slab)
 {
-    uint32_t index = slab->free;
-
+    if (slab->open == NONE && !add_block(slab)) {
+        return NONE;
+    }
+    struct slab_block *block = block_at(slab, slab->open);
+    uint32_t index = block->free;
     if (index != NONE) {
-        memcpy(&slab->free, slab_at(slab, index), sizeof slab->free);
+        memcpy(&block->free, slab_at(slab, index), sizeof block->free);
     } else {
-        if (slab->top == RECORDS_MAX ||
-            (slab->top >> SLAB_CHUNK_BITS == slab->chunk_count && !add_block(slab))) {
-            return NONE;
-        }
-        index = slab->top++;
+        CHECK(block->fresh > 0);
+        index = (block->first << SLAB_CHUNK_BITS) + block->size - block->fresh--;
+    }
+    slab->unused -= block->count == 0;
+    if (++block->count == block->size) {
+        shut_block(slab, block);
     }
     mark_used(slab, index);
     return index;
@@ -137,19 +240,32 @@ uint32_t slab_take(struct slab *slab)
 void slab_give(struct slab *slab, uint32_t index)
 {
     CHECK(slab_has(slab, index));
-    push_free(slab, index);
+    struct slab_block *block = slab->chunks[index >> SLAB_CHUNK_BITS]->block;
+    memcpy(slab_at(slab, index), &block->free, sizeof block->free);
+    block->free = index;
     *used_word(slab, index) &= ~(UINT64_C(1) << (index % 64));
     slab->count--;
+    if (block->count-- == block->size) {
+        open_block(slab, block, true);
+    }
+    if (block->count == 0) {
+        block_emptied(slab, block);
+    }
 }
 
 bool slab_has(const struct slab *slab, uint32_t index)
 {
-    return index < slab->top && (*used_word(slab, index) >> (index % 64) & 1);
+    return index < slab->top && slab_stands(slab, index) &&
+           (*used_word(slab, index) >> (index % 64) & 1);
 }
 
 uint32_t slab_next(const struct slab *slab, uint32_t index)
 {
     while (index < slab->top) {
+        if (!slab_stands(slab, index)) {
+            index = ((index >> SLAB_CHUNK_BITS) + 1) << SLAB_CHUNK_BITS;
+            continue;
+        }
         uint64_t rest = *used_word(slab, index) >> (index % 64);
         if (rest != 0) {
             return index + (uint32_t)__builtin_ctzll(rest);

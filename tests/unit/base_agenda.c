@@ -351,7 +351,7 @@ static void nodes_are_given_back(void **state)
         }
         pop_all((INT64_C(1) << 48) - 1);
         assert_int_equal(pool.nodes.count, 0);
-        assert_int_equal(pool.promised, 0);
+        assert_int_equal(pool.nodes.kept, 0);
     }
 }
 

@@ -177,6 +177,131 @@ static void random_operations_agree_with_an_array(void **state)
     }
 }
 
+/* Takes `count` records, which have the indexes from 0 on. */
+static void fill(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(slab_take(&slab), i);
+    }
+}
+
+enum { LARGE = (8 + 4 * 84) * SLAB_CHUNK }; /* four huge pages are full */
+
+/* Filled, emptied and filled again, in whatever order: the memory is back each time. */
+static void emptied_slab_gives_its_memory_back(void **state)
+{
+    size_t first = 0;
+
+    (void)state;
+    for (uint32_t round = 0; round < 4; round++) {
+        fill(LARGE);
+        size_t full = memory.used;
+        for (uint32_t i = 0; i < LARGE; i++) {
+            uint32_t index = round % 2 ? LARGE - 1 - i : round == 0 ? i : i * 7919 % LARGE;
+            slab_give(&slab, index);
+        }
+        assert_int_equal(slab.count, 0);
+        assert_true(memory.used < full / 100);
+        assert_true(round == 0 || memory.used == first);
+        first = memory.used;
+        assert_int_equal(slab_next(&slab, 0), NONE);
+        assert_true(slab.top <= SLAB_CHUNK);
+    }
+}
+
+/* Blocks are freed in the middle: what stays is found, and the gap is filled first. */
+static void gap_of_freed_blocks_is_walked_over_and_filled(void **state)
+{
+    (void)state;
+    fill(LARGE);
+    assert_int_equal(slab.size, LARGE);
+    size_t full = memory.used;
+    for (uint32_t i = SLAB_CHUNK; i < LARGE - 1; i++) {
+        slab_give(&slab, i);
+    }
+    assert_true(memory.used < full * 6 / 10);
+    assert_int_equal(slab_next(&slab, SLAB_CHUNK), LARGE - 1);
+    assert_false(slab_has(&slab, LARGE / 2));
+    assert_true(slab_has(&slab, LARGE - 1));
+    assert_int_equal(slab.top, LARGE);
+    for (uint32_t i = SLAB_CHUNK; i < LARGE - 1; i++) {
+        uint32_t index = slab_take(&slab);
+        assert_true(index < LARGE && is_zero(slab_at(&slab, index)));
+    }
+    assert_int_equal(slab.top, LARGE);
+    assert_int_equal(memory.used, full);
+}
+
+/* One more, one less, at the edge of a block: no memory comes or goes. */
+static void edge_of_a_block_is_crossed_without_allocating(void **state)
+{
+    (void)state;
+    fill(20 * SLAB_CHUNK);
+    while (slab.size > slab.count) {
+        slab_take(&slab);
+    }
+    uint32_t next = slab_take(&slab);
+    size_t used = memory.used;
+    for (int i = 0; i < 10; i++) {
+        slab_give(&slab, next);
+        assert_int_equal(memory.used, used);
+        next = slab_take(&slab);
+        assert_int_equal(memory.used, used);
+    }
+}
+
+/* What the owner promised needs no memory, whatever was given back. */
+static void kept_records_stay_free(void **state)
+{
+    (void)state;
+    assert_true(slab_reserve(&slab, LARGE));
+    slab.kept = LARGE / 2;
+    fill(LARGE / 4);
+    for (uint32_t i = 0; i < LARGE / 4; i++) {
+        slab_give(&slab, i);
+    }
+    void *(*zeroed)(struct memory *, size_t) = memory.zeroed;
+    memory.zeroed = NULL; /* not even asked any more */
+    for (uint32_t i = 0; i < LARGE / 2; i++) {
+        assert_int_not_equal(slab_take(&slab), NONE);
+    }
+    memory.zeroed = zeroed;
+}
+
+/* As above with an array, over many blocks that come and go: a tide of records. */
+static void random_tides_agree_with_an_array(void **state)
+{
+    static uint32_t value_of[LARGE];
+    uint32_t count = 0;
+
+    (void)state;
+    memset(value_of, 0, sizeof value_of);
+    srandom(3);
+    for (uint32_t step = 1; step <= 3000000; step++) {
+        bool rising = step / (LARGE * 3 / 2) % 2 == 0;
+        uint32_t i = (uint32_t)(random() % LARGE);
+        if (value_of[i] != 0 && (!rising || random() % 4 == 0)) {
+            assert_memory_equal(slab_at(&slab, i), &value_of[i], sizeof value_of[i]);
+            slab_give(&slab, i);
+            value_of[i] = 0;
+            count--;
+        } else if (rising && count < LARGE - 1) {
+            uint32_t index = slab_take(&slab);
+            assert_true(index < LARGE && value_of[index] == 0);
+            memcpy(slab_at(&slab, index), &step, sizeof step);
+            value_of[index] = step;
+            count++;
+        }
+        assert_int_equal(slab.count, count);
+        assert_int_equal(slab_has(&slab, i), value_of[i] != 0);
+    }
+    uint32_t seen = 0;
+    for (uint32_t i = slab_next(&slab, 0); i != NONE; i = slab_next(&slab, i + 1), seen++) {
+        assert_memory_equal(slab_at(&slab, i), &value_of[i], sizeof value_of[i]);
+    }
+    assert_int_equal(seen, count);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -189,6 +314,11 @@ int main(void)
         TEST(walk_meets_every_record_once_in_order),
         TEST(reserved_room_needs_no_memory_later),
         TEST(random_operations_agree_with_an_array),
+        TEST(emptied_slab_gives_its_memory_back),
+        TEST(gap_of_freed_blocks_is_walked_over_and_filled),
+        TEST(edge_of_a_block_is_crossed_without_allocating),
+        TEST(kept_records_stay_free),
+        TEST(random_tides_agree_with_an_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
