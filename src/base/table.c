@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Growing, adding and removing; looking up is in the header. At any time, with S segments and 2^r
- * the power of two at or below S, those before S - 2^r and those from 2^r on are split, the others
- * will be in this round. A segment that is about to be split has twice the entries of one that was
- * just: SEGMENT_FILL each on average keeps the fullest at 84 %, more than seven standard deviations
- * from full if hashes are spread evenly, which the caller sees to. */
+ * Growing, shrinking, adding and removing; looking up is in the header. At any time, with S segments
+ * and 2^r the power of two at or below S, those before S - 2^r and those from 2^r on are split, the
+ * others will be in this round. A segment that is about to be split has twice the entries of one
+ * that was just: SEGMENT_FILL each on average keeps the fullest at 84 %, more than seven standard
+ * deviations from full if hashes are spread evenly, which the caller sees to. */
 #include "base/table.h"
 
 #include "base/check.h"
@@ -14,6 +14,9 @@
 
 #define SLOTS_FIRST 16
 #define SEGMENT_FILL (TABLE_SEGMENT * 42 / 100)
+/* With this share of them in use slots are given up: half of what a table has that just grew, so
+ * that one whose size goes up and down does not move its entries each time. */
+#define SHRINK_PART 2
 /* The most segments that the upper bits of a hash can name. */
 #define SEGMENTS_MAX (UINT32_C(1) << (32 - TABLE_SEGMENT_BITS))
 
@@ -215,6 +218,105 @@ bool table_reserve(struct table *table, uint32_t count)
     return true;
 }
 
+/* ---- shrinking ------------------------------------------------------------------------------- */
+
+/* Puts the entries into half as many slots. Without memory for those the table stays as it is. */
+static void shrink_single(struct table *table)
+{
+    uint32_t count = (table->slot_mask + 1) / 2;
+    struct table_slot *fresh = memory_zeroed(table->memory, count * sizeof(*fresh));
+
+    if (fresh == NULL) {
+        return;
+    }
+    struct table_slot *old = table->segments[0];
+    for (uint32_t i = 0; i <= table->slot_mask; i++) {
+        CHECK(old[i].index_1 == 0 || insert_entry(fresh, count - 1, old[i]));
+    }
+    memory_free(table->memory, old, slots_bytes(table));
+    table->segments[0] = fresh;
+    table->slot_mask = count - 1;
+}
+
+/* Moves all entries of a segment into another; false, and both are as they were, if they do not
+ * fit, which takes hashes that are not spread evenly. */
+static bool merge(struct table_slot *into, struct table_slot *from)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < TABLE_SEGMENT; i++) {
+        count += (uint32_t)(into[i].index_1 != 0) + (uint32_t)(from[i].index_1 != 0);
+    }
+    if (count > TABLE_SEGMENT * 3 / 4) {
+        return false;
+    }
+    for (uint32_t i = 0; i < TABLE_SEGMENT; i++) {
+        CHECK(from[i].index_1 == 0 || insert_entry(into, TABLE_SEGMENT - 1, from[i]));
+    }
+    memset(from, 0, TABLE_SEGMENT * sizeof(*from));
+    return true;
+}
+
+/* The newest block is freed once none of its segments is in use; the one before is in use whole. */
+static void give_segment(struct table *table)
+{
+    struct table_block *block = table->blocks;
+
+    table->spare -= TABLE_SEGMENT;
+    table->spare_count++;
+    if (table->spare != block->slots) {
+        return;
+    }
+    table->blocks = block->next;
+    memory_free(table->memory, block->slots, block->size);
+    memory_free(table->memory, block, sizeof *block);
+    block = table->blocks;
+    table->spare = block ? block->slots + block->size / sizeof(*block->slots) : NULL;
+    table->spare_count = 0;
+}
+
+static void shrink_addresses(struct table *table)
+{
+    uint32_t capacity = table->segment_capacity / 2;
+    size_t size = sizeof(*table->segments);
+
+    if (table->segment_count > capacity / 2) {
+        return;
+    }
+    struct table_slot **segments = memory_resize(table->memory, table->segments,
+                                                 table->segment_capacity * size, capacity * size);
+    if (segments != NULL) {
+        table->segments = segments;
+        table->segment_capacity = capacity;
+    }
+}
+
+/* Merges the last segment with the one it was split from. */
+static void shrink_by_segment(struct table *table)
+{
+    uint32_t bit = (table->round_mask + 1) / 2, last = table->segment_count - 1;
+
+    if (!merge(table->segments[last - bit], table->segments[last])) {
+        return;
+    }
+    table->segment_count--;
+    if (table->segment_count == bit) {
+        table->round_mask = bit - 1; /* this round of splits is undone */
+    }
+    give_segment(table);
+    shrink_addresses(table);
+}
+
+static inline bool is_roomy(const struct table *table)
+{
+    uint64_t slots = (uint64_t)table->slot_mask + 1;
+
+    return table->segment_count > 1
+               ? (uint64_t)table->count * SHRINK_PART <
+                     (uint64_t)(table->segment_count - 1) * SEGMENT_FILL
+               : slots > SLOTS_FIRST && (uint64_t)table->count * SHRINK_PART * 8 < slots * 3;
+}
+
 /* ---- entries --------------------------------------------------------------------------------- */
 
 bool table_add(struct table *table, uint32_t hash, uint32_t index)
@@ -264,4 +366,7 @@ void table_remove(struct table *table, uint32_t hash, uint32_t index)
 
     close_gap(slots, table->slot_mask, position(slots, table->slot_mask, hash, index));
     table->count--;
+    if (is_roomy(table)) {
+        table->segment_count > 1 ? shrink_by_segment(table) : shrink_single(table);
+    }
 }

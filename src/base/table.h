@@ -9,7 +9,10 @@
  * TABLE_SEGMENT slots on it is made of segments of that size, and grows by one of them at a time:
  * the segments are split in turn, each into itself and a new one at the end (linear hashing). A
  * hash's upper bits name its segment, the lower ones its home in there. So no addition ever moves
- * more than a segment, or touches more fresh memory than that. */
+ * more than a segment, or touches more fresh memory than that.
+ *
+ * It shrinks in the same steps, backwards, when it is half as full as it is kept while it grows:
+ * the last segment is merged with the one that it was split from, and freed with its block. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
@@ -43,7 +46,7 @@ void table_free(struct table *table);
 /* False when there is no memory. The caller has made sure the key is not there yet. */
 bool table_add(struct table *table, uint32_t hash, uint32_t index);
 
-/* Room for `count` more, so that table_add() cannot fail. */
+/* Room for `count` more, so that table_add() cannot fail, unless something is removed before. */
 bool table_reserve(struct table *table, uint32_t count);
 
 /* Removes the entry with this hash and index, which must be there. */

@@ -251,6 +251,67 @@ static void large_table_grows_by_a_segment_at_a_time(void **state)
     table_free(&table);
 }
 
+/* Filled and emptied, again and again: every entry is found at each size on the way, no removal
+ * gives up more than a segment, and the memory is back. */
+static void emptied_table_gives_its_memory_back(void **state)
+{
+    enum { ENTRIES = 300000 };
+    struct memory *memory = *state;
+    struct table table;
+
+    table_init(&table, memory);
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < ENTRIES; i++) {
+            assert_true(table_add(&table, spread(i), i));
+        }
+        size_t full = memory->used;
+        for (uint32_t i = 0; i < ENTRIES; i++) {
+            uint32_t gone = round == 0 ? i : round == 1 ? ENTRIES - 1 - i : i * 7919 % ENTRIES;
+            uint32_t segments = table.segment_count;
+            table_remove(&table, spread(gone), gone);
+            assert_true(table.segment_count + 1 >= segments);
+            assert_false(contains(&table, spread(gone), gone));
+            uint32_t other = (gone * 31 + i) % ENTRIES;
+            bool left = round == 0 ? other > i : round == 1 ? other < ENTRIES - 1 - i : false;
+            assert_true(!left || contains(&table, spread(other), other));
+        }
+        assert_int_equal(table.count, 0);
+        assert_true(memory->used < full / 1000);
+    }
+    table_free(&table);
+}
+
+/* One more, one less, wherever: a table does not move its entries to and fro. */
+static void shrinking_begins_well_below_growing(void **state)
+{
+    struct memory *memory = *state;
+    struct table table;
+    uint32_t count = 0;
+
+    table_init(&table, memory);
+    while (count < 100000) {
+        uint32_t segments = table.segment_count;
+        assert_true(table_add(&table, spread(count), count));
+        count++;
+        if (table.segment_count == segments) {
+            continue;
+        }
+        size_t used = memory->used;
+        for (uint32_t i = 0; i < count / 3; i++) {
+            table_remove(&table, spread(i), i);
+        }
+        assert_int_equal(memory->used, used);
+        for (uint32_t i = 0; i < count / 3; i++) {
+            assert_true(table_add(&table, spread(i), i));
+        }
+        assert_int_equal(memory->used, used);
+        for (uint32_t i = 0; i < 2000 && count < 100000; i++, count++) {
+            assert_true(table_add(&table, spread(count), count));
+        }
+    }
+    table_free(&table);
+}
+
 static bool refusing;
 
 static void *at_times(struct memory *memory, size_t size)
@@ -331,6 +392,8 @@ int main(void)
         TEST(reserved_room_needs_no_memory_later),
         TEST(more_than_a_table_can_hold_is_refused),
         TEST(large_table_grows_by_a_segment_at_a_time),
+        TEST(emptied_table_gives_its_memory_back),
+        TEST(shrinking_begins_well_below_growing),
         TEST(without_memory_a_large_table_stays_as_it_is),
         TEST(random_operations_agree_with_an_array),
     };
