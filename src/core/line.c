@@ -12,6 +12,10 @@
 #define PART_NUMBERS (UINT32_C(1) << (32 - LINE_PART_BITS))
 #define PARTS_MAX (PART_NUMBERS / 2)
 
+/* A ring for more parts than this, of which so small a share is in use, is halved. */
+#define RING_SMALL 8
+#define RING_ROOMY 4
+
 static uint32_t part_of(uint32_t place)
 {
     return place >> LINE_PART_BITS;
@@ -47,11 +51,11 @@ static void free_ring(struct line *line, struct memory *memory)
     memory_free(memory, line->sums, blocks(line->capacity) * sizeof(*line->sums));
 }
 
-static bool grow_ring(struct line *line, struct memory *memory)
+/* Puts the parts into a ring of another size. */
+static bool resize_ring(struct line *line, struct memory *memory, uint32_t capacity)
 {
-    struct line more = {.capacity = line->capacity ? line->capacity * 2 : 1,
-                        .first = line->first,
-                        .next = line->next};
+    struct line more = {.capacity = capacity, .first = line->first, .next = line->next};
+    uint32_t parts = capacity < line->capacity ? capacity : line->capacity;
 
     more.parts = memory_zeroed(memory, more.capacity * sizeof(*more.parts));
     more.counts = memory_zeroed(memory, more.capacity);
@@ -60,7 +64,7 @@ static bool grow_ring(struct line *line, struct memory *memory)
         free_ring(&more, memory);
         return false;
     }
-    for (uint32_t i = 0; i < line->capacity; i++) {
+    for (uint32_t i = 0; i < parts; i++) {
         uint32_t part = line->first + i, from = ring(line, part), to = ring(&more, part);
         more.parts[to] = line->parts[from];
         count_add(&more, to, line->counts[from]);
@@ -70,11 +74,26 @@ static bool grow_ring(struct line *line, struct memory *memory)
     return true;
 }
 
+/* Gives up a ring that is far larger than the line; without memory it stays as it is. */
+static void shrink_ring(struct line *line, struct memory *memory)
+{
+    uint32_t parts = parts_before(line, part_of(line->next)) + 1, capacity = line->capacity;
+
+    while (capacity > RING_SMALL && parts <= capacity / RING_ROOMY) {
+        capacity /= 2;
+    }
+    if (capacity < line->capacity) {
+        resize_ring(line, memory, capacity);
+    }
+}
+
 bool line_reserve(struct line *line, struct memory *memory)
 {
     uint32_t part = part_of(line->next), span = parts_before(line, part);
 
-    if (span >= PARTS_MAX || (span >= line->capacity && !grow_ring(line, memory))) {
+    if (span >= PARTS_MAX ||
+        (span >= line->capacity &&
+         !resize_ring(line, memory, line->capacity ? line->capacity * 2 : 1))) {
         return false;
     }
     struct line_part **at = &line->parts[ring(line, part)];
@@ -112,6 +131,7 @@ void line_leave(struct line *line, struct memory *memory, uint32_t place)
     while (line->first != part_of(line->next) && line->counts[ring(line, line->first)] == 0) {
         line->first = (line->first + 1) & (PART_NUMBERS - 1);
     }
+    shrink_ring(line, memory);
 }
 
 /* How many stand in so many parts from the first on. */

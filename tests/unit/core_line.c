@@ -200,6 +200,35 @@ static void without_memory_the_line_stays_as_it_is(void **state)
     assert_same(crowd);
 }
 
+/* Whether it drains from the front or from the back, a long line gives its memory back. */
+static void a_line_that_drained_gives_its_memory_back(void **state)
+{
+    struct crowd *crowd = *state;
+    size_t few = 0;
+
+    for (uint32_t round = 0; round < 4; round++) {
+        enum { LONG = 20000 };
+        static uint32_t place[LONG];
+        for (uint32_t i = 0; i < LONG; i++) {
+            assert_true(line_reserve(&crowd->line, &crowd->memory));
+            place[i] = line_join(&crowd->line, i);
+        }
+        size_t full = crowd->memory.used;
+        for (uint32_t i = 0; i < LONG; i++) {
+            uint32_t gone = round % 2 ? LONG - 1 - i : i;
+            line_leave(&crowd->line, &crowd->memory, place[gone]);
+            if (round % 2 == 0 && i + 1 < LONG) {
+                assert_int_equal(line_first(&crowd->line), i + 1);
+                assert_int_equal(line_position(&crowd->line, place[LONG - 1]), LONG - 1 - i);
+            }
+        }
+        assert_int_equal(crowd->line.count, 0);
+        assert_true(crowd->memory.used < full / 50);
+        assert_true(round < 2 || crowd->memory.used <= few);
+        few = crowd->memory.used > few ? crowd->memory.used : few;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +238,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_line_that_keeps_moving_needs_no_more_room, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_long_line_knows_every_position, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_that_drained_gives_its_memory_back, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory_the_line_stays_as_it_is, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
