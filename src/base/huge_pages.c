@@ -28,16 +28,67 @@ struct huge_pages {
     void *(*direct)(struct memory *memory, size_t size);
 };
 
+#if defined(__SANITIZE_ADDRESS__)
+/* The sanitizer sees only what is allocated. */
+void *huge_page_map(void)
+{
+    return calloc(1, HUGE_PAGE);
+}
+
+void huge_page_unmap(void *block)
+{
+    free(block);
+}
+
+static void *map_aligned(void)
+{
+    return huge_page_map();
+}
+#else
+static void *map(size_t size)
+{
+    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return block == MAP_FAILED ? NULL : block;
+}
+
+void *huge_page_map(void)
+{
+    return map(HUGE_PAGE);
+}
+
+void huge_page_unmap(void *block)
+{
+    munmap(block, HUGE_PAGE);
+}
+
+/* A block that a huge page can back: cut out of twice its size. */
+static void *map_aligned(void)
+{
+    char *block = map(2 * HUGE_PAGE);
+
+    if (block == NULL) {
+        return NULL;
+    }
+    size_t before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
+    if (before > 0) {
+        munmap(block, before);
+    }
+    munmap(block + before + HUGE_PAGE, HUGE_PAGE - before);
+    return block + before;
+}
+#endif
+
 /* A zeroed block in a huge page; NULL when there is no memory. */
 static void *huge_page_new(void)
 {
-    void *block = NULL;
+    char *block = map_aligned();
 
-    if (posix_memalign(&block, HUGE_PAGE, HUGE_PAGE) != 0) {
+    if (block == NULL) {
         return NULL;
     }
     madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* a hint: it does not matter if it fails */
-    return memset(block, 0, HUGE_PAGE);
+    return memset(block, 0, HUGE_PAGE);       /* touched here, so that its user does not wait */
 }
 
 static void *find_pages(void *context)
@@ -127,7 +178,7 @@ void huge_pages_end(struct memory *memory)
         pthread_join(pages->thread, NULL);
     }
     while (pages->count > 0) {
-        free(pages->ready[--pages->count]);
+        huge_page_unmap(pages->ready[--pages->count]);
     }
     pthread_cond_destroy(&pages->wanted);
     pthread_mutex_destroy(&pages->mutex);

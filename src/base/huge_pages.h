@@ -14,6 +14,12 @@
 
 struct huge_pages;
 
+/* HUGE_PAGE zeroed bytes from the system, in ordinary pages that are found when they are touched;
+ * NULL when there is no memory. */
+void *huge_page_map(void);
+/* Returns such a block to the system. */
+void huge_page_unmap(void *block);
+
 /* The memory's blocks of HUGE_PAGE bytes come from a thread from now on; not if there is none to be
  * had. The thread begins its work when `after` bytes are in use. */
 void huge_pages_ahead(struct memory *memory, size_t after);

@@ -1,29 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts every byte handed out. Blocks of a huge page's size come from huge_pages.c if the memory
- * has it. */
+ * Counts every byte handed out. Blocks of a huge page's size are mapped, not allocated: malloc()
+ * would begin to serve them from its heap once some were freed, and return nothing from the middle
+ * of that to the system. They come from the thread of huge_pages.c if the memory has it. */
 #include "base/memory.h"
 
 #include "base/check.h"
+#include "base/huge_pages.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-
-static void *from_malloc(struct memory *memory, void *block, size_t old_size, size_t new_size)
-{
-    (void)memory;
-    (void)old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
-}
+#include <string.h>
 
 static void *from_calloc(struct memory *memory, size_t size)
 {
     (void)memory;
-    return calloc(1, size);
+    return size == HUGE_PAGE ? huge_page_map() : calloc(1, size);
+}
+
+/* Moves a block, if there is one, that is or will be mapped. */
+static void *move_mapped(void *block, size_t old_size, size_t new_size)
+{
+    void *moved = new_size == HUGE_PAGE ? huge_page_map() : malloc(new_size);
+
+    if (moved == NULL || block == NULL) {
+        return moved;
+    }
+    memcpy(moved, block, old_size < new_size ? old_size : new_size);
+    if (old_size == HUGE_PAGE) {
+        huge_page_unmap(block);
+    } else {
+        free(block);
+    }
+    return moved;
+}
+
+static void *from_malloc(struct memory *memory, void *block, size_t old_size, size_t new_size)
+{
+    (void)memory;
+    if (new_size == 0) {
+        if (old_size == HUGE_PAGE) {
+            huge_page_unmap(block);
+        } else {
+            free(block);
+        }
+        return NULL;
+    }
+    if (old_size == HUGE_PAGE || new_size == HUGE_PAGE) {
+        return old_size == new_size ? block : move_mapped(block, old_size, new_size);
+    }
+    return realloc(block, new_size);
 }
 
 void memory_init(struct memory *memory)
