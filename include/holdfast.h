@@ -221,8 +221,8 @@ enum hf_kind { HF_KIND_NIL, HF_KIND_INTEGER, HF_KIND_TEXT };
  * RESP: [1, …] on success, [0, CODE, message] on a refusal, one element where the command answers a
  * bare number or nil. A list gives its cursor, then for each item all its fields and their values,
  * nil where the item has none; or just its name, where RESP has no more. *reply is yours to
- * hf_reply_free(), also on a refusal; it is NULL only after BUSY. Returns the same code as the typed
- * call would.
+ * hf_reply_free(), also on a refusal; it is NULL only after BUSY. Returns the same code as the
+ * typed call would.
  *
  *     struct hf_bytes words[] = {HF_TEXT("SEATS.ZONE"), HF_TEXT("gala"), HF_TEXT("floor")};
  *     hf_reply *reply;

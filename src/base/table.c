@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Growing, shrinking, adding and removing; looking up is in the header. At any time, with S segments
- * and 2^r the power of two at or below S, those before S - 2^r and those from 2^r on are split, the
- * others will be in this round. A segment that is about to be split has twice the entries of one
- * that was just: SEGMENT_FILL each on average keeps the fullest at 84 %, more than seven standard
- * deviations from full if hashes are spread evenly, which the caller sees to. */
+ * Growing, shrinking, adding and removing; looking up is in the header. At any time, with S
+ * segments and 2^r the power of two at or below S, those before S - 2^r and those from 2^r on are
+ * split, the others will be in this round. A segment that is about to be split has twice the
+ * entries of one that was just: SEGMENT_FILL each on average keeps the fullest at 84 %, more than
+ * seven standard deviations from full if hashes are spread evenly, which the caller sees to. */
 #include "base/table.h"
 
 #include "base/check.h"

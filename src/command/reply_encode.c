@@ -262,7 +262,7 @@ static void reply_json(const struct reply *reply, const struct command_spec *spe
         json_items(out, reply, spec, 0, shown);
     } else if (spec->shape == REPLY_PAGE) {
         buffer_text(out, "{\"cursor\":");
-        json_value(out, reply, 0);
+        json_text(out, reply_bytes(reply, 0));
         buffer_text(out, ",\"items\":");
         json_items(out, reply, spec, 1, shown);
         buffer_byte(out, '}');

@@ -105,7 +105,7 @@ static void without_settings_the_defaults_hold(void **state)
     assert_int_equal(options.client_memory_bytes, 32 << 20);
     assert_int_equal(options.request_timeout_ms, 30000);
     assert_int_equal(options.idle_timeout_ms, 75000);
-    assert_int_equal(options.max_body_bytes, (1 << 20) + (64 << 10));
+    assert_int_equal(options.max_body_bytes, 1408 << 10);
     assert_int_equal(options.drain_timeout_ms, 10000);
     assert_int_equal(options.slow_ms, 10);
     assert_false(options.check_config);
