@@ -93,7 +93,7 @@ class Holdfast:
 def main():
     with Holdfast("embedded:") as holdfast:
         holdfast.call("SEATS.OPEN", "gala", "floor", 2)
-        _, remaining, _ = holdfast.call("SEATS.RESERVE", "gala", "floor", "b-1", "ann", 2, 4)
+        _, remaining, _, _ = holdfast.call("SEATS.RESERVE", "gala", "floor", "b-1", "ann", 2, 4)
         print(f"ann holds two seats, {remaining} left")
         try:
             holdfast.call("SEATS.RESERVE", "gala", "floor", "b-2", "bob", 1, 4)

@@ -288,9 +288,10 @@ struct hf_seats_reserve_args {
 };
 struct hf_seats_reserve_reply {
     int64_t remaining, user_reserved;
-    /* Empty and 0 where the engine is a server reached by RESP, which does not tell them. */
-    char status[HF_WORD_SIZE]; /* "reserved"; "confirmed" on a retry after it was */
-    int64_t expires_at;        /* ms since the epoch; 0 once confirmed */
+    /* "reserved"; "confirmed" on a retry after it was. Empty where the engine is a server reached
+     * by RESP, which does not send it. */
+    char status[HF_WORD_SIZE];
+    int64_t expires_at; /* ms since the epoch; 0 once confirmed */
 };
 HF_API enum hf_error hf_seats_reserve(hf_handle *handle, const struct hf_seats_reserve_args *args,
                                       struct hf_seats_reserve_reply *reply);

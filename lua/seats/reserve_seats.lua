@@ -20,7 +20,7 @@
 -- ARGV[8] price         of one seat
 -- ARGV[9] ttl           in seconds
 -- ARGV[10] lifetime     1: confirmed seats go on counting against the user's limit
--- Returns {1, remaining, user_reserved, status, expires_at in ms or 0 if confirmed}
+-- Returns {1, remaining, user_reserved, expires_at in ms or 0 if confirmed, status}
 -- Refuses INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
 --         USER_LIMIT_EXCEEDED; INVALID_ID for an id with a space in it
 -- Errors  AGAIN
@@ -60,7 +60,7 @@ if call('EXISTS', KEYS[3]) > 0 then
                 return {0, 'BOOKING_EXISTS', differs('the booking exists', unpack(argument))}
             end
         end
-        return {1, available, user_count, booking.status, tonumber(booking.expires_at)}
+        return {1, available, user_count, tonumber(booking.expires_at), booking.status}
     end
     released = booking ~= nil
 end
@@ -106,4 +106,4 @@ if ARGV[10] == '1' then
 end
 call('ZADD', KEYS[4], expires_at, entry)
 call('ZADD', KEYS[7] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:bookings:%1')), 0, ARGV[4])
-return {1, available, user_count, 'reserved', now + ttl_ms}
+return {1, available, user_count, now + ttl_ms, 'reserved'}

@@ -47,7 +47,7 @@
          FLAG(seats_reserve, lifetime, "LIFETIME")),
     ANSWER(REPLY_LEAD, seats_reserve_reply,
            NUMBER(seats_reserve_reply, remaining), NUMBER(seats_reserve_reply, user_reserved),
-           QUIET_WORD(seats_reserve_reply, status), QUIET_NUMBER(seats_reserve_reply, expires_at)),
+           NUMBER(seats_reserve_reply, expires_at), QUIET_WORD(seats_reserve_reply, status)),
     HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
     SCRIPT("reserve_seats", "quantity max_per_user user booking zone event show price ttl lifetime",
            KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE, KEY_USER_CONFIRMED, KEY_SEATS_RULES,

@@ -96,8 +96,8 @@ static void answer_reserved(struct reply *reply, const struct zone *zone,
 
     reply_number(reply, zone_available(zone));
     reply_number(reply, seat_user_count(user));
-    reply_word(reply, confirmed ? "confirmed" : "reserved");
     reply_number(reply, confirmed ? 0 : booking->timer.deadline_ms);
+    reply_word(reply, confirmed ? "confirmed" : "reserved");
 }
 
 /* Does the user's limit allow it? Looks the user up for what follows. */

@@ -17,7 +17,7 @@ def test_the_lines_share_one_engine(script):
     assert (ended.code, ended.err) == (DONE, "")
     assert replies == [
         {"available": 2, "capacity": 2},
-        {"remaining": 0, "user_reserved": 2},
+        {"remaining": 0, "user_reserved": 2, "expires_at": replies[1]["expires_at"]},
         {"status": "SUCCESS", "available": 2, "user_reserved": 0},
         {"capacity": 2, "available": 2, "reserved": 0, "confirmed": 0}]
 

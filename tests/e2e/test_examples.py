@@ -76,7 +76,7 @@ def test_seats_in_shell(build):
     *replies, last = ended.lines
     opened, reserved, refused, confirmed, zone = map(json.loads, replies)
     assert opened == {"available": 2, "capacity": 2}
-    assert reserved == {"remaining": 0, "user_reserved": 2}
+    assert reserved == {"remaining": 0, "user_reserved": 2, "expires_at": reserved["expires_at"]}
     assert refused == {"error": {"code": "INSUFFICIENT_STOCK",
                                  "message": "0 seats available, 1 requested"}}
     assert confirmed["status"] == "CONFIRMED"

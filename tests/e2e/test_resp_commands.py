@@ -52,12 +52,12 @@ CONFIRMED = {**BOOKING, "status": "confirmed", "expires_at": 0, "confirmed_at": 
 # tests/conformance takes every command through this front.
 STORY = [
     ("SEATS.OPEN S floor 10", [1, 10, 10]),
-    ("SEATS.RESERVE S floor b1 ann 2 4", [1, 8, 2]),
+    ("SEATS.RESERVE S floor b1 ann 2 4", [1, 8, 2, INT]),
     ("SEATS.GET S b1", BOOKING),
     ("SEATS.EXTEND S b1 20m", [1, INT]),
     ("SEATS.CONFIRM S b1 USER ann PAYMENT p1", [1, "CONFIRMED", TEXT]),
     ("SEATS.GET S b1", CONFIRMED),
-    ("SEATS.RESERVE S floor b2 ben 3 3 SHOW matinee PRICE 1200 TTL 90s LIFETIME", [1, 5, 3]),
+    ("SEATS.RESERVE S floor b2 ben 3 3 SHOW matinee PRICE 1200 TTL 90s LIFETIME", [1, 5, 3, INT]),
     ("SEATS.RELEASE S b2 USER ben", [1, "SUCCESS", 8, 0]),
     ("SEATS.ZONE S floor", {"capacity": 10, "available": 8, "reserved": 0, "confirmed": 2}),
     ("SEATS.USER S ann", [0, 2]),

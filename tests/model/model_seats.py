@@ -124,7 +124,7 @@ class Seats:
         if existing:
             if existing.terms() != wanted.terms():
                 return [0, "BOOKING_EXISTS"]
-            return [1, event.available(zone), event.user_reserved(user)]
+            return [1, event.available(zone), event.user_reserved(user), existing.expires_at]
         if quantity > event.available(zone):
             return [0, "INSUFFICIENT_STOCK"]
         if event.user_reserved(user) + quantity > max_per_user:
@@ -134,7 +134,7 @@ class Seats:
             return [0, "USER_LIMIT_EXCEEDED"]
         event.reserved[booking_id] = wanted
         self.released.forget(event_id, booking_id)
-        return [1, event.available(zone), event.user_reserved(user)]
+        return [1, event.available(zone), event.user_reserved(user), wanted.expires_at]
 
     def confirm(self, now, event_id, booking_id, user=None, payment=""):
         event = self.event(event_id, now)

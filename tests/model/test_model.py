@@ -111,12 +111,13 @@ def test_reserve_checks_in_order(seats):
     assert seats(0, "SEATS.RESERVE ev other b u 99 1") == [0, "ZONE_NOT_FOUND"]
     assert seats(0, "SEATS.RESERVE ev zone b u 11 1") == [0, "INSUFFICIENT_STOCK"]
     assert seats(0, "SEATS.RESERVE ev zone b u 5 4") == [0, "USER_LIMIT_EXCEEDED"]
-    assert seats(0, "SEATS.RESERVE ev zone b u 4 4") == [1, 6, 4]
+    assert seats(0, "SEATS.RESERVE ev zone b u 4 4") == [1, 6, 4, T0 + 600_000]
 
 
 def test_reserve_again_is_compared(seats):
     seats(0, "SEATS.RESERVE ev zone b u 4 4")
-    assert seats(5, "SEATS.RESERVE ev zone b u 4 0 TTL 10m PRICE 0") == [1, 6, 4]
+    assert seats(5, "SEATS.RESERVE ev zone b u 4 0 TTL 10m PRICE 0") == [
+        1, 6, 4, T0 + 600_000]
     assert seats(5, "SEATS.RESERVE ev zone b u 4 4 TTL 599") == [0, "BOOKING_EXISTS"]
     assert seats(5, "SEATS.RESERVE ev zone b u 4 4 LIFETIME") == [0, "BOOKING_EXISTS"]
 
@@ -147,7 +148,7 @@ def test_confirm_and_its_retries(seats):
     assert seats(900_000, "SEATS.RELEASE ev b") == [0, "INVALID_STATE"]
     assert seats(900_000, "SEATS.EXTEND ev b 5") == [0, "INVALID_STATE"]
     assert seats(900_000, "SEATS.USER ev u") == [0, 4]
-    assert seats(900_000, "SEATS.RESERVE ev zone b u 4 9") == [1, 6, 0]
+    assert seats(900_000, "SEATS.RESERVE ev zone b u 4 9") == [1, 6, 0, 0]
     assert fields(seats(900_000, "SEATS.GET ev b"))["expires_at"] == 0
 
 
@@ -155,7 +156,7 @@ def test_lifetime_goes_on_counting(seats):
     seats(0, "SEATS.RESERVE ev zone b u 4 4 LIFETIME")
     seats(0, "SEATS.CONFIRM ev b")
     assert seats(0, "SEATS.RESERVE ev zone c u 1 4") == [0, "USER_LIMIT_EXCEEDED"]
-    assert seats(0, "SEATS.RESERVE ev zone c u 1 5") == [1, 5, 5]
+    assert seats(0, "SEATS.RESERVE ev zone c u 1 5") == [1, 5, 5, T0 + 600_000]
 
 
 def test_release_is_remembered_for_the_retry_window(seats):
@@ -195,7 +196,7 @@ def test_a_users_seats_stay_within_the_integers(seats):
     seats(0, "SEATS.CONFIRM ev b")
     reserve = "SEATS.RESERVE ev large c u {} " + str(2**53 - 1)
     assert seats(0, reserve.format(2**53 - 1)) == [0, "USER_LIMIT_EXCEEDED"]
-    assert seats(0, reserve.format(2**53 - 2)) == [1, 1, 2**53 - 2]
+    assert seats(0, reserve.format(2**53 - 2)) == [1, 1, 2**53 - 2, T0 + 600_000]
 
 
 # Quota

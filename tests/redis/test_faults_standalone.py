@@ -108,7 +108,8 @@ def test_the_program_says_unknown_too_and_can_ask_again(redis):
         redis.pause()
         assert timed(program.ask, words)["error"]["code"] == "TIMEOUT"
         redis.resume()
-        assert program.ask(words) == {"remaining": 9, "user_reserved": 1}
+        again = program.ask(words)
+        assert (again["remaining"], again["user_reserved"]) == (9, 1)
 
 
 # ---- connections that are cut
@@ -136,7 +137,7 @@ def test_a_reply_that_is_cut_at_any_byte_is_unknown_and_asked_again_is_the_first
             assert is_unknown(answer), f"cut after {count}: {answer}"
             assert "ask again with the same id" in answer.message
             answer, _ = until_known(lambda: reserve(far_server, "gala", f"b{count}"), "a retry")
-            assert answer == [1, CAPACITY - held, held]
+            assert answer[:3] == [1, CAPACITY - held, held]
 
 
 # In pairs of words: what is done first, undisturbed, and what is cut.
@@ -223,7 +224,7 @@ def test_while_connections_are_refused_callers_hear_so_in_time_or_wait_for_the_n
         wait_until(lambda: proxy.accepted > before, "it tries to connect")
         proxy.refuse(False)
         answer, _ = asking.result(PATIENCE_S)
-    assert answer == [1, CAPACITY - 1, 1]
+    assert answer[:3] == [1, CAPACITY - 1, 1]
 
 
 def test_a_key_makes_one_booking_wherever_the_answer_is_cut(redis, proxy, server):
@@ -329,7 +330,7 @@ def test_a_full_redis_refuses_what_takes_room_and_goes_on_with_the_rest(redis, s
         answer = call(words)
         assert answer == 1 or (isinstance(answer, list) and answer[0] == 1), f"{words}: {answer}"
     redis.client().config_set("maxmemory", 0)
-    assert call("SEATS.RESERVE gala floor c ann 1 9") == [1, 96, 1]
+    assert call("SEATS.RESERVE gala floor c ann 1 9")[:3] == [1, 96, 1]
     assert audit(redis.url) == []
 
 

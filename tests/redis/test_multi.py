@@ -29,7 +29,7 @@ def test_all_is_carried_out_in_order_and_answered_in_one_array(client):
                        *[f"SEATS.RESERVE gala floor b{n} u{n} 1 1" for n in range(300)],
                        "SEATS.RESERVE gala floor more ann 1 1", "ECHO end")
     assert answers[:2] == [[1, 300, 300], "PONG"]
-    assert answers[2:302] == [[1, 299 - n, 1] for n in range(300)]
+    assert [answer[:3] for answer in answers[2:302]] == [[1, 299 - n, 1] for n in range(300)]
     assert answers[302][:2] == [0, "INSUFFICIENT_STOCK"] and answers[303] == "end"
     assert client.call("PING") == "PONG"
 
@@ -39,8 +39,8 @@ def test_a_command_that_has_to_be_sent_again_is_not_overtaken(redis, client):
     redis.client().script_flush()
     # This brings the one script back, and not the other.
     client.call("SEATS.RESERVE", "before", "floor", "b", "ann", 1, 1)
-    assert transact(client, "SEATS.OPEN after floor 5", "SEATS.RESERVE after floor b ann 1 1") == [
-        [1, 5, 5], [1, 4, 1]]
+    answers = transact(client, "SEATS.OPEN after floor 5", "SEATS.RESERVE after floor b ann 1 1")
+    assert [answer[:3] for answer in answers] == [[1, 5, 5], [1, 4, 1]]
 
 
 def test_replies_keep_their_types_in_resp3(client):

@@ -40,7 +40,7 @@ def test_answers_come_in_the_order_of_the_requests():
         say(stream, "SEATS.OPEN gala floor 1000",
             *[f"SEATS.RESERVE gala floor b{n} u{n} 1 1" for n in range(300)])
         assert read(stream) == [1, 1000, 1000]
-        assert [read(stream) for _ in range(300)] == [[1, 999 - n, 1] for n in range(300)]
+        assert [read(stream)[:3] for _ in range(300)] == [[1, 999 - n, 1] for n in range(300)]
 
 
 def test_what_is_answered_at_once_waits_for_what_is_not():
@@ -51,7 +51,7 @@ def test_what_is_answered_at_once_waits_for_what_is_not():
         assert read(stream) == [1, 5, 5]
         assert read(stream) == "+PONG"
         assert read(stream)[:2] == [0, "INVALID_QUANTITY"]
-        assert read(stream) == [1, 3, 2]
+        assert read(stream)[:3] == [1, 3, 2]
         assert read(stream).startswith("-ERR unknown command")
         assert read(stream).startswith("-ERR")
         assert read(stream) == "here"

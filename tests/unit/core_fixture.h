@@ -4,7 +4,7 @@
  *
  *     at(f, 1000);
  *     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
- *     expect(f, "SEATS.RESERVE gala floor b1 ann 2 4 TTL 10ms", "1 8 2");
+ *     expect(f, "SEATS.RESERVE gala floor b1 ann 2 4 TTL 10ms", "1 8 2 *");
  *     at(f, 1010);
  *     expect(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
  *

@@ -54,7 +54,7 @@ static void what_is_there_goes_on(void **state)
 {
     struct fixture *f = full(state);
 
-    expect(f, "SEATS.RESERVE gala floor b1 ann 1 9", "1 98 2");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 1 9", "1 98 2 *");
     expect(f, "SEATS.OPEN gala floor 200", "1 198 200");
     expect(f, "SEATS.CONFIRM gala b1", "1 CONFIRMED *");
     expect(f, "QUOTA.RESERVE acme 5", "1 10 100");
@@ -87,10 +87,10 @@ static void given_back_memory_is_handed_out_again(void **state)
     struct fixture *f = full(state);
 
     core_limit_memory(f->core, f->memory.used + 1);
-    expect(f, "SEATS.RESERVE gala floor a-booking-with-an-id-that-needs-room cid 1 9", "1 97 1");
+    expect(f, "SEATS.RESERVE gala floor a-booking-with-an-id-that-needs-room cid 1 9", "1 97 1 *");
     expect(f, "SEATS.RESERVE gala floor b5 bob 1 9", "-BUSY");
     at(f, 1000 + SEATS_TTL_DEFAULT_MS + SEATS_USER_GRACE_MS + RETRY_WINDOW_MS);
-    expect(f, "SEATS.RESERVE gala floor b5 bob 1 9", "1 99 1");
+    expect(f, "SEATS.RESERVE gala floor b5 bob 1 9", "1 99 1 *");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)

@@ -12,8 +12,8 @@ static struct fixture *two_bookings(void **state)
     struct fixture *f = *state;
 
     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 2 5", "1 8 2");
-    expect(f, "SEATS.RESERVE gala floor b2 ann 3 5", "1 5 5");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 2 5", "1 8 2 *");
+    expect(f, "SEATS.RESERVE gala floor b2 ann 3 5", "1 5 5 *");
     return f;
 }
 
@@ -37,7 +37,7 @@ static void confirm_touches_only_its_own_booking(void **state)
            "booking_id b2 user_id ann zone_id floor event_id gala show_id  quantity 3 "
            "unit_price 0 status reserved created_at 1000000 expires_at 1600000");
     expect_unchanged(f, "SEATS.RESERVE gala floor b3 ann 3 5", "0 USER_LIMIT_EXCEEDED");
-    expect(f, "SEATS.RESERVE gala floor b3 ann 2 5", "1 3 5");
+    expect(f, "SEATS.RESERVE gala floor b3 ann 2 5", "1 3 5 *");
 }
 
 static void a_confirmed_booking_has_no_deadline(void **state)
@@ -121,7 +121,7 @@ static void confirmed_seats_leave_the_users_count(void **state)
 
     run(f, "SEATS.CONFIRM gala b1");
     run(f, "SEATS.CONFIRM gala b2");
-    expect(f, "SEATS.RESERVE gala floor b3 ann 5 5", "1 0 5");
+    expect(f, "SEATS.RESERVE gala floor b3 ann 5 5", "1 0 5 *");
 }
 
 static void lifetime_seats_go_on_counting(void **state)
@@ -129,11 +129,11 @@ static void lifetime_seats_go_on_counting(void **state)
     struct fixture *f = *state;
 
     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 3 4 LIFETIME", "1 7 3");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 3 4 LIFETIME", "1 7 3 *");
     expect(f, "SEATS.CONFIRM gala b1", "1 CONFIRMED *");
     expect(f, "SEATS.USER gala ann", "0 3");
     expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 2 4", "0 USER_LIMIT_EXCEEDED");
-    expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 6 4");
+    expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 6 4 *");
     expect(f, "SEATS.RELEASE gala b2", "1 SUCCESS 7 3");
 }
 
@@ -147,7 +147,7 @@ static void lifetime_is_a_matter_of_each_booking(void **state)
     run(f, "SEATS.CONFIRM gala b1");
     run(f, "SEATS.CONFIRM gala b2");
     expect(f, "SEATS.USER gala ann", "0 4");
-    expect(f, "SEATS.RESERVE gala floor b3 ann 2 4", "1 4 4");
+    expect(f, "SEATS.RESERVE gala floor b3 ann 2 4", "1 4 4 *");
 }
 
 static void a_lifetime_booking_released_or_expired_counts_no_longer(void **state)
@@ -159,7 +159,7 @@ static void a_lifetime_booking_released_or_expired_counts_no_longer(void **state
     run(f, "SEATS.RESERVE gala floor b2 ann 2 4 TTL 1 LIFETIME");
     expect(f, "SEATS.RELEASE gala b1", "1 SUCCESS 8 2");
     at(f, 1061000);
-    expect(f, "SEATS.RESERVE gala floor b3 ann 4 4", "1 6 4");
+    expect(f, "SEATS.RESERVE gala floor b3 ann 4 4", "1 6 4 *");
 }
 
 /* ---- release --------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static void release_gives_seats_and_users_count_back_at_once(void **state)
     expect(f, "SEATS.RELEASE gala b2", "1 SUCCESS 8 2");
     expect(f, "SEATS.USER gala ann", "2 0");
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 8 reserved 2 confirmed 0");
-    expect(f, "SEATS.RESERVE gala floor b3 ann 3 5", "1 5 5");
+    expect(f, "SEATS.RESERVE gala floor b3 ann 3 5", "1 5 5 *");
 }
 
 static void a_released_booking_is_gone_for_all_others(void **state)

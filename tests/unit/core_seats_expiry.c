@@ -13,7 +13,7 @@ static struct fixture *one_booking(void **state)
 
     at(f, START);
     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 4 4 TTL 100", "1 6 4");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 4 4 TTL 100", "1 6 4 *");
     return f;
 }
 
@@ -46,7 +46,7 @@ static void expired_seats_come_back_at_the_millisecond(void **state)
     at(f, START + 99999);
     expect_unchanged(f, "SEATS.RESERVE gala floor b2 bob 7 7", "0 INSUFFICIENT_STOCK");
     at(f, START + 100000);
-    expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10 *");
 }
 
 static void the_default_deadline_is_600_s(void **state)
@@ -99,7 +99,7 @@ static void users_count_is_kept_60_s_after_expiry(void **state)
     expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 4", "0 USER_LIMIT_EXCEEDED");
     at(f, START + 100000 + 60000);
     expect(f, "SEATS.USER gala ann", "0 0");
-    expect(f, "SEATS.RESERVE gala floor b2 ann 4 4", "1 6 4");
+    expect(f, "SEATS.RESERVE gala floor b2 ann 4 4", "1 6 4 *");
 }
 
 static void the_60_s_run_from_the_deadline_not_from_who_notices(void **state)
@@ -116,7 +116,7 @@ static void release_gives_the_users_count_back_at_once(void **state)
 
     at(f, START + 99999);
     expect(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 0");
-    expect(f, "SEATS.RESERVE gala floor b2 ann 4 4", "1 6 4");
+    expect(f, "SEATS.RESERVE gala floor b2 ann 4 4", "1 6 4 *");
 }
 
 static void a_new_booking_under_an_expired_id_counts_beside_the_old_one(void **state)
@@ -124,7 +124,7 @@ static void a_new_booking_under_an_expired_id_counts_beside_the_old_one(void **s
     struct fixture *f = one_booking(state);
 
     at(f, START + 100000);
-    expect(f, "SEATS.RESERVE gala floor b1 ann 3 9", "1 7 7");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 3 9", "1 7 7 *");
     expect(f, "SEATS.RELEASE gala b1", "1 SUCCESS 10 4");
     at(f, START + 160000);
     expect(f, "SEATS.USER gala ann", "0 0");
@@ -214,7 +214,7 @@ static void a_clock_stepping_back_revives_nothing(void **state)
     at(f, START);
     expect_unchanged(f, "SEATS.GET gala b1", "0 RESERVATION_NOT_FOUND");
     expect(f, "SEATS.USER gala ann", "4 0");
-    expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 10 10", "1 0 10 *");
 }
 
 static void a_clock_stepping_back_stands_still(void **state)
@@ -222,7 +222,7 @@ static void a_clock_stepping_back_stands_still(void **state)
     struct fixture *f = one_booking(state);
 
     at(f, 1);
-    expect(f, "SEATS.RESERVE gala floor b2 bob 1 1 TTL 50", "1 5 1");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 1 1 TTL 50", "1 5 1 *");
     expect(f, "SEATS.GET gala b2",
            "booking_id b2 user_id bob zone_id floor event_id gala show_id  quantity 1 "
            "unit_price 0 status reserved created_at 1000000 expires_at 1050000");

@@ -11,7 +11,7 @@ static struct fixture *nearly_full(void **state)
     struct fixture *f = *state;
 
     expect(f, "SEATS.OPEN gala floor 5", "1 5 5");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 3 3", "1 2 3");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 3 3", "1 2 3 *");
     return f;
 }
 
@@ -92,7 +92,7 @@ static void the_last_seat_can_be_had_and_no_more(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    expect(f, "SEATS.RESERVE gala floor b2 bob 2 9", "1 0 2");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 2 9", "1 0 2 *");
     expect_unchanged(f, "SEATS.RESERVE gala floor b3 cid 1 9", "0 INSUFFICIENT_STOCK");
 }
 
@@ -102,8 +102,8 @@ static void a_user_may_reserve_up_to_the_limit_over_all_zones(void **state)
 
     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
     expect(f, "SEATS.OPEN gala balcony 10", "1 10 10");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 2 4", "1 8 2");
-    expect(f, "SEATS.RESERVE gala balcony b2 ann 2 4", "1 8 4");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 2 4", "1 8 2 *");
+    expect(f, "SEATS.RESERVE gala balcony b2 ann 2 4", "1 8 4 *");
     expect_unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 4", "0 USER_LIMIT_EXCEEDED");
 }
 
@@ -112,7 +112,7 @@ static void the_limit_is_the_one_of_each_command(void **state)
     struct fixture *f = nearly_full(state);
 
     expect_unchanged(f, "SEATS.RESERVE gala floor b2 ann 1 3", "0 USER_LIMIT_EXCEEDED");
-    expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 1 4");
+    expect(f, "SEATS.RESERVE gala floor b2 ann 1 4", "1 1 4 *");
     expect_unchanged(f, "SEATS.RESERVE gala floor b3 ann 1 2", "0 USER_LIMIT_EXCEEDED");
 }
 
@@ -127,7 +127,7 @@ static void users_are_counted_per_event(void **state)
     struct fixture *f = nearly_full(state);
 
     expect(f, "SEATS.OPEN other floor 5", "1 5 5");
-    expect(f, "SEATS.RESERVE other floor b1 ann 3 3", "1 2 3");
+    expect(f, "SEATS.RESERVE other floor b1 ann 3 3", "1 2 3 *");
 }
 
 static void a_users_seats_never_pass_the_largest_integer(void **state)
@@ -137,7 +137,7 @@ static void a_users_seats_never_pass_the_largest_integer(void **state)
     run(f, "SEATS.OPEN gala floor 9007199254740991");
     run(f, "SEATS.OPEN gala balcony 9007199254740991");
     expect(f, "SEATS.RESERVE gala floor b1 ann 9007199254740991 9007199254740991",
-           "1 0 9007199254740991");
+           "1 0 9007199254740991 *");
     expect(f, "SEATS.CONFIRM gala b1", "1 CONFIRMED *");
     expect(f, "SEATS.USER gala ann", "0 9007199254740991");
     expect_unchanged(f, "SEATS.RESERVE gala balcony b2 ann 1 9007199254740991",
@@ -170,7 +170,7 @@ static void bookings_are_known_in_their_own_event_only(void **state)
 
     expect(f, "SEATS.OPEN other floor 5", "1 5 5");
     expect_unchanged(f, "SEATS.GET other b1", "0 RESERVATION_NOT_FOUND");
-    expect(f, "SEATS.RESERVE other floor b1 bob 1 1", "1 4 1");
+    expect(f, "SEATS.RESERVE other floor b1 bob 1 1", "1 4 1 *");
     expect(f, "SEATS.RELEASE other b1", "1 SUCCESS 5 0");
     expect(f, "SEATS.ZONE gala floor", "capacity 5 available 2 reserved 3 confirmed 0");
 }
@@ -179,7 +179,7 @@ static void ids_are_compared_byte_by_byte(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    expect(f, "SEATS.RESERVE gala floor B1 Ann 1 1", "1 1 1");
+    expect(f, "SEATS.RESERVE gala floor B1 Ann 1 1", "1 1 1 *");
     expect_unchanged(f, "SEATS.RESERVE gala Floor b2 bob 1 1", "0 ZONE_NOT_FOUND");
 }
 
@@ -187,8 +187,8 @@ static void optional_arguments_come_in_any_order_and_case(void **state)
 {
     struct fixture *f = nearly_full(state);
 
-    expect(f, "seats.reserve gala floor b2 bob 1 4 lifetime Ttl 90 price 7 shoW late", "1 1 1");
-    expect(f, "SEATS.RESERVE gala floor b2 bob 1 4 SHOW late PRICE 7 TTL 90 LIFETIME", "1 1 1");
+    expect(f, "seats.reserve gala floor b2 bob 1 4 lifetime Ttl 90 price 7 shoW late", "1 1 1 *");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 1 4 SHOW late PRICE 7 TTL 90 LIFETIME", "1 1 1 *");
 }
 
 int main(void)

@@ -17,7 +17,7 @@ static struct fixture *reserved(void **state)
     at(f, START);
     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
     expect(f, "SEATS.OPEN gala balcony 10", "1 10 10");
-    expect(f, RESERVE, "1 8 2");
+    expect(f, RESERVE, "1 8 2 1700000");
     return f;
 }
 
@@ -47,11 +47,11 @@ static void reserve_again_answers_again_with_current_figures(void **state)
 {
     struct fixture *f = reserved(state);
 
-    expect_unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2 1700000");
     run(f, "SEATS.RESERVE gala floor b2 ann 1 4");
     run(f, "SEATS.RESERVE gala floor b3 bob 5 5");
     at(f, START + 1000);
-    expect_unchanged(f, RESERVE, "1 2 3");
+    expect_unchanged(f, RESERVE, "1 2 3 1700000");
 }
 
 static void reserve_with_other_arguments_conflicts(void **state)
@@ -64,7 +64,7 @@ static void reserve_again_is_answered_once_confirmed_too(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.CONFIRM gala b1");
-    expect_unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2 0");
     other_arguments_conflict(f);
 }
 
@@ -72,7 +72,7 @@ static void max_per_user_is_not_compared(void **state)
 {
     expect_unchanged(reserved(state),
                      "SEATS.RESERVE gala floor b1 ann 2 1 SHOW late PRICE 50 TTL 700 LIFETIME",
-                     "1 8 2");
+                     "1 8 2 *");
 }
 
 static void reserve_again_needs_no_free_seats(void **state)
@@ -80,17 +80,17 @@ static void reserve_again_needs_no_free_seats(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.OPEN gala floor 2");
-    expect_unchanged(f, RESERVE, "1 0 2");
+    expect_unchanged(f, RESERVE, "1 0 2 *");
 }
 
 static void omitted_and_default_are_the_same(void **state)
 {
     struct fixture *f = reserved(state);
 
-    expect(f, "SEATS.RESERVE gala floor b2 bob 1 4", "1 7 1");
-    expect_unchanged(f, "SEATS.RESERVE gala floor b2 bob 1 4 TTL 10m PRICE 0", "1 7 1");
-    expect(f, "SEATS.RESERVE gala floor b3 bob 1 4 PRICE 0 TTL 600", "1 6 2");
-    expect_unchanged(f, "SEATS.RESERVE gala floor b3 bob 1 4", "1 6 2");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 1 4", "1 7 1 *");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b2 bob 1 4 TTL 10m PRICE 0", "1 7 1 *");
+    expect(f, "SEATS.RESERVE gala floor b3 bob 1 4 PRICE 0 TTL 600", "1 6 2 *");
+    expect_unchanged(f, "SEATS.RESERVE gala floor b3 bob 1 4", "1 6 2 *");
 }
 
 static void reserve_compares_the_first_ttl(void **state)
@@ -98,7 +98,7 @@ static void reserve_compares_the_first_ttl(void **state)
     struct fixture *f = reserved(state);
 
     expect(f, "SEATS.EXTEND gala b1 800", "1 1800000");
-    expect_unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2 1800000");
     other_arguments_conflict(f);
 }
 
@@ -107,7 +107,7 @@ static void reserve_again_does_not_move_the_deadline(void **state)
     struct fixture *f = reserved(state);
 
     at(f, START + 699999);
-    expect_unchanged(f, RESERVE, "1 8 2");
+    expect_unchanged(f, RESERVE, "1 8 2 *");
     at(f, START + 700000);
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 10 reserved 0 confirmed 0");
 }
@@ -117,7 +117,7 @@ static void an_expired_booking_is_unknown_at_once(void **state)
     struct fixture *f = reserved(state);
 
     at(f, START + 700000);
-    expect(f, "SEATS.RESERVE gala balcony b1 bob 1 1", "1 9 1");
+    expect(f, "SEATS.RESERVE gala balcony b1 bob 1 1", "1 9 1 *");
 }
 
 /* ---- confirm and extend ---------------------------------------------------------------------- */
@@ -213,7 +213,7 @@ static void a_released_id_can_be_reserved_anew(void **state)
     struct fixture *f = reserved(state);
 
     run(f, "SEATS.RELEASE gala b1");
-    expect(f, "SEATS.RESERVE gala balcony b1 bob 1 1 TTL 400", "1 9 1");
+    expect(f, "SEATS.RESERVE gala balcony b1 bob 1 1 TTL 400", "1 9 1 *");
     at(f, START + 300000);
     expect(f, "SEATS.ZONE gala balcony", "capacity 10 available 9 reserved 1 confirmed 0");
     expect(f, "SEATS.RELEASE gala b1 USER bob", "1 SUCCESS 10 0");

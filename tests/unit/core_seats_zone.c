@@ -9,8 +9,8 @@ static struct fixture *half_sold(void **state)
     struct fixture *f = *state;
 
     expect(f, "SEATS.OPEN gala floor 10", "1 10 10");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 3 9", "1 7 3");
-    expect(f, "SEATS.RESERVE gala floor b2 bob 2 9", "1 5 2");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 3 9", "1 7 3 *");
+    expect(f, "SEATS.RESERVE gala floor b2 bob 2 9", "1 5 2 *");
     expect(f, "SEATS.CONFIRM gala b2", "1 CONFIRMED *");
     return f;
 }
@@ -80,7 +80,7 @@ static void zones_do_not_touch_each_other(void **state)
 
     expect(f, "SEATS.OPEN gala balcony 7", "1 7 7");
     expect(f, "SEATS.OPEN other floor 9", "1 9 9");
-    expect(f, "SEATS.RESERVE gala balcony b3 ann 1 9", "1 6 4");
+    expect(f, "SEATS.RESERVE gala balcony b3 ann 1 9", "1 6 4 *");
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 5 reserved 3 confirmed 2");
     expect(f, "SEATS.ZONE gala balcony", "capacity 7 available 6 reserved 1 confirmed 0");
     expect(f, "SEATS.ZONE other floor", "capacity 9 available 9 reserved 0 confirmed 0");
@@ -116,9 +116,9 @@ static void user_answers_held_and_confirmed(void **state)
 
     expect_unchanged(f, "SEATS.USER gala ann", "3 0");
     expect_unchanged(f, "SEATS.USER gala bob", "0 2");
-    expect(f, "SEATS.RESERVE gala floor b3 bob 1 9 LIFETIME", "1 4 1");
+    expect(f, "SEATS.RESERVE gala floor b3 bob 1 9 LIFETIME", "1 4 1 *");
     expect(f, "SEATS.CONFIRM gala b3", "1 CONFIRMED *");
-    expect(f, "SEATS.RESERVE gala floor b4 bob 4 9", "1 0 5");
+    expect(f, "SEATS.RESERVE gala floor b4 bob 4 9", "1 0 5 *");
     expect_unchanged(f, "SEATS.USER gala bob", "4 3");
 }
 
@@ -143,9 +143,9 @@ static void zones_bookings_and_users_survive_a_snapshot(void **state)
     expect(f, "SEATS.ZONE gala floor", "capacity 10 available 4 reserved 4 confirmed 2");
     expect(f, "SEATS.USER gala ann", "4 0");
     expect(f, "SEATS.RELEASE gala b4", "1 SUCCESS 4 4");
-    expect(f, "SEATS.RESERVE gala floor b3 ann 1 9 SHOW late PRICE 5 LIFETIME", "1 4 4");
+    expect(f, "SEATS.RESERVE gala floor b3 ann 1 9 SHOW late PRICE 5 LIFETIME", "1 4 4 *");
     expect(f, "SEATS.CONFIRM gala b3", "1 CONFIRMED *");
-    expect(f, "SEATS.RESERVE gala floor b5 ann 1 9", "1 3 5");
+    expect(f, "SEATS.RESERVE gala floor b5 ann 1 9", "1 3 5 *");
 }
 
 int main(void)

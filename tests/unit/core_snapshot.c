@@ -26,7 +26,7 @@ static void a_state_of_all_families_comes_back(void **state)
     snapshot_and_restore(f);
     assert_int_equal(core_audit(f->core, NULL, NULL), 0);
     expect(f, "SEATS.ZONE gala floor", "capacity 100 available 94 reserved 3 confirmed 3");
-    expect(f, "SEATS.RESERVE gala floor b1 ann 2 9 SHOW matinee PRICE 250", "1 94 5");
+    expect(f, "SEATS.RESERVE gala floor b1 ann 2 9 SHOW matinee PRICE 250", "1 94 5 *");
     expect(f, "SEATS.CONFIRM gala b2 PAYMENT a-payment-id-longer-than-sixteen-bytes",
            "1 CONFIRMED *");
     expect(f, "SEATS.RELEASE gala b4", "1 SUCCESS 94 1");

@@ -84,7 +84,7 @@ static void expect_json(hf_handle *handle, const char *text, const char *json)
 static void success_begins_with_1(void **state)
 {
     expect_call(*state, "SEATS.OPEN gala floor 10", HF_OK, "1 10 10");
-    expect_call(*state, "SEATS.RESERVE gala floor b1 ann 2 4", HF_OK, "1 8 2");
+    expect_call(*state, "SEATS.RESERVE gala floor b1 ann 2 4", HF_OK, "1 8 2 #");
     expect_call(*state, "SEATS.RELEASE gala b1", HF_OK, "1 'SUCCESS' 10 0");
 }
 

@@ -55,8 +55,11 @@ static void seats_reserve_answer_and_refuse(void **state)
     ok(hf_seats_reserve(*state, &ask, &reply));
     assert_int_equal(reply.remaining, 8);
     assert_int_equal(reply.user_reserved, 2);
+    int64_t deadline = reply.expires_at;
+    assert_true(deadline > 30000);
     ok(hf_seats_reserve(*state, &ask, &reply)); /* a retry */
     assert_int_equal(reply.remaining, 8);
+    assert_int_equal(reply.expires_at, deadline);
     ask.lifetime = false;
     refused(hf_seats_reserve(*state, &ask, &reply), HF_BOOKING_EXISTS);
     ask.booking = hf_text("b2");

@@ -20,15 +20,14 @@ static void a_booking_goes_its_way(void **state)
     (void)state;
     open_zone();
     expect(0, "POST", "/v1/events/gala/bookings", BOOKING ",\"booking_id\":\"b-1\"}", 201,
-           "{\"booking_id\":\"b-1\",\"remaining\":8,\"user_reserved\":2,\"status\":\"reserved\","
-           "\"expires_at\":");
+           "{\"booking_id\":\"b-1\",\"remaining\":8,\"user_reserved\":2,\"expires_at\":");
     expect(0, "GET", "/v1/events/gala/bookings/b-1", NULL, 200, "\"status\":\"reserved\"");
     expect(0, "POST", "/v1/events/gala/bookings/b-1/extend", "{\"ttl_seconds\":900}", 200,
            "expires_at_ms");
     expect(0, "POST", "/v1/events/gala/bookings/b-1/confirm", "{\"payment_id\":\"p\"}", 200,
            "\"CONFIRMED\"");
     expect(0, "POST", "/v1/events/gala/bookings", BOOKING ",\"booking_id\":\"b-1\"}", 201,
-           "\"status\":\"confirmed\",\"expires_at\":0");
+           "\"expires_at\":0,\"status\":\"confirmed\"");
     expect(0, "POST", "/v1/events/gala/bookings/b-1/cancel", "", 409, "INVALID_STATE");
     expect(0, "GET", "/v1/events/gala/zones/floor", NULL, 200, "\"confirmed\":2");
 }

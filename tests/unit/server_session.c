@@ -101,8 +101,8 @@ static void assert_granted(const char *heard, const char *rest)
 static void commands_are_answered_in_order(void **state)
 {
     (void)state;
-    ASSERT_SAYS(0, "PING\r\nSEATS.OPEN e z 5\r\nSEATS.RESERVE e z b u 2 4\r\nnonsense\r\n",
-                "+PONG\r\n*3\r\n:1\r\n:5\r\n:5\r\n*3\r\n:1\r\n:3\r\n:2\r\n"
+    ASSERT_SAYS(0, "PING\r\nSEATS.OPEN e z 5\r\nSEATS.USER e u\r\nnonsense\r\n",
+                "+PONG\r\n*3\r\n:1\r\n:5\r\n:5\r\n*2\r\n:0\r\n:0\r\n"
                 "-ERR unknown command 'nonsense'\r\n");
 }
 
