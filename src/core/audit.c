@@ -285,10 +285,40 @@ static bool wants_timer(enum kind kind, const struct record *record)
            !(kind == CORE_BOOKINGS && record->state == BOOKING_CONFIRMED);
 }
 
+/* An open record stands in its roster where it thinks it does, and no other record does. */
+static void check_place(struct core_audit *audit, enum kind kind, uint32_t index)
+{
+    struct store *store = &audit->core->stores[kind];
+    const struct record *record = store_at(store, index);
+    uint32_t place = *store_place(store, record);
+    bool open = !(record->marks & (RECORD_HIDDEN | RECORD_CLOSED));
+
+    expect(audit, kind, index, "place in its roster", place != NONE, open);
+    if (place != NONE) {
+        const struct roster *roster = store_roster(store, record->scope);
+        expect(audit, kind, index, "record at its place", roster_at(roster, place), index);
+    }
+}
+
+/* As many are in the rosters as there are open records. */
+static int64_t count_listed(const struct core *core, enum kind kind)
+{
+    struct store *store = (struct store *)&core->stores[kind];
+    int64_t listed = 0;
+
+    if (store->owners == NULL) {
+        return store->roster.count;
+    }
+    EACH (core, kinds[kind].parent, i) {
+        listed += store_roster(store, i)->count;
+    }
+    return listed;
+}
+
 static void check_store(struct core_audit *audit, enum kind kind)
 {
     const struct store *store = &audit->core->stores[kind];
-    int64_t armed = 0, shown = 0, closed = 0;
+    int64_t armed = 0, shown = 0, closed = 0, open = 0;
 
     EACH (audit->core, kind, i) {
         const struct record *record = store_at(store, i);
@@ -299,6 +329,10 @@ static void check_store(struct core_audit *audit, enum kind kind)
         armed += timed;
         closed += (record->marks & RECORD_CLOSED) != 0;
         shown += !(record->marks & RECORD_HIDDEN);
+        open += !(record->marks & (RECORD_HIDDEN | RECORD_CLOSED));
+        if (store->place_offset != 0) {
+            check_place(audit, kind, i);
+        }
         if (audit->look_up && !(record->marks & RECORD_HIDDEN)) {
             struct key key = store_key(store, record->scope, record_name(record));
             expect(audit, kind, i, "found under its name", store_find(store, &key) == i, 1);
@@ -306,6 +340,9 @@ static void check_store(struct core_audit *audit, enum kind kind)
     }
     if (kinds[kind].due != NULL) {
         expect_all(audit, kind, "number of timers", store->armed, armed);
+    }
+    if (store->place_offset != 0) {
+        expect_all(audit, kind, "number in rosters", count_listed(audit->core, kind), open);
     }
     expect_all(audit, kind, "number of names in the index", store->table.count, shown);
     expect_all(audit, kind, "number of closed records", store->closed_count, closed);

@@ -9,8 +9,13 @@
 const struct kind_spec kinds[CORE_KIND_COUNT] = {
     [CORE_EVENTS] = {.name = "event",
                      .record_size = sizeof(struct seat_event),
-                     .parent = CORE_NO_KIND},
-    [CORE_ZONES] = {.name = "zone", .record_size = sizeof(struct zone), .parent = CORE_EVENTS},
+                     .parent = CORE_NO_KIND,
+                     .place_offset = offsetof(struct seat_event, roster_place)},
+    [CORE_ZONES] = {.name = "zone",
+                    .record_size = sizeof(struct zone),
+                    .parent = CORE_EVENTS,
+                    .place_offset = offsetof(struct zone, roster_place),
+                    .roster_offset = offsetof(struct seat_event, zones)},
     [CORE_SEAT_USERS] = {.name = "user",
                          .record_size = sizeof(struct seat_user),
                          .parent = CORE_EVENTS},
@@ -18,6 +23,8 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
     [CORE_BOOKINGS] = {.name = "booking",
                        .record_size = sizeof(struct booking),
                        .parent = CORE_EVENTS,
+                       .place_offset = offsetof(struct booking, roster_place),
+                       .roster_offset = offsetof(struct seat_event, bookings),
                        .agenda_offset = offsetof(struct seat_event, deadlines),
                        .last_state = BOOKING_LAPSED,
                        .all_flags = BOOKING_LIFETIME,
@@ -26,10 +33,14 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                        .let_go = booking_let_go},
     [CORE_TENANTS] = {.name = "tenant",
                       .record_size = sizeof(struct tenant),
-                      .parent = CORE_NO_KIND},
+                      .parent = CORE_NO_KIND,
+                      .place_offset = offsetof(struct tenant, roster_place),
+                      .loose = true},
     [CORE_QUOTA_HOLDS] = {.name = "quota hold",
                           .record_size = sizeof(struct quota_hold),
                           .parent = CORE_TENANTS,
+                          .place_offset = offsetof(struct quota_hold, roster_place),
+                          .roster_offset = offsetof(struct tenant, open_holds),
                           .agenda_offset = offsetof(struct tenant, deadlines),
                           .last_state = HOLD_CANCELLED,
                           .all_flags = HOLD_EXTENDED,
@@ -39,25 +50,33 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
     [CORE_SEMAPHORES] = {.name = "semaphore",
                          .record_size = sizeof(struct semaphore),
                          .parent = CORE_NO_KIND,
+                         .place_offset = offsetof(struct semaphore, roster_place),
                          .let_go = semaphore_let_go},
     [CORE_SEM_CLIENTS] = {.name = "semaphore client",
                           .record_size = sizeof(struct sem_client),
                           .parent = CORE_SEMAPHORES,
+                          .place_offset = offsetof(struct sem_client, roster_place),
+                          .roster_offset = offsetof(struct semaphore, clients),
                           .last_state = CLIENT_HOLDING,
                           .due = sem_client_due},
     [CORE_LOCKS] = {.name = "lock",
                     .record_size = sizeof(struct lock),
                     .parent = CORE_NO_KIND,
+                    .place_offset = offsetof(struct lock, roster_place),
+                    .loose = true,
                     .holds = true,
                     .due = lock_due,
                     .let_go = lock_let_go},
     [CORE_PRODUCTS] = {.name = "product",
                        .record_size = sizeof(struct core_product),
                        .parent = CORE_NO_KIND,
+                       .place_offset = offsetof(struct core_product, roster_place),
                        .all_flags = PRODUCT_STEAL},
     [CORE_ORDERS] = {.name = "order",
                      .record_size = sizeof(struct order),
                      .parent = CORE_PRODUCTS,
+                     .place_offset = offsetof(struct order, roster_place),
+                     .roster_offset = offsetof(struct core_product, orders),
                      .agenda_offset = offsetof(struct core_product, deadlines),
                      .last_state = ORDER_GIVEN,
                      .holds = true,
@@ -66,6 +85,8 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
     [CORE_ROOMS] = {.name = "room",
                     .record_size = sizeof(struct room),
                     .parent = CORE_NO_KIND,
+                    .place_offset = offsetof(struct room, roster_place),
+                    .loose = true,
                     .let_go = room_let_go},
     [CORE_ROOM_ENTRIES] = {.name = "queue entry",
                            .record_size = sizeof(struct room_entry),
@@ -81,6 +102,8 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
     [CORE_IDEM_KEYS] = {.name = "idempotency key",
                         .record_size = sizeof(struct idem),
                         .parent = CORE_NO_KIND,
+                        .place_offset = offsetof(struct idem, roster_place),
+                        .loose = true,
                         .last_state = IDEM_COMPLETED,
                         .due = idem_due,
                         .let_go = idem_let_go},
@@ -116,9 +139,26 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
             store_by_scope(&core->stores[kind], &core->stores[kinds[kind].parent],
                            kinds[kind].agenda_offset);
         }
+        if (kinds[kind].place_offset != 0) {
+            bool has_owner = kinds[kind].parent != CORE_NO_KIND;
+            store_list(&core->stores[kind], has_owner ? &core->stores[kinds[kind].parent] : NULL,
+                       kinds[kind].roster_offset, kinds[kind].place_offset);
+        }
     }
     slab_init(&core->sales, memory, sizeof(struct sale));
     return core;
+}
+
+void core_free_rosters(struct core *core)
+{
+    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
+        struct store *store = &core->stores[kind];
+        const struct slab *owners = store->owners != NULL ? &store->owners->slab : NULL;
+        for (uint32_t i = owners != NULL ? slab_next(owners, 0) : NONE; i != NONE;
+             i = slab_next(owners, i + 1)) {
+            roster_free(store_roster(store, i), core->memory);
+        }
+    }
 }
 
 void core_destroy(struct core *core)
@@ -126,6 +166,7 @@ void core_destroy(struct core *core)
     if (core == NULL) {
         return;
     }
+    core_free_rosters(core);
     /* Children first: a record may reach for those it names. */
     for (enum kind kind = CORE_KIND_COUNT; kind-- > 0;) {
         struct slab *slab = &core->stores[kind].slab;
@@ -184,6 +225,7 @@ void core_forget(struct core *core, enum kind kind, uint32_t index)
     if (!(record->marks & RECORD_CLOSED)) {
         store_disarm(store, index); /* while the scope that has its agenda is there for sure */
     }
+    store_unlist(store, index);
     if (kinds[kind].let_go != NULL) {
         kinds[kind].let_go(core, index);
     }

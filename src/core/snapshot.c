@@ -31,6 +31,7 @@
  *                z   marks, enum record_mark
  *                z   deadline in ms, or 0
  *                    name, unless it is hidden (codec_name())
+ *                v   place in the roster, of an open record of a kind that has one; since version 4
  *                    fields of the kind (codec_fields())
  *
  * A snapshot is valid if it
@@ -53,6 +54,27 @@
 
 static const char magic[8] = "HOLDFAST";
 
+/* Where an open record stands in the roster of its scope. Before version 4 there were none: places
+ * are given in order. A record that goes when time allows may have another place after a replay. */
+static void walk_place(struct codec *codec, enum kind kind, uint32_t index)
+{
+    struct store *store = &codec->core->stores[kind];
+    const struct record *record = store_at(store, index);
+    bool open = !(record->marks & (RECORD_HIDDEN | RECORD_CLOSED));
+
+    if (store->place_offset == 0 || (codec->mode == CODEC_DIGEST && kinds[kind].loose)) {
+        return;
+    }
+    int64_t place = *store_place(store, record);
+    if (open && codec->version >= 4) {
+        codec_number(codec, &place, 0, RECORDS_MAX);
+    }
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        bool given = open && codec->version >= 4;
+        codec->failed = !store_relist(store, index, given ? (uint32_t)place : NONE);
+    }
+}
+
 /* The struct record, then the fields. */
 static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
 {
@@ -74,6 +96,9 @@ static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
         record->name_words[0] = name.words[0];
         record->name_words[1] = name.words[1];
         record->name_kind = name.kind;
+    }
+    if (!codec->failed) {
+        walk_place(codec, kind, index);
     }
     if (!codec->failed) {
         codec_fields(codec, kind, record);
@@ -332,6 +357,7 @@ static void read_all(struct codec *codec)
 /* A half-read core is taken apart without following its references. */
 static void discard(struct core *core)
 {
+    core_free_rosters(core);
     for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {

@@ -43,11 +43,16 @@ struct seat_event {
     struct record record;
     struct timer timer;      /* at or before the first deadline of its bookings */
     struct agenda deadlines; /* the deadlines of its bookings */
+    struct roster zones, bookings;
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 struct zone {
     struct record record;
     int64_t capacity, reserved, confirmed; /* the rest is available */
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 struct seat_user {
@@ -89,7 +94,7 @@ struct booking {
     uint32_t show;   /* the index of its show, or NONE */
     uint32_t sale;   /* index in core->sales once confirmed, or NONE */
     uint32_t ttl_ms; /* of the RESERVE, which a retry has to repeat */
-    uint32_t spare;
+    uint32_t roster_place;
     int64_t quantity, unit_price, created_ms;
 };
 
@@ -109,7 +114,8 @@ struct tenant {
     struct agenda deadlines; /* the deadlines of its holds */
     int64_t limit, committed, held;
     uint32_t holds; /* records that name this tenant */
-    uint32_t spare;
+    uint32_t roster_place;
+    struct roster open_holds;
 };
 
 enum hold_state { HOLD_OPEN = 0, HOLD_COMMITTED = 1, HOLD_CANCELLED = 2 };
@@ -121,6 +127,8 @@ struct quota_hold {
     struct timer timer;
     int64_t amount, ttl_ms;
     int64_t started_ms; /* of one that was extended; of others the deadline tells */
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 /* ---- semaphore ------------------------------------------------------------------------------- */
@@ -134,6 +142,9 @@ struct semaphore {
     bool touched;         /* is in that heap: lost a client, or has slots to hand out */
     bool slot_freed;      /* a touched one: has slots to hand out */
     struct line line;     /* the waiters */
+    struct roster clients;
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 enum client_state { CLIENT_WAITING = 0, CLIENT_HOLDING = 1 };
@@ -147,7 +158,7 @@ struct sem_client {
     uint64_t ticket;           /* of the call that a waiter is blocked in, or 0 */
     int64_t wait_until_ms;     /* when that call times out */
     uint32_t place;            /* of a waiter, in the semaphore's line */
-    uint32_t spare;
+    uint32_t roster_place;
 };
 
 /* ---- lock ------------------------------------------------------------------------------------ */
@@ -157,6 +168,8 @@ struct lock {
     struct timer timer;
     struct name id; /* of the holder */
     int64_t fence;
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 /* ---- stock ----------------------------------------------------------------------------------- */
@@ -169,6 +182,9 @@ struct core_product {
     int64_t adjusted;          /* by all ADJUSTs, ever */
     int64_t taken, sold;       /* by open orders; by settled ones */
     int64_t shards, watermark; /* of the last LOAD: answered, but without effect in one process */
+    struct roster orders;      /* those that are taken */
+    uint32_t roster_place;
+    uint32_t spare;
 };
 enum product_flag { PRODUCT_STEAL = 1 };
 
@@ -179,6 +195,8 @@ struct order {
     struct timer timer;
     struct name user;
     int64_t quantity, ttl_ms;
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 /* ---- waiting room ---------------------------------------------------------------------------- */
@@ -191,7 +209,7 @@ struct room {
     struct agenda entry_deadlines, pass_deadlines;
     struct line line; /* the entries */
     uint32_t passes;  /* pass records that name this room */
-    uint32_t spare;
+    uint32_t roster_place;
 };
 
 struct room_entry {
@@ -218,6 +236,8 @@ struct idem {
     struct name fingerprint;
     char *response; /* of a completed key, owned; NULL if it is empty */
     uint64_t response_size;
+    uint32_t roster_place;
+    uint32_t spare;
 };
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -385,6 +405,31 @@ int64_t sem_client_deadline(const struct sem_client *client);
 /* core_audit() without a lookup of every record: for a core whose indexes were just built. */
 uint64_t core_audit_totals(struct core *core);
 
+/* Frees the rosters of all scopes, whatever is in them: the end of a core. */
+void core_free_rosters(struct core *core);
+
+/* ---- lists, page.c --------------------------------------------------------------------------- */
+
+/* Adds all fields of a record to the reply, in the order of the row, or refuses to show it: false,
+ * and nothing was added. */
+typedef bool core_show(struct core *core, uint32_t index, const void *context, struct reply *reply);
+
+/* What a page is asked for. */
+struct page {
+    enum command_id command;
+    enum kind kind;
+    uint32_t scope;        /* the record whose they are, or NONE: then there is nothing to list */
+    struct hf_bytes after; /* AFTER and COUNT of the command */
+    int64_t count;
+    core_show *show;
+    const void *context; /* for show() */
+};
+
+/* Answers a page of the records of a kind that belong to a scope, or of all where the kind has no
+ * parent (scope is 0 then): those that are open, not due, and that show() shows. Looks at
+ * PAGE_LOOKS records at most. */
+void core_page(struct core *core, const struct page *page, struct reply *reply);
+
 /* What distinguishes a kind: one row each, in core.c. */
 struct kind_spec {
     const char *name;
@@ -396,6 +441,9 @@ struct kind_spec {
     bool holds;                /* records with a deadline count as live holds */
     core_record_function *due; /* NULL: records of this kind have no deadline */
     size_t agenda_offset;      /* of the agenda of its deadlines in the parent's record; 0: none */
+    size_t roster_offset;      /* of the roster of its records in the parent's, if there is one */
+    size_t place_offset;       /* of its place in the roster, in its own record; 0: no roster */
+    bool loose;                /* records go when time allows: a replay may give other places */
     core_record_function *let_go; /* NULL: owns nothing but its name */
 };
 extern const struct kind_spec kinds[CORE_KIND_COUNT];

@@ -24,6 +24,14 @@ void store_by_scope(struct store *store, const struct store *scopes, size_t agen
     store->agenda_offset = agenda_offset;
 }
 
+void store_list(struct store *store, const struct store *owners, size_t roster_offset,
+                size_t place_offset)
+{
+    store->owners = owners;
+    store->roster_offset = roster_offset;
+    store->place_offset = place_offset;
+}
+
 struct name record_name(const struct record *record)
 {
     return (struct name){.words = {record->name_words[0], record->name_words[1]},
@@ -50,6 +58,7 @@ void store_free(struct store *store)
     for (uint32_t i = slab_next(&store->slab, 0); i != NONE; i = slab_next(&store->slab, i + 1)) {
         free_name(store, store_at(store, i));
     }
+    roster_free(&store->roster, store->memory);
     agenda_pool_free(&store->pool);
     slab_free(&store->slab);
     table_free(&store->table);
@@ -98,6 +107,42 @@ bool store_link(struct store *store, uint32_t index)
     return store_find(store, &key) == NONE && table_add(&store->table, key.hash, index);
 }
 
+/* ---- rosters --------------------------------------------------------------------------------- */
+
+bool store_relist(struct store *store, uint32_t index, uint32_t place)
+{
+    const struct record *record = store_at(store, index);
+
+    if (store->place_offset == 0) {
+        return true;
+    }
+    uint32_t *own = store_place(store, record);
+    *own = NONE;
+    if (record->marks & (RECORD_HIDDEN | RECORD_CLOSED)) {
+        return place == NONE;
+    }
+    struct roster *roster = store_roster(store, record->scope);
+    if (place == NONE) {
+        *own = roster_add(roster, store->memory, index);
+    } else if (roster_put(roster, store->memory, place, index)) {
+        *own = place;
+    }
+    return *own != NONE;
+}
+
+void store_unlist(struct store *store, uint32_t index)
+{
+    const struct record *record = store_at(store, index);
+
+    if (store->place_offset != 0 && *store_place(store, record) != NONE) {
+        uint32_t *place = store_place(store, record);
+        roster_remove(store_roster(store, record->scope), store->memory, *place);
+        *place = NONE;
+    }
+}
+
+/* ---- coming and going ------------------------------------------------------------------------ */
+
 uint32_t store_adopt(struct store *store, const struct key *owned)
 {
     uint32_t index = slab_take(&store->slab);
@@ -108,7 +153,12 @@ uint32_t store_adopt(struct store *store, const struct key *owned)
     struct record *record = store_at(store, index);
     record->scope = owned->scope;
     set_name(record, &owned->name);
+    if (!store_relist(store, index, NONE)) {
+        slab_give(&store->slab, index);
+        return NONE;
+    }
     if (!table_add(&store->table, owned->hash, index)) {
+        store_unlist(store, index);
         slab_give(&store->slab, index);
         return NONE;
     }
@@ -146,6 +196,7 @@ static void unlink_name(struct store *store, uint32_t index)
 
 void store_hide(struct store *store, uint32_t index)
 {
+    store_unlist(store, index);
     unlink_name(store, index);
     free_name(store, store_at(store, index));
 }
@@ -155,6 +206,7 @@ struct name store_take_name(struct store *store, uint32_t index)
     struct record *record = store_at(store, index);
     struct name name = record_name(record);
 
+    store_unlist(store, index);
     unlink_name(store, index);
     set_name(record, &(struct name){.words = {0, 0}});
     store_remove(store, index);
@@ -217,6 +269,7 @@ void store_close(struct store *store, uint32_t index, int64_t until_ms)
     struct record *record = store_at(store, index);
 
     CHECK(store->timed && record_deadline_ms(record) == 0);
+    store_unlist(store, index);
     record->marks |= RECORD_CLOSED;
     record_timer(record)->deadline_ms = until_ms;
     timer_chain_append(&store->slab, TIMER_OFFSET, &store->closed, index);

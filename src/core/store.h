@@ -3,13 +3,15 @@
  * All records of one kind: found by (scope, name), where the kind has deadlines with one each, and
  * with a memory of those that were closed. Every record of the core begins with a `struct record`;
  * one of a kind that has deadlines goes on with a `struct timer`. The deadlines are in an agenda of
- * the store, or each scope has one for its own records. */
+ * the store, or each scope has one for its own records. Where the kind can be listed, the records
+ * that are neither closed nor hidden are in a roster, of the store or of their scope. */
 #ifndef CORE_STORE_H
 #define CORE_STORE_H
 
 #include "base/agenda.h"
 #include "base/table.h"
 #include "core/name.h"
+#include "core/roster.h"
 
 enum record_mark {
     RECORD_HIDDEN = 1, /* no longer found by its name, which is gone */
@@ -55,6 +57,10 @@ struct store {
     struct agenda agenda;       /* of all, unless each scope has its own */
     const struct store *scopes; /* the store of those scopes, or NULL */
     size_t agenda_offset;       /* of the struct agenda in a record there */
+    const struct store *owners; /* the store of the scopes that have the rosters, or NULL */
+    size_t roster_offset;       /* of the struct roster in a record there */
+    size_t place_offset;        /* of the place in it, in a record here; 0: no rosters */
+    struct roster roster;       /* of all, unless each scope has its own */
     uint32_t armed;
     uint32_t closed; /* first of those closed, oldest first; or NONE */
     uint32_t closed_count;
@@ -65,6 +71,11 @@ void store_init(struct store *store, struct memory *memory, const uint64_t *hash
 /* The deadlines of each scope's records are in an agenda of the scope, at an offset in its record.
  */
 void store_by_scope(struct store *store, const struct store *scopes, size_t agenda_offset);
+
+/* Its open records are in a roster, of the store or at an offset in the record of their scope, and
+ * have their place at an offset. */
+void store_list(struct store *store, const struct store *owners, size_t roster_offset,
+                size_t place_offset);
 
 /* Frees the names too. What else the records own is the family's to free before. */
 void store_free(struct store *store);
@@ -102,6 +113,27 @@ void store_disarm(struct store *store, uint32_t index);
 
 /* Puts a record without a timer at the end of the closed ones, to be forgotten at `until_ms`. */
 void store_close(struct store *store, uint32_t index, int64_t until_ms);
+
+/* The roster of a scope, or of all. */
+static inline struct roster *store_roster(struct store *store, uint32_t scope)
+{
+    return store->owners == NULL
+               ? &store->roster
+               : (struct roster *)((char *)store_at(store->owners, scope) + store->roster_offset);
+}
+
+/* Where an open record stands in its roster; NONE for another. */
+static inline uint32_t *store_place(const struct store *store, const struct record *record)
+{
+    return (uint32_t *)((char *)record + store->place_offset);
+}
+
+/* Takes a record out of its roster, if it is in one. */
+void store_unlist(struct store *store, uint32_t index);
+
+/* Puts a record that was read from a snapshot into its roster, at its place or, with NONE, at the
+ * lowest free one. False if the place is taken, or there is no memory. */
+bool store_relist(struct store *store, uint32_t index, uint32_t place);
 
 /* The agenda that a record's deadline belongs to. */
 static inline struct agenda *store_agenda(struct store *store, const struct record *record)

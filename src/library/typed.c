@@ -84,7 +84,7 @@ static void fill_idem_begin(void *context, const struct reply *reply)
 }
 
 /* What every reply of a list looks like; which items it has says the row. */
-struct page {
+struct listed {
     char cursor[HF_CURSOR_SIZE];
     size_t count;
     void *items;
@@ -94,7 +94,7 @@ __attribute__((unused)) static void fill_page(void *context, const struct reply 
 {
     struct typed *typed = context;
     size_t count = reply_items(reply, typed->spec), size = typed->spec->reply_size;
-    struct page page = {.count = count};
+    struct listed page = {.count = count};
 
     if (typed->out == NULL || reply->code != HF_OK) {
         return;
@@ -131,7 +131,7 @@ static enum hf_error run_owned(hf_handle *handle, enum command_id id, const void
 
 #define RUN_PLAIN(id, name) run_plain(handle, id, args, reply)
 #define RUN_OWNED(id, name) run_owned(handle, id, args, fill_##name, reply, sizeof *reply)
-#define RUN_PAGE(id, name) run_owned(handle, id, args, fill_page, reply, sizeof(struct page))
+#define RUN_PAGE(id, name) run_owned(handle, id, args, fill_page, reply, sizeof(struct listed))
 
 /* A command of the list that holdfast.h does not declare would be a function without a prototype,
  * which the compiler refuses. */
