@@ -659,11 +659,13 @@ struct hf_stock_load_reply {
 HF_API enum hf_error hf_stock_load(hf_handle *handle, const struct hf_stock_load_args *args,
                                    struct hf_stock_load_reply *reply);
 
-/* STOCK.TAKE: hold some for an order until it is settled, given back, or due. SOLD_OUT. */
+/* STOCK.TAKE: hold some for an order until it is settled, given back, or due. SOLD_OUT,
+ * USER_LIMIT_EXCEEDED if the user would have more than `max` of the product, bought and taken. */
 struct hf_stock_take_args {
     struct hf_bytes product, order, user;
     int64_t quantity;
     int64_t ttl_ms; /* 0: 900 s */
+    int64_t max;    /* 0: any number */
 };
 struct hf_stock_take_reply {
     int64_t remaining;
@@ -671,9 +673,23 @@ struct hf_stock_take_reply {
 HF_API enum hf_error hf_stock_take(hf_handle *handle, const struct hf_stock_take_args *args,
                                    struct hf_stock_take_reply *reply);
 
-/* STOCK.SETTLE: sold for good. NOT_FOUND, PRODUCT_NOT_FOUND. */
+/* STOCK.EXTEND: move an order's deadline to now + ttl, at most 12 first TTLs after its start, and
+ * never to an earlier time. NOT_FOUND, PRODUCT_NOT_FOUND, NOT_OWNER, INVALID_STATE once settled. */
+struct hf_stock_extend_args {
+    struct hf_bytes product, order;
+    struct hf_bytes user; /* optional: another user's order is NOT_OWNER */
+    int64_t ttl_ms;
+};
+struct hf_stock_extend_reply {
+    int64_t expires_at_ms;
+};
+HF_API enum hf_error hf_stock_extend(hf_handle *handle, const struct hf_stock_extend_args *args,
+                                     struct hf_stock_extend_reply *reply);
+
+/* STOCK.SETTLE: sold for good. NOT_FOUND, PRODUCT_NOT_FOUND, NOT_OWNER. */
 struct hf_stock_settle_args {
     struct hf_bytes product, order;
+    struct hf_bytes user; /* optional: another user's order is NOT_OWNER */
 };
 struct hf_stock_settle_reply {
     int64_t remaining;
@@ -681,9 +697,10 @@ struct hf_stock_settle_reply {
 HF_API enum hf_error hf_stock_settle(hf_handle *handle, const struct hf_stock_settle_args *args,
                                      struct hf_stock_settle_reply *reply);
 
-/* STOCK.GIVE: taken back. NOT_FOUND, PRODUCT_NOT_FOUND, INVALID_STATE once settled. */
+/* STOCK.GIVE: taken back. NOT_FOUND, PRODUCT_NOT_FOUND, NOT_OWNER, INVALID_STATE once settled. */
 struct hf_stock_give_args {
     struct hf_bytes product, order;
+    struct hf_bytes user; /* optional: another user's order is NOT_OWNER */
 };
 struct hf_stock_give_reply {
     int64_t remaining;

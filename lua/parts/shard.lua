@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A product in shards has a main counter and n shards, each with the keys of parts/stock.lua and
--- with KEYS[5], the hash of its transfers. In a key, `k` is "main" or the number of the shard. New
+-- with KEYS[7], the hash of its transfers. In a key, `k` is "main" or the number of the shard. New
 -- orders go to one counter only: to their shard while the mode is `sharded`, to the main counter
--- once it is `merged`. The main counter holds the mode, and numbers each change with an epoch;
--- every counter stores the newest epoch it has learnt of, and takes no order from a caller that
--- does not know it. A caller that takes at one of the two has read the other one before, in the
--- same epoch; so no order is ever made at both. An order that was given back at the other is taken
--- with a note of that, since a new order makes the old one forgotten.
+-- once it is `merged`. The shard of an order is that of its id; of its user, once the product is
+-- `limited` by a TAKE with MAX. The main counter holds the mode, and numbers each change with an
+-- epoch; every counter stores the newest epoch it has learnt of, and takes no order from a caller
+-- that does not know it. A caller that takes at one counter has read the others where the order may
+-- be before, in the same epoch; so no order is ever made at two. What a user has at the others only
+-- falls from then on. An order that was given back at another is taken with a note of that, since a
+-- new order makes the old one forgotten.
 --
 -- The totals of a counter: taken, sold; sent and received, all that ever went by transfers; gains,
 -- how often what is available grew; epoch, mode; number, of the last transfer sent. The main

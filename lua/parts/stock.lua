@@ -1,24 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One counter of a product, the main one or a shard: KEYS[1] what is available, KEYS[2] its totals,
--- KEYS[3] its orders by id, KEYS[4] when they fall due. The totals are a hash: loaded, adjusted,
--- taken, sold, shards, watermark, policy, and gains, which counts how often the available quantity
--- grew. An order is "state quantity ttl_ms user"; a closed one is kept for the retry window and
--- then falls due as well.
+-- KEYS[3] its orders by id, KEYS[4] when they fall due, KEYS[5] what users have, KEYS[6] the names
+-- of the orders that are taken, all with score 0. The totals are a hash: loaded, adjusted, taken,
+-- sold, shards, watermark, policy, and gains, which counts how often the available quantity grew.
+-- An order is "state quantity ttl_ms+started_ms user"; a closed one is kept for the retry window
+-- and then falls due as well. Of users there is, in "t user", what they have taken, and in "s user"
+-- what they have bought.
+--
+-- An order that a former version took has no "+started_ms", is not counted under its user, and has
+-- no name in KEYS[6], until it is extended or settled.
 --
 -- In shards, an order may be taken anew while another counter still remembers that it was given
 -- back before. The new one has "ttl_ms/until" in place of its TTL: what falls due there by `until`
 -- no longer counts, whatever becomes of the new one. If the new one expires before, it is kept as
 -- "G" with that number until then: a sign that the order is unknown.
 local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
+local USER_TAKEN, USER_SOLD = 't ', 's '
 
 local function refuse(code, message)
     return {0, code, message}
 end
 
 local function parse_order(record)
-    local state, quantity, ttl_ms, hides, user = record:match('^(%a) (%d+) (%d+)/?(%d*) (.*)$')
+    local state, quantity, ttl_ms, hides, started, user =
+        record:match('^(%a) (%d+) (%d+)/?(%d*)%+?(%d*) (.*)$')
     return {state = state, quantity = tonumber(quantity), ttl_ms = tonumber(ttl_ms),
-        hides_until = tonumber(hides), user = user}
+        hides_until = tonumber(hides), started_ms = tonumber(started), user = user}
 end
 
 local function find_order(order)
@@ -32,9 +39,25 @@ local function put_order(order, record, state, at_ms)
     if record.hides_until then
         ttl = ttl .. '/' .. digits(record.hides_until)
     end
+    if record.started_ms then
+        ttl = ttl .. '+' .. digits(record.started_ms)
+    end
     local text = {state, digits(record.quantity), ttl, record.user}
     redis.call('HSET', KEYS[3], order, table.concat(text, ' '))
     redis.call('ZADD', KEYS[4], at_ms, order)
+end
+
+-- Adds to what a user has taken (USER_TAKEN) or bought (USER_SOLD).
+local function count_user(what, user, quantity)
+    if redis.call('HINCRBY', KEYS[5], what .. user, quantity) <= 0 then
+        redis.call('HDEL', KEYS[5], what .. user)
+    end
+end
+
+-- Returns what a user has of the product at this counter, taken and bought.
+local function user_has(user)
+    local counts = redis.call('HMGET', KEYS[5], USER_TAKEN .. user, USER_SOLD .. user)
+    return (tonumber(counts[1]) or 0) + (tonumber(counts[2]) or 0)
 end
 
 -- Adds to what is available. `gains` counts how often that happened, so that a caller that adds up
@@ -54,13 +77,16 @@ local function reclaim(now, most)
     end
     local more = #due > most
     due[most + 1] = nil
-    local count, back, oldest, signs = 0, 0, nil, {}
+    local count, back, oldest, signs, users = 0, 0, nil, {}, {}
     for i, record in ipairs(redis.call('HMGET', KEYS[3], unpack(due))) do
         local order = record and parse_order(record)
         if order and order.state == TAKEN then
             oldest = oldest or redis.call('ZSCORE', KEYS[4], due[i])
             count = count + 1
             back = back + order.quantity
+            if order.started_ms then
+                users[order.user] = (users[order.user] or 0) + order.quantity
+            end
             if (order.hides_until or 0) > now then
                 signs[due[i]] = order
             end
@@ -68,8 +94,12 @@ local function reclaim(now, most)
     end
     redis.call('HDEL', KEYS[3], unpack(due))
     redis.call('ZREM', KEYS[4], unpack(due))
+    redis.call('ZREM', KEYS[6], unpack(due))
     for id, order in pairs(signs) do
         put_order(id, order, GIVEN, order.hides_until)
+    end
+    for user, quantity in pairs(users) do
+        count_user(USER_TAKEN, user, -quantity)
     end
     if back > 0 then
         redis.call('HINCRBY', KEYS[2], 'taken', -back)
@@ -90,8 +120,19 @@ local function open_product()
     return tonumber(available)
 end
 
--- Takes the wanted quantity. Returns the answer to the TAKE, or nil if there is not enough.
-local function take(now, available, order, wanted)
+-- Returns the refusal if a user has so much of the product that the wanted quantity would be more
+-- than is allowed, or nil.
+local function refuse_user(has, wanted)
+    if wanted.quantity > wanted.max - has then
+        return refuse('USER_LIMIT_EXCEEDED', string.format(
+            'the user has %.0f of the product, %.0f requested, at most %.0f allowed', has,
+            wanted.quantity, wanted.max))
+    end
+end
+
+-- Takes the wanted quantity for a user who has `elsewhere` at other counters. Returns the answer to
+-- the TAKE, or nil if there is not enough.
+local function take(now, available, order, wanted, elsewhere)
     local known = find_order(order)
     if known and known.state ~= GIVEN then
         local what = 'the order exists'
@@ -108,36 +149,96 @@ local function take(now, available, order, wanted)
     if wanted.quantity > available then
         return nil
     end
+    local refusal = refuse_user(user_has(wanted.user) + elsewhere, wanted)
+    if refusal then
+        return refusal
+    end
     redis.call('HINCRBY', KEYS[2], 'taken', wanted.quantity)
+    count_user(USER_TAKEN, wanted.user, wanted.quantity)
+    redis.call('ZADD', KEYS[6], 0, order)
+    wanted.started_ms = now
     put_order(order, wanted, TAKEN, now + wanted.ttl_ms)
     return {1, redis.call('DECRBY', KEYS[1], wanted.quantity)}
 end
 
+-- Is it a whole number from 1 on?
+local function is_count(number)
+    return number and number >= 1 and number % 1 == 0 and number <= limits.HF_INTEGER_MAX
+end
+
 -- Returns the arguments of a TAKE as an order, or nil and the refusal.
-local function wanted_order(user, quantity, ttl)
-    local wanted = {quantity = tonumber(quantity), ttl_ms = to_ms(ttl), user = user}
-    if not wanted.quantity or wanted.quantity < 1 or wanted.quantity % 1 ~= 0
-        or wanted.quantity > limits.HF_INTEGER_MAX then
+local function wanted_order(user, quantity, ttl, max)
+    local wanted = {quantity = tonumber(quantity), ttl_ms = to_ms(ttl), user = user,
+        max = max and tonumber(max) or limits.HF_INTEGER_MAX}
+    if not is_count(wanted.quantity) or not is_count(wanted.max) then
         return nil, refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
     end
     return wanted
 end
 
--- Settles an order or gives it back. Returns the answer, and the state the order was in.
-local function close_order(now, available, order, state)
-    local known = find_order(order)
-    if not known or (known.state == GIVEN and state == SETTLED) then
+-- Returns the refusal of a command for an order that is not there, or is another user's; or nil.
+-- `user` is empty or nil if the caller did not say whose it should be.
+local function refuse_order(known, user)
+    if not known then
         return refuse('NOT_FOUND', 'no such order: never taken, given back or expired')
+    end
+    if user and user ~= '' and known.user ~= user then
+        return refuse('NOT_OWNER', 'the order does not belong to user "' .. user .. '"')
+    end
+end
+
+-- Moves the deadline of an order to now + ttl, never to an earlier time, and never later than
+-- limits.EXTEND_FACTOR first TTLs after its start. Returns the answer.
+local function extend_order(now, order, user, ttl_ms)
+    local known = find_order(order)
+    if known and known.state == GIVEN then
+        known = nil
+    end
+    local refusal = refuse_order(known, user)
+    if refusal then
+        return refusal
+    end
+    if known.state == SETTLED then
+        return refuse('INVALID_STATE', 'the order is settled and has no deadline')
+    end
+    local due = tonumber(redis.call('ZSCORE', KEYS[4], order))
+    local started = known.started_ms or due - known.ttl_ms
+    local deadline = math.min(now + ttl_ms, started + limits.EXTEND_FACTOR * known.ttl_ms)
+    if deadline <= due then
+        return {1, due}
+    end
+    if not known.started_ms then -- from now on the deadline does not tell
+        known.started_ms = started
+        count_user(USER_TAKEN, known.user, known.quantity)
+        redis.call('ZADD', KEYS[6], 0, order)
+    end
+    put_order(order, known, TAKEN, deadline)
+    return {1, deadline}
+end
+
+-- Settles an order or gives it back. Returns the answer, and the state the order was in.
+local function close_order(now, available, order, user, state)
+    local known = find_order(order)
+    if known and known.state == GIVEN and state == SETTLED then
+        known = nil
+    end
+    local refusal = refuse_order(known, user)
+    if refusal then
+        return refusal
     end
     if known.state == SETTLED and state == GIVEN then
         return refuse('INVALID_STATE',
             'the order is settled: what is sold is not given back'), SETTLED
     end
     if known.state == TAKEN then
-        redis.call('ZREM', KEYS[4], order) -- a full Redis allows this, and then what follows it
+        redis.call('ZREM', KEYS[6], order) -- a full Redis allows this, and then what follows it
         redis.call('HINCRBY', KEYS[2], 'taken', -known.quantity)
+        if known.started_ms then
+            count_user(USER_TAKEN, known.user, -known.quantity)
+        end
         if state == SETTLED then
             redis.call('HINCRBY', KEYS[2], 'sold', known.quantity)
+            count_user(USER_SOLD, known.user, known.quantity)
         else
             available = gain(known.quantity)
         end

@@ -3,8 +3,10 @@
 --
 -- KEYS[1] stock:$product_main           integer, what is available
 -- KEYS[2] stock:totals:{$product_main}  hash, the totals (parts/stock.lua)
--- KEYS[3] stock:orders:{$product_main}  hash, order to "state quantity ttl_ms user"
+-- KEYS[3] stock:orders:{$product_main}  hash, order to its record
 -- KEYS[4] stock:due:{$product_main}     sorted set, orders by when they fall due
+-- KEYS[5] stock:users:{$product_main}   hash, what users have taken and bought
+-- KEYS[6] stock:names:{$product_main}   sorted set, the orders that are taken, by name
 -- ARGV    none
 -- Returns {'available', n, 'taken', n, 'sold', n, 'loaded', n, 'shards', n, 'mode', 'single'}
 -- Refuses PRODUCT_NOT_FOUND

@@ -43,6 +43,8 @@
     X(STOCK_TOTALS, "stock:totals:{$product_main}", "stock:totals:{$product_main}")                \
     X(STOCK_ORDERS, "stock:orders:{$product_main}", "stock:orders:{$product_main}")                \
     X(STOCK_DUE, "stock:due:{$product_main}", "stock:due:{$product_main}")                         \
+    X(STOCK_USERS, "stock:users:{$product_main}", "stock:users:{$product_main}")                   \
+    X(STOCK_NAMES, "stock:names:{$product_main}", "stock:names:{$product_main}")                   \
     X(STOCK_OUTBOX, "stock:outbox:{$product_main}", "stock:outbox:{$product_main}")                \
     X(STOCK_INBOX, "stock:inbox:{$product_main}", "stock:inbox:{$product_main}")                   \
     X(QUEUE, "queue:$event", "queue:{$event}")                                                     \
@@ -62,7 +64,8 @@ enum key_id {
 /* The keys that all scripts of a family touch, in their order. */
 #define KEYS_OF_QUOTA                                                                              \
     KEY_QUOTA_USED, KEY_QUOTA_LIMIT, KEY_QUOTA_HELD, KEY_QUOTA_HOLDS, KEY_QUOTA_DUE
-#define KEYS_OF_STOCK KEY_STOCK, KEY_STOCK_TOTALS, KEY_STOCK_ORDERS, KEY_STOCK_DUE
+#define KEYS_OF_STOCK                                                                              \
+    KEY_STOCK, KEY_STOCK_TOTALS, KEY_STOCK_ORDERS, KEY_STOCK_DUE, KEY_STOCK_USERS, KEY_STOCK_NAMES
 
 /* The form of a key, such as "zone:totals:{$event}:$zone". */
 const char *key_form(enum key_id key, bool cluster);

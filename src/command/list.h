@@ -51,6 +51,7 @@
     X(LOCK_GET,       lock_get,       lock_get_reply,       PLAIN, NO_KIND)                        \
     X(STOCK_LOAD,     stock_load,     stock_load_reply,     PLAIN, PRODUCTS)                       \
     X(STOCK_TAKE,     stock_take,     stock_take_reply,     PLAIN, PRODUCTS)                       \
+    X(STOCK_EXTEND,   stock_extend,   stock_extend_reply,   PLAIN, PRODUCTS)                       \
     X(STOCK_SETTLE,   stock_settle,   stock_settle_reply,   PLAIN, PRODUCTS)                       \
     X(STOCK_GIVE,     stock_give,     stock_give_reply,     PLAIN, PRODUCTS)                       \
     X(STOCK_GET,      stock_get,      stock_get_reply,      PLAIN, PRODUCTS)                       \

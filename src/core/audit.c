@@ -172,17 +172,32 @@ static void check_quota(struct core_audit *audit, struct sums *tenants)
     }
 }
 
-static void check_stock(struct core_audit *audit, struct sums *products)
+/* What a user has bought is known in total only: a settled order is forgotten after its retry
+ * window. Together the users have bought no more than was sold, and what they have taken. */
+static void check_stock(struct core_audit *audit, struct sums *products, struct sums *users)
 {
     struct core *core = audit->core;
 
     EACH (core, CORE_ORDERS, i) {
         const struct order *order = core_at(core, CORE_ORDERS, i);
-        products->of[order->record.scope][0] +=
-            order->record.state == ORDER_TAKEN ? order->quantity : 0;
+        const struct stock_user *user = core_at(core, CORE_STOCK_USERS, order->user);
+        int64_t taken = order->record.state == ORDER_TAKEN ? order->quantity : 0;
+        products->of[order->record.scope][0] += taken;
+        users->of[order->user][0] += taken;
+        users->of[order->user][1]++;
+        expect(audit, CORE_ORDERS, i, "product of its user", user->record.scope,
+               order->record.scope);
+    }
+    EACH (core, CORE_STOCK_USERS, i) {
+        const struct stock_user *user = core_at(core, CORE_STOCK_USERS, i);
+        products->of[user->record.scope][1] += user->sold;
+        expect(audit, CORE_STOCK_USERS, i, "taken", user->taken, users->of[i][0]);
+        expect(audit, CORE_STOCK_USERS, i, "orders", user->orders, users->of[i][1]);
     }
     EACH (core, CORE_PRODUCTS, i) {
         const struct core_product *product = core_at(core, CORE_PRODUCTS, i);
+        int64_t beyond = products->of[i][1] - product->sold;
+        expect(audit, CORE_PRODUCTS, i, "bought beyond what is sold", beyond > 0 ? beyond : 0, 0);
         int64_t available = product->loaded + product->adjusted - product->taken - product->sold;
         expect(audit, CORE_PRODUCTS, i, "taken", product->taken, products->of[i][0]);
         expect(audit, CORE_PRODUCTS, i, "oversold", available < 0 ? -available : 0, 0);
@@ -352,8 +367,9 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
 {
     struct core_audit audit = {
         .core = core, .look_up = look_up, .report = report, .context = context};
-    static const enum kind parents[] = {CORE_ZONES,      CORE_SEAT_USERS, CORE_SHOWS, CORE_TENANTS,
-                                        CORE_SEMAPHORES, CORE_PRODUCTS,   CORE_ROOMS};
+    static const enum kind parents[] = {CORE_ZONES,   CORE_SEAT_USERS, CORE_SHOWS,
+                                        CORE_TENANTS, CORE_SEMAPHORES, CORE_PRODUCTS,
+                                        CORE_ROOMS,   CORE_STOCK_USERS};
     struct sums sums[CORE_KIND_COUNT] = {{0}};
     bool enough = true;
 
@@ -364,7 +380,7 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
     if (enough) {
         check_seats(&audit, &sums[CORE_ZONES], &sums[CORE_SEAT_USERS], &sums[CORE_SHOWS]);
         check_quota(&audit, &sums[CORE_TENANTS]);
-        check_stock(&audit, &sums[CORE_PRODUCTS]);
+        check_stock(&audit, &sums[CORE_PRODUCTS], &sums[CORE_STOCK_USERS]);
         check_semaphores(&audit, &sums[CORE_SEMAPHORES]);
         check_rooms(&audit, &sums[CORE_ROOMS]);
         check_keys(&audit);

@@ -274,11 +274,52 @@ static void product_fields(struct codec *codec, struct core_product *product)
     NUMBER(product->watermark);
 }
 
-static void order_fields(struct codec *codec, struct order *order)
+static void stock_user_fields(struct codec *codec, struct stock_user *user)
 {
-    codec_name(codec, &order->user);
+    NUMBER(user->taken);
+    NUMBER(user->sold);
+}
+
+/* Until version 4 an order had its user's name, and no start: one that is taken began a TTL before
+ * its deadline. What a user bought before is not known. */
+static void read_former_order(struct codec *codec, struct order *order)
+{
+    struct name user;
+    char text[HF_ID_MAX];
+
+    codec_name(codec, &user);
     NUMBER(order->quantity);
     DURATION(order->ttl_ms);
+    if (codec->failed) {
+        return;
+    }
+    bool taken = order->record.state == ORDER_TAKEN;
+    order->user =
+        core_obtain(codec->core, CORE_STOCK_USERS, order->record.scope, name_text(&user, text));
+    name_free(codec->core->memory, &user);
+    if (order->user == NONE || order->timer.deadline_ms < order->ttl_ms) {
+        codec->failed = true;
+        return;
+    }
+    struct stock_user *known = core_at(codec->core, CORE_STOCK_USERS, order->user);
+    order->started_ms = taken ? order->timer.deadline_ms - order->ttl_ms : 0;
+    codec->failed |= order->quantity > HF_INTEGER_MAX - known->taken;
+    known->taken += taken ? order->quantity : 0;
+}
+
+static void order_fields(struct codec *codec, struct order *order)
+{
+    if (codec->version < 4) {
+        read_former_order(codec, order);
+    } else {
+        codec_reference(codec, CORE_STOCK_USERS, &order->user, false);
+        NUMBER(order->quantity);
+        DURATION(order->ttl_ms);
+        TIME(order->started_ms);
+    }
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        ((struct stock_user *)core_at(codec->core, CORE_STOCK_USERS, order->user))->orders++;
+    }
 }
 
 static void room_pass_fields(struct codec *codec, struct room_pass *pass)
@@ -336,6 +377,9 @@ void codec_fields(struct codec *codec, enum kind kind, void *record)
         break;
     case CORE_ORDERS:
         order_fields(codec, record);
+        break;
+    case CORE_STOCK_USERS:
+        stock_user_fields(codec, record);
         break;
     case CORE_ROOM_ENTRIES:
         codec_bytes(codec, ((struct room_entry *)record)->token, TOKEN_BYTES);

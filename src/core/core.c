@@ -82,6 +82,10 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                      .holds = true,
                      .due = order_due,
                      .let_go = order_let_go},
+    [CORE_STOCK_USERS] = {.name = "user",
+                          .record_size = sizeof(struct stock_user),
+                          .parent = CORE_PRODUCTS,
+                          .since = 4},
     [CORE_ROOMS] = {.name = "room",
                     .record_size = sizeof(struct room),
                     .parent = CORE_NO_KIND,
@@ -168,7 +172,8 @@ void core_destroy(struct core *core)
     }
     core_free_rosters(core);
     /* Children first: a record may reach for those it names. */
-    for (enum kind kind = CORE_KIND_COUNT; kind-- > 0;) {
+    for (unsigned n = CORE_KIND_COUNT; n-- > 0;) {
+        enum kind kind = core_kind_in_turn(n);
         struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); kinds[kind].let_go && i != NONE;
              i = slab_next(slab, i + 1)) {

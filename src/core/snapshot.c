@@ -13,7 +13,7 @@
  *                v   last ticket
  *               16   boot of the last run; not in version 1
  *                z   offset of the last run's clock; not in version 1
- *                    for each kind, by its number in enum kind:
+ *                    for each kind, by its number in enum kind, users of stock before orders:
  *                v       number of records
  *                        that many records, see below
  *                v       number of closed records
@@ -180,8 +180,8 @@ static void write_all(struct codec *codec)
     buffer_signed(codec->out, core->fence);
     buffer_varint(codec->out, core->ticket);
     walk_run(codec);
-    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
-        write_kind(codec, kind);
+    for (unsigned n = 0; n < CORE_KIND_COUNT; n++) {
+        write_kind(codec, core_kind_in_turn(n));
     }
     write_lines(codec, CORE_SEMAPHORES);
     write_lines(codec, CORE_ROOMS);
@@ -340,9 +340,9 @@ static void read_all(struct codec *codec)
     if (codec->version != VERSION_WITHOUT_RUN) {
         walk_run(codec);
     }
-    for (enum kind kind = 0; kind < CORE_KIND_COUNT && !codec->failed; kind++) {
-        if (kinds[kind].since <= codec->version) {
-            read_kind(codec, kind);
+    for (unsigned n = 0; n < CORE_KIND_COUNT && !codec->failed; n++) {
+        if (kinds[core_kind_in_turn(n)].since <= codec->version) {
+            read_kind(codec, core_kind_in_turn(n));
         }
     }
     if (!codec->failed) {
@@ -361,8 +361,8 @@ static void discard(struct core *core)
     for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         struct slab *slab = &core->stores[kind].slab;
         for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
-            if (kind == CORE_SEMAPHORES || kind == CORE_LOCKS || kind == CORE_ORDERS ||
-                kind == CORE_ROOMS || kind == CORE_IDEM_KEYS) {
+            if (kind == CORE_SEMAPHORES || kind == CORE_LOCKS || kind == CORE_ROOMS ||
+                kind == CORE_IDEM_KEYS) {
                 kinds[kind].let_go(core, i);
             }
         }

@@ -15,7 +15,8 @@ _Static_assert(CLOCK_MAX_MS <= TIME_MAX_MS / 2, "deadlines of any clock's time a
 
 /* Kinds of records. A record's scope is a record of its parent kind, which comes before it in this
  * list. Snapshots have the kinds by these numbers, and the states of records below by theirs: a new
- * one goes to the end. */
+ * one goes to the end, and if records of an older kind refer to it, core_kind_in_turn() moves it
+ * before them. */
 enum kind {
     CORE_EVENTS = 0,
     CORE_ZONES = 1,
@@ -33,6 +34,7 @@ enum kind {
     CORE_ROOM_ENTRIES = 13,
     CORE_ROOM_PASSES = 14,
     CORE_IDEM_KEYS = 15,
+    CORE_STOCK_USERS = 16, /* in every walk it comes before CORE_ORDERS: core_kind_in_turn() */
     CORE_KIND_COUNT,
     CORE_NO_KIND = CORE_KIND_COUNT
 };
@@ -188,15 +190,24 @@ struct core_product {
 };
 enum product_flag { PRODUCT_STEAL = 1 };
 
+/* What one user has of a product. */
+struct stock_user {
+    struct record record;
+    int64_t taken, sold; /* by open orders; by settled ones, ever */
+    uint32_t orders;     /* records that name this user */
+    uint32_t spare;
+};
+
 enum order_state { ORDER_TAKEN = 0, ORDER_SETTLED = 1, ORDER_GIVEN = 2 };
 
 struct order {
     struct record record;
     struct timer timer;
-    struct name user;
-    int64_t quantity, ttl_ms;
+    int64_t quantity;
+    int64_t ttl_ms; /* of the TAKE, which a retry has to repeat */
+    int64_t started_ms;
+    uint32_t user; /* the index of its stock_user */
     uint32_t roster_place;
-    uint32_t spare;
 };
 
 /* ---- waiting room ---------------------------------------------------------------------------- */
@@ -273,6 +284,15 @@ struct core {
 };
 
 /* ---- what the files of core/ share ----------------------------------------------------------- */
+
+/* Kind number n in the order in which every record stands behind those it names: their numbers, but
+ * for the users of stock, which are younger than the orders that name them. */
+static inline enum kind core_kind_in_turn(unsigned n)
+{
+    return n < CORE_ORDERS || n > CORE_STOCK_USERS ? (enum kind)n
+           : n == CORE_ORDERS                      ? CORE_STOCK_USERS
+                                                   : (enum kind)(n - 1);
+}
 
 /* The record of a kind. */
 static inline void *core_at(const struct core *core, enum kind kind, uint32_t index)

@@ -170,6 +170,46 @@ TEXT = """
 0 STOCK.ADJUST shoes 9007199254740991 found
 0 STOCK.TAKE shoes o-3 bob 2 TTL 10s
 10000 STOCK.GET shoes
+# What moves an order's deadline, and whose it is
+0 STOCK.EXTEND nothing o-1 10s
+0 STOCK.LOAD boots 10
+0 STOCK.EXTEND boots o-1 10s
+0 STOCK.TAKE boots o-1 ann 2 TTL 10s
+0 STOCK.EXTEND boots o-1 9ms
+9000 STOCK.EXTEND boots o-1 20s USER ann
+0 STOCK.EXTEND boots o-1 5s
+0 STOCK.EXTEND boots o-1 30s USER bob
+0 STOCK.SETTLE boots o-1 USER bob
+0 STOCK.GIVE boots o-1 USER bob
+0 STOCK.EXTEND boots o-1 200s
+0 STOCK.TAKE boots o-1 ann 2 TTL 10s
+110999 STOCK.GET boots
+1 STOCK.EXTEND boots o-1 10s
+0 STOCK.TAKE boots o-2 ann 2
+0 STOCK.SETTLE boots o-2 USER ann
+0 STOCK.SETTLE boots o-2 USER bob
+0 STOCK.EXTEND boots o-2 10s
+0 STOCK.EXTEND boots o-2 10s USER bob
+0 STOCK.TAKE boots o-3 bob 2
+0 STOCK.GIVE boots o-3 USER bob
+0 STOCK.GIVE boots o-3 USER bob
+0 STOCK.GIVE boots o-3 USER ann
+0 STOCK.SETTLE boots o-3 USER ann
+0 STOCK.EXTEND boots o-3 10s USER ann
+# How much a user may have
+0 STOCK.TAKE boots o-4 ann 1 MAX 0
+0 STOCK.TAKE boots o-4 ann 1 MAX 2
+0 STOCK.TAKE boots o-4 ann 9 MAX 2
+0 STOCK.TAKE boots o-4 ann 1 MAX 3 TTL 10s
+0 STOCK.TAKE boots o-4 ann 1 MAX 1 TTL 10s
+0 STOCK.TAKE boots o-5 ann 1 MAX 3
+0 STOCK.TAKE boots o-5 bob 3 MAX 3
+10000 STOCK.TAKE boots o-6 ann 1 MAX 3
+0 STOCK.GIVE boots o-6
+0 STOCK.TAKE boots o-7 ann 1 MAX 3
+0 STOCK.TAKE boots o-8 ann 1
+0 STOCK.TAKE boots o-9 ann 1 MAX 4
+300000 STOCK.TAKE boots o-10 ann 1 MAX 4
 # In shards, where the engine has them
 0 STOCK.LOAD hats 20 SHARDS 5 WATERMARK 4
 0 STOCK.TAKE hats o-1 ann 3
@@ -181,6 +221,42 @@ TEXT = """
 0 STOCK.GIVE hats o-2
 0 STOCK.ADJUST hats -12 lost
 0 STOCK.GET hats
+# A user's limit, wherever the orders are
+0 STOCK.LOAD coats 20 SHARDS 5 POLICY steal
+0 STOCK.TAKE coats o-1 ann 2
+0 STOCK.TAKE coats o-2 bob 3
+0 STOCK.TAKE coats o-3 ann 1 MAX 2
+0 STOCK.TAKE coats o-3 ann 1 MAX 3 TTL 10s
+0 STOCK.TAKE coats o-3 ann 1 MAX 3 TTL 10s
+0 STOCK.TAKE coats o-3 bob 1 MAX 9 TTL 10s
+0 STOCK.TAKE coats o-3 bob 1 TTL 10s
+0 STOCK.TAKE coats o-2 bob 3
+0 STOCK.TAKE coats o-4 bob 14 MAX 17
+0 STOCK.TAKE coats o-5 cleo 1 MAX 1
+0 STOCK.TAKE coats o-5 ann 1 MAX 1
+0 STOCK.EXTEND coats o-3 20s
+0 STOCK.EXTEND coats o-3 20s USER bob
+0 STOCK.GIVE coats o-4 USER bob
+0 STOCK.TAKE coats o-5 ann 1 MAX 3
+0 STOCK.TAKE coats o-5 cleo 2 MAX 2 TTL 10s
+0 STOCK.SETTLE coats o-5 USER ann
+0 STOCK.SETTLE coats o-5 USER cleo
+0 STOCK.TAKE coats o-6 cleo 1 MAX 2
+0 STOCK.SETTLE coats o-1
+0 STOCK.GIVE coats o-4 USER ann
+0 STOCK.GIVE coats o-4
+0 STOCK.GIVE coats nothing USER ann
+20000 STOCK.TAKE coats o-7 ann 1 MAX 3
+0 STOCK.LOAD coats 20 SHARDS 5 WATERMARK 30
+0 STOCK.TAKE coats o-8 ann 1 MAX 3
+0 STOCK.TAKE coats o-8 ann 1 MAX 4
+0 STOCK.LOAD coats 20 SHARDS 5 POLICY steal
+0 STOCK.TAKE coats o-9 ann 1 MAX 4
+0 STOCK.TAKE coats o-9 ann 1 MAX 5
+0 STOCK.GIVE coats o-8
+0 STOCK.GIVE coats o-9 USER ann
+0 STOCK.SETTLE coats o-9
+0 STOCK.GET coats
 # An order that ended at a shard begins anew after the shards were put together
 0 STOCK.LOAD caps 20 SHARDS 5
 0 STOCK.TAKE caps o-1 ann 1

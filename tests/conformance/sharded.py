@@ -51,11 +51,11 @@ class ShardedStock(Stock):
     def take(self, now, name, *order, **options):
         return self.loosely(name, super().take(now, name, *order, **options))
 
-    def settle(self, now, name, order_id):
-        return self.loosely(name, super().settle(now, name, order_id))
+    def settle(self, now, name, *order, **options):
+        return self.loosely(name, super().settle(now, name, *order, **options))
 
-    def give(self, now, name, order_id):
-        return self.loosely(name, super().give(now, name, order_id))
+    def give(self, now, name, *order, **options):
+        return self.loosely(name, super().give(now, name, *order, **options))
 
     def get(self, now, name):
         reply = super().get(now, name)

@@ -234,8 +234,15 @@ def test_orders(curl, name):
     refused(curl.post(path + "/takes", {**take, "user_id": "bob"}), "INVALID_STATE")
     refused(curl.post(path + "/adjust", {"delta": -3, "reason": "lost"}), "CAPACITY_IN_USE")
     assert "reason" in refused(curl.post(path + "/adjust", {"delta": 1}), "INVALID_ARGUMENT")
+    refused(curl.post(path + "/takes", {**take, "order_id": "o-2", "quantity": 1, "max": 3}),
+            "USER_LIMIT_EXCEEDED")
+    for verb, more in (("settle", {}), ("give", {}), ("extend", {"ttl_seconds": 60})):
+        refused(curl.post(f"{path}/takes/o-1/{verb}", {"user_id": "bob", **more}), "NOT_OWNER")
+    refused(curl.post(path + "/takes/o-1/extend", {"ttl_seconds": 0}), "INVALID_TTL")
+    refused(curl.post(path + "/takes/o-2/extend", {"ttl_seconds": 60}), "NOT_FOUND")
     assert curl.post(path + "/takes/o-1/settle").status == 200
     refused(curl.post(path + "/takes/o-1/give"), "INVALID_STATE")
+    refused(curl.post(path + "/takes/o-1/extend", {"ttl_seconds": 60}), "INVALID_STATE")
 
 
 def test_lines(curl, name):

@@ -169,7 +169,10 @@ def test_an_order_from_beginning_to_end(curl, name):
     for _ in range(2):
         taken = done(curl.post(path + "/takes", body), 201, "order_id", "remaining")
         assert taken == {"order_id": "o-1", "remaining": 7}
-    assert done(curl.post(path + "/takes/o-1/settle"), 200, "remaining") == {"remaining": 7}
+    later = done(curl.post(path + "/takes/o-1/extend", {"ttl_seconds": "3m"}), 200, "expires_at_ms")
+    assert is_now(later["expires_at_ms"] - 180_000)
+    settled = curl.post(path + "/takes/o-1/settle", {"user_id": "ann"})
+    assert done(settled, 200, "remaining") == {"remaining": 7}
     made = done(curl.post(path + "/takes", {"user_id": "bob", "quantity": 2}), 201, "order_id",
                 "remaining")
     assert made["remaining"] == 5 and made["order_id"] != "o-1"
@@ -380,7 +383,8 @@ def test_the_document_holds_together(document):
         "POST /v1/locks/{resource}/extend", "GET /v1/locks/{resource}",
         "PUT /v1/products/{product}", "GET /v1/products/{product}",
         "POST /v1/products/{product}/takes", "POST /v1/products/{product}/takes/{order}/settle",
-        "POST /v1/products/{product}/takes/{order}/give", "POST /v1/products/{product}/adjust",
+        "POST /v1/products/{product}/takes/{order}/give",
+        "POST /v1/products/{product}/takes/{order}/extend", "POST /v1/products/{product}/adjust",
         "GET /v1/events/{event}/users/{user}", "POST /v1/keys/{key}/begin",
         "POST /v1/keys/{key}/complete", "POST /v1/keys/{key}/abort",
         "POST /v1/events/{event}/queue", "GET /v1/events/{event}/queue/{user}",

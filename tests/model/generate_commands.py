@@ -312,12 +312,15 @@ class LockWorkload(Workload):
 
 class StockWorkload(Workload):
     ADD = "take"
-    MIX = {"load": 9, "take": 40, "settle": 15, "give": 16, "get": 10, "adjust": 10}
+    MIX = {
+        "load": 9, "take": 40, "extend": 10, "settle": 15, "give": 16, "get": 10, "adjust": 10
+    }
 
     def __init__(self, *scope):
         super().__init__(*scope)
         self.orders = self.pool(10 * self.scale)
         self.users = self.pool(3)
+        self.limits = self.dice.chance(0.6)  # whether any TAKE of this product has MAX
 
     def product(self):
         return self.model.stock.product(self.key, self.model.now)
@@ -357,20 +360,46 @@ class StockWorkload(Workload):
         quantity = dice.between(1, 4)
         if product and dice.chance(0.04):
             quantity = max(1, product.available() + dice.pick((-1, 0, 1)))
+        user = dice.pick(self.users)
+        most = 0
+        if self.limits and product and dice.chance(0.4):
+            has = product.of_user(user.decode("latin-1"))
+            most = max(0, has + quantity + dice.pick((-1, 0, 1, 3)))
         return [
-            b"STOCK.TAKE", self.name, order, dice.pick(self.users), b"%d" % quantity,
-            *self.options(self.maybe_duration(b"TTL", 0.5)),
+            b"STOCK.TAKE", self.name, order, user, b"%d" % quantity,
+            *self.options(
+                self.maybe_duration(b"TTL", 0.5),
+                [b"MAX", b"%d" % min(most, MAX_INTEGER)] if most else None,
+            ),
         ]
 
     def live_order(self, target):
         product = self.product()
         return self.aim(target, product and product.orders, self.orders, 0.75)
 
+    def user_option(self, order):
+        """Now and then the user of the order, or another one."""
+        if not self.dice.chance(0.4):
+            return []
+        product = self.product()
+        known = product and product.orders.get(order.decode("latin-1"))
+        if known and self.dice.chance(0.7):
+            return [b"USER", known.user.encode("latin-1")]
+        return [b"USER", self.dice.pick(self.users)]
+
+    def extend(self, target):
+        order = self.live_order(target)
+        return [
+            b"STOCK.EXTEND", self.name, order, self.dice.duration(), *self.user_option(order)
+        ]
+
     def settle(self, target):
-        return [b"STOCK.SETTLE", self.name, self.live_order(target)]
+        order = self.live_order(target)
+        return [b"STOCK.SETTLE", self.name, order, *self.user_option(order)]
 
     def give(self, target):
-        return [b"STOCK.GIVE", self.name, self.live_order(target)]
+        order = self.live_order(target)
+        return [b"STOCK.GIVE", self.name, order, *self.user_option(order)]
 
     def get(self, target):
         return [b"STOCK.GET", self.name]

@@ -7,6 +7,7 @@ from model_arguments import (
 from model_closed import ClosedHolds
 
 DEFAULT_TTL_MS = 900_000
+MAX_EXTENSION = 12  # first TTLs
 
 
 class Order:
@@ -14,6 +15,7 @@ class Order:
         self.user = user
         self.quantity = quantity
         self.ttl = ttl
+        self.started_at = now
         self.expires_at = now + ttl
         self.settled = False  # how it was closed, once it is
 
@@ -28,6 +30,7 @@ class Product:
         self.sold = 0
         self.orders = {}  # order id -> Order: what is taken
         self.shards = 1
+        self.bought = {}  # user -> units that are sold
 
     def expire(self, now):
         for order_id in [i for i, order in self.orders.items() if order.expires_at <= now]:
@@ -38,6 +41,10 @@ class Product:
 
     def taken(self):
         return sum([order.quantity for order in self.orders.values()])
+
+    def of_user(self, user):
+        taken = sum([order.quantity for order in self.orders.values() if order.user == user])
+        return taken + self.bought.get(user, 0)
 
     def available(self):
         return self.loaded() - self.taken() - self.sold
@@ -55,9 +62,12 @@ class Stock:
             b"STOCK.LOAD": Command(
                 self.load, (ID, COUNT), shards=SHARDS, watermark=COUNT, policy=POLICY
             ),
-            b"STOCK.TAKE": Command(self.take, (ID, ID, ID, POSITIVE_COUNT), ttl=TTL),
-            b"STOCK.SETTLE": Command(self.settle, (ID, ID)),
-            b"STOCK.GIVE": Command(self.give, (ID, ID)),
+            b"STOCK.TAKE": Command(
+                self.take, (ID, ID, ID, POSITIVE_COUNT), ttl=TTL, max=POSITIVE_COUNT
+            ),
+            b"STOCK.EXTEND": Command(self.extend, (ID, ID, TTL), user=ID),
+            b"STOCK.SETTLE": Command(self.settle, (ID, ID), user=ID),
+            b"STOCK.GIVE": Command(self.give, (ID, ID), user=ID),
             b"STOCK.GET": Command(self.get, (ID,)),
             b"STOCK.ADJUST": Command(self.adjust, (ID, DELTA, REASON)),
         }
@@ -80,7 +90,7 @@ class Stock:
         product.shards = shards
         return [1, product.available()]
 
-    def take(self, now, name, order_id, user, quantity, ttl=DEFAULT_TTL_MS):
+    def take(self, now, name, order_id, user, quantity, ttl=DEFAULT_TTL_MS, max=MAX_INTEGER):
         product = self.product(name, now)
         if product is None:
             return [0, "PRODUCT_NOT_FOUND"]
@@ -92,36 +102,58 @@ class Stock:
             return [1, product.available()]
         if quantity > product.available():
             return [0, "SOLD_OUT"]
+        if product.of_user(user) + quantity > max:
+            return [0, "USER_LIMIT_EXCEEDED"]
         product.orders[order_id] = wanted
         self.closed.forget(name, order_id)
         return [1, product.available()]
 
-    def settle(self, now, name, order_id):
+    def extend(self, now, name, order_id, ttl, user=None):
         product = self.product(name, now)
         if product is None:
             return [0, "PRODUCT_NOT_FOUND"]
-        if order_id in product.orders:
-            order = product.orders.pop(order_id)
+        order = product.orders.get(order_id)
+        known = order or self.closed.find(now, name, order_id)
+        if known is None or not (order or known.settled):
+            return [0, "NOT_FOUND"]
+        if user not in (None, known.user):
+            return [0, "NOT_OWNER"]
+        if order is None:
+            return [0, "INVALID_STATE"]
+        latest = order.started_at + MAX_EXTENSION * order.ttl
+        order.expires_at = max(order.expires_at, min(now + ttl, latest))
+        return [1, order.expires_at]
+
+    def settle(self, now, name, order_id, user=None):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        order = product.orders.get(order_id)
+        known = order or self.closed.find(now, name, order_id)
+        if known is None or not (order or known.settled):
+            return [0, "NOT_FOUND"]
+        if user not in (None, known.user):
+            return [0, "NOT_OWNER"]
+        if order:
             order.settled = True
             product.sold += order.quantity
-            self.closed.remember(now, name, order_id, order)
-            return [1, product.available()]
-        closed = self.closed.find(now, name, order_id)
-        if closed and closed.settled:
-            return [1, product.available()]
-        return [0, "NOT_FOUND"]
+            product.bought[order.user] = product.bought.get(order.user, 0) + order.quantity
+            self.closed.remember(now, name, order_id, product.orders.pop(order_id))
+        return [1, product.available()]
 
-    def give(self, now, name, order_id):
+    def give(self, now, name, order_id, user=None):
         product = self.product(name, now)
         if product is None:
             return [0, "PRODUCT_NOT_FOUND"]
-        if order_id in product.orders:
-            self.closed.remember(now, name, order_id, product.orders.pop(order_id))
-            return [1, product.available()]
-        closed = self.closed.find(now, name, order_id)
-        if closed is None:
+        order = product.orders.get(order_id)
+        known = order or self.closed.find(now, name, order_id)
+        if known is None:
             return [0, "NOT_FOUND"]
-        return [0, "INVALID_STATE"] if closed.settled else [1, product.available()]
+        if user not in (None, known.user):
+            return [0, "NOT_OWNER"]
+        if order:
+            self.closed.remember(now, name, order_id, product.orders.pop(order_id))
+        return [0, "INVALID_STATE"] if known.settled else [1, product.available()]
 
     def get(self, now, name):
         product = self.product(name, now)

@@ -169,7 +169,18 @@ BROKEN = {
     "an order is lost": (
         ["HDEL stock:orders:{shoes_main} o2"],
         ["place main of product shoes: 10 taken, but its orders add up to 5",
-         "product shoes_main: 4 deadlines, but 3 orders: the others are lost"]),
+         "product shoes_main: 2 orders are listed by name, but 1 are taken",
+         "product shoes_main: 4 deadlines, but 3 orders: the others are lost",
+         "user ann of product shoes_main: 10 taken, but the user's orders add up to 5"]),
+    "a user has taken less than the orders say": (
+        ["HINCRBY stock:users:{shoes_main} 't ann' -1"],
+        ["user ann of product shoes_main: 9 taken, but the user's orders add up to 10"]),
+    "a user has bought more than was sold": (
+        ["HINCRBY stock:users:{shoes_main} 's bob' 1"],
+        ["product shoes_main: 5 sold, but its users have bought 6"]),
+    "an order is not listed": (
+        ["ZREM stock:names:{shoes_main} o3"],
+        ["product shoes_main: 1 orders are listed by name, but 2 are taken"]),
     "a waiter without a deadline": (
         ["ZREM queue:due:{gala} cid"],
         ["user cid of the waiting room of event gala: in line, but without a deadline"]),

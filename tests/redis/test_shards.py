@@ -230,7 +230,8 @@ def leave_transfer(client, product, source, target, last_step):
     """What a server would leave that dies in the middle of a transfer of all a place has."""
     def keys(place, box):
         tag = f"{{{product}_{place}}}"
-        names = ("stock", "stock:totals", "stock:orders", "stock:due", f"stock:{box}")
+        names = ("stock", "stock:totals", "stock:orders", "stock:due", "stock:users",
+                 "stock:names", f"stock:{box}")
         return [f"{name}:{tag}" for name in names]
     sent = run_script(client, "send_stock", keys(source, "outbox"), target, 2**53 - 1, 2**53 - 1)
     assert sent[0] == 1

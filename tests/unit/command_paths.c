@@ -44,6 +44,7 @@ static const struct {
     {STOCK_LOAD, "PUT", "/v1/products/{product}"},
     {STOCK_GET, "GET", "/v1/products/{product}"},
     {STOCK_TAKE, "POST", "/v1/products/{product}/takes"},
+    {STOCK_EXTEND, "POST", "/v1/products/{product}/takes/{order}/extend"},
     {STOCK_SETTLE, "POST", "/v1/products/{product}/takes/{order}/settle"},
     {STOCK_GIVE, "POST", "/v1/products/{product}/takes/{order}/give"},
     {STOCK_ADJUST, "POST", "/v1/products/{product}/adjust"},

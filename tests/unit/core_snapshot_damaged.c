@@ -185,7 +185,7 @@ static struct core *craft(struct fixture *f, enum kind kind, const char *part, s
     for (size_t i = 0; i < CORE_KIND_COUNT; i++) {
         if (i == (size_t)kind) {
             buffer_bytes(&bytes, part, size);
-        } else {
+        } else if (kinds[i].since <= 1) {
             buffer_bytes(&bytes, "\0\0", 2); /* no records, none closed */
         }
     }

@@ -301,8 +301,8 @@ static void stock_take_settle_give_answer_and_refuse(void **state)
     struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
     struct hf_stock_take_args take = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann"),
                                       .quantity = 4};
-    struct hf_stock_settle_args settle = {HF_TEXT("shoe"), HF_TEXT("o1")};
-    struct hf_stock_give_args give = {HF_TEXT("shoe"), HF_TEXT("o2")};
+    struct hf_stock_settle_args settle = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("bob")};
+    struct hf_stock_give_args give = {HF_TEXT("shoe"), HF_TEXT("o2"), HF_TEXT("ann")};
     struct hf_stock_take_reply taken;
     struct hf_stock_settle_reply settled;
     struct hf_stock_give_reply given;
@@ -311,6 +311,8 @@ static void stock_take_settle_give_answer_and_refuse(void **state)
     ok(hf_stock_load(*state, &load, NULL));
     ok(hf_stock_take(*state, &take, &taken));
     assert_int_equal(taken.remaining, 6);
+    refused(hf_stock_settle(*state, &settle, &settled), HF_NOT_OWNER);
+    settle.user = hf_text(NULL);
     ok(hf_stock_settle(*state, &settle, &settled));
     assert_int_equal(settled.remaining, 6);
     settle.order = hf_text("o2");
@@ -325,6 +327,48 @@ static void stock_take_settle_give_answer_and_refuse(void **state)
     assert_int_equal(given.remaining, 6);
     give.order = hf_text("o1");
     refused(hf_stock_give(*state, &give, &given), HF_INVALID_STATE);
+}
+
+static void stock_extend_answers_and_refuses(void **state)
+{
+    struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
+    struct hf_stock_take_args take = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann"), .quantity = 4,
+                                      .ttl_ms = 60000};
+    struct hf_stock_extend_args extend = {HF_TEXT("shoe"), HF_TEXT("o1"), .ttl_ms = 120000};
+    struct hf_stock_settle_args settle = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann")};
+    struct hf_stock_extend_reply first, second;
+
+    refused(hf_stock_extend(*state, &extend, &first), HF_PRODUCT_NOT_FOUND);
+    ok(hf_stock_load(*state, &load, NULL));
+    refused(hf_stock_extend(*state, &extend, &first), HF_NOT_FOUND);
+    ok(hf_stock_take(*state, &take, NULL));
+    ok(hf_stock_extend(*state, &extend, &first));
+    extend.ttl_ms = 1000;
+    extend.user = hf_text("ann");
+    ok(hf_stock_extend(*state, &extend, &second));
+    assert_int_equal(first.expires_at_ms, second.expires_at_ms);
+    extend.user = hf_text("bob");
+    refused(hf_stock_extend(*state, &extend, NULL), HF_NOT_OWNER);
+    extend.user = hf_text("ann");
+    extend.ttl_ms = 1;
+    refused(hf_stock_extend(*state, &extend, NULL), HF_INVALID_TTL);
+    extend.ttl_ms = 1000;
+    ok(hf_stock_settle(*state, &settle, NULL));
+    refused(hf_stock_extend(*state, &extend, NULL), HF_INVALID_STATE);
+}
+
+static void stock_take_limits_a_user(void **state)
+{
+    struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
+    struct hf_stock_take_args take = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann"), .quantity = 2,
+                                      .max = 2};
+
+    ok(hf_stock_load(*state, &load, NULL));
+    ok(hf_stock_take(*state, &take, NULL));
+    take.order = hf_text("o2");
+    refused(hf_stock_take(*state, &take, NULL), HF_USER_LIMIT_EXCEEDED);
+    take.max = 0;
+    ok(hf_stock_take(*state, &take, NULL));
 }
 
 int main(void)
@@ -342,6 +386,8 @@ int main(void)
         CASE(quota_extend_answers_and_refuses),
         CASE(stock_load_get_adjust_answer_and_refuse),
         CASE(stock_take_settle_give_answer_and_refuse),
+        CASE(stock_extend_answers_and_refuses),
+        CASE(stock_take_limits_a_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,11 +259,11 @@ static void counters_have_names(void **state)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* FIGURES("4", "*15") is the reply of a main counter of 4 shards, with an array's length. */
+/* FIGURES("4", "*16") is the reply of a main counter of 4 shards, with an array's length. */
 #define FIGURES_START ":1\r\n:10\r\n:2\r\n:3\r\n:40\r\n:50\r\n:6\r\n:7\r\n:8\r\n"
 #define FIGURES(shard_count, length)                                                               \
     length "\r\n" FIGURES_START "$6\r\nmerged\r\n:90\r\n:5\r\n:11\r\n$5\r\nsteal\r\n:" shard_count \
-           "\r\n"
+           "\r\n:1\r\n"
 
 static bool read_figures(struct counter_figures *figures, const char *text)
 {
@@ -279,8 +279,8 @@ static void figures_are_read_in_their_order(void **state)
     struct counter_figures figures;
 
     (void)state;
-    assert_true(read_figures(&figures, FIGURES("4", "*15")));
-    assert_true(figures.known && figures.merged && figures.main.steal);
+    assert_true(read_figures(&figures, FIGURES("4", "*16")));
+    assert_true(figures.known && figures.merged && figures.main.steal && figures.main.limited);
     assert_int_equal(figures.available, 10);
     assert_int_equal(figures.taken, 2);
     assert_int_equal(figures.sold, 3);
@@ -301,9 +301,9 @@ static void figures_may_be_text_and_words_may_be_missing(void **state)
 
     (void)state;
     assert_true(read_figures(&figures,
-                             "*15\r\n:0\r\n$2\r\n10\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
-                             "$0\r\n\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n"));
-    assert_false(figures.known || figures.merged || figures.main.steal);
+                             "*16\r\n:0\r\n$2\r\n10\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+                             "$0\r\n\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"));
+    assert_false(figures.known || figures.merged || figures.main.steal || figures.main.limited);
     assert_int_equal(figures.available, 10);
 }
 
@@ -312,11 +312,11 @@ static void as_many_shards_as_there_may_be_are_read_and_no_more(void **state)
     struct counter_figures figures;
 
     (void)state;
-    assert_true(read_figures(&figures, FIGURES("0", "*15")));
-    assert_true(read_figures(&figures, FIGURES("1024", "*15")));
-    assert_false(read_figures(&figures, FIGURES("1025", "*15")));
-    assert_false(read_figures(&figures, FIGURES("-1", "*15")));
-    assert_false(read_figures(&figures, FIGURES("1152921504606846976", "*15")));
+    assert_true(read_figures(&figures, FIGURES("0", "*16")));
+    assert_true(read_figures(&figures, FIGURES("1024", "*16")));
+    assert_false(read_figures(&figures, FIGURES("1025", "*16")));
+    assert_false(read_figures(&figures, FIGURES("-1", "*16")));
+    assert_false(read_figures(&figures, FIGURES("1152921504606846976", "*16")));
 }
 
 static void what_are_no_figures_is_refused(void **state)
@@ -328,21 +328,21 @@ static void what_are_no_figures_is_refused(void **state)
         "+OK\r\n",
         "-ERR no\r\n",
         "$2\r\n10\r\n",
-        "*14\r\n" FIGURES_START "$6\r\nmerged\r\n:90\r\n:5\r\n:11\r\n$5\r\nsteal\r\n",
-        FIGURES("4", "*16") ":1\r\n",
-        FIGURES("4", "*17") "$4\r\nmain\r\n:1\r\n",
+        "*15\r\n" FIGURES_START "$6\r\nmerged\r\n:90\r\n:5\r\n:11\r\n$5\r\nsteal\r\n:4\r\n",
+        FIGURES("4", "*17") ":1\r\n",
+        FIGURES("4", "*18") "$4\r\nmain\r\n:1\r\n",
         /* No number where one should be, and one that no script writes. */
-        "*15\r\n:1\r\n$1\r\nx\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
+        "*16\r\n:1\r\n$1\r\nx\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
         "0\r\n"
-        "$0\r\n\r\n:4\r\n",
-        "*15\r\n:1\r\n$-1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n"
-        "$0\r\n\r\n:4\r\n",
-        "*15\r\n:1\r\n:9007199254740992\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:"
+        "$0\r\n\r\n:4\r\n:0\r\n",
+        "*16\r\n:1\r\n$-1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n"
+        "$0\r\n\r\n:4\r\n:0\r\n",
+        "*16\r\n:1\r\n:9007199254740992\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:"
         "0\r\n"
-        ":0\r\n:0\r\n$0\r\n\r\n:4\r\n",
-        "*15\r\n:1\r\n*1\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
+        ":0\r\n:0\r\n$0\r\n\r\n:4\r\n:0\r\n",
+        "*16\r\n:1\r\n*1\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
         "0\r\n"
-        "$0\r\n\r\n:4\r\n",
+        "$0\r\n\r\n:4\r\n:0\r\n",
     };
     struct counter_figures figures;
 
@@ -357,7 +357,7 @@ static void what_are_no_figures_is_refused(void **state)
 static void transfers_in_flight_stand_behind_the_figures(void **state)
 {
     redisReply *reply =
-        read_resp_text(FIGURES("4", "*21") "$4\r\nmain\r\n:77\r\n:5\r\n$1\r\n3\r\n:78\r\n:6\r\n");
+        read_resp_text(FIGURES("4", "*22") "$4\r\nmain\r\n:77\r\n:5\r\n$1\r\n3\r\n:78\r\n:6\r\n");
     struct counter_figures figures;
     struct stock_open_transfer open;
 
@@ -387,7 +387,7 @@ static void a_transfer_to_no_counter_is_left_alone(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-        snprintf(text, sizeof text, FIGURES("4", "*18") "%s:77\r\n:5\r\n", targets[i]);
+        snprintf(text, sizeof text, FIGURES("4", "*19") "%s:77\r\n:5\r\n", targets[i]);
         redisReply *reply = read_resp_text(text);
         assert_int_equal(counter_figures_open_count(reply), 1);
         if (counter_figures_open(&open, reply, 0, 1, 5)) {

@@ -71,16 +71,28 @@ static void answer_nothing(const char *script, const char *counter)
     request->done(request, REDIS_UNKNOWN, NULL, &problem);
 }
 
+static bool is_limited; /* has a TAKE with MAX limited the product? */
+
 /* read_shard is answered: known, available, nothing sold, the orders known, the epoch. */
 static void answer_figures(const char *counter, int available, int records, int epoch)
 {
     char resp[256];
 
     snprintf(resp, sizeof resp,
-             "*15\r\n:1\r\n:%d\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:%d\r\n:%d\r\n$7\r\nsharded\r\n"
-             ":100\r\n:2\r\n:0\r\n$5\r\nmerge\r\n:2\r\n",
-             available, records, epoch);
+             "*16\r\n:1\r\n:%d\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:%d\r\n:%d\r\n$7\r\nsharded\r\n"
+             ":100\r\n:2\r\n:0\r\n$5\r\nmerge\r\n:2\r\n:%d\r\n",
+             available, records, epoch, is_limited);
     answer("read_shard", counter, resp);
+}
+
+/* find_order is answered: the state of the order there, and what the user has. */
+static void answer_found(const char *counter, const char *order_state, int has)
+{
+    char resp[128];
+
+    snprintf(resp, sizeof resp, "*7\r\n:1\r\n$%zu\r\n%s\r\n:0\r\n:0\r\n:1\r\n:%d\r\n:9\r\n",
+             strlen(order_state), order_state, has);
+    answer("find_order", counter, resp);
 }
 
 /* A whole reading of a survey. */
@@ -112,6 +124,7 @@ static int begin(void **state)
 {
     (void)state;
     answered = 0;
+    is_limited = false;
     in_flight_count = 0;
     assert_int_equal(uv_loop_init(&loop), 0);
     memset(&env, 0, sizeof env);
@@ -220,7 +233,7 @@ static void a_main_counter_that_knows_orders_is_asked_first(void **state)
     execute_line(TAKE_2);
     answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
     answer_figures("main", 3, 9, 5);
-    answer("take_shard", "main", "*5\r\n:0\r\n$5\r\nSHORT\r\n:3\r\n:9\r\n:0\r\n");
+    answer_found("main", "", 0);
     answer("take_shard", home, "*2\r\n:1\r\n:40\r\n");
     expect_remaining(43);
 }
@@ -231,6 +244,7 @@ static void an_order_that_the_main_counter_knows_is_not_taken_again(void **state
     execute_line(TAKE_2);
     answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
     answer_figures("main", 3, 9, 5);
+    answer_found("main", "T", 2);
     answer("take_shard", "main", "*2\r\n:1\r\n:3\r\n");
     expect_remaining(3);
 }
@@ -298,8 +312,8 @@ static void a_product_that_lost_its_shards_is_taken_from_as_a_whole(void **state
     execute_line(TAKE_2);
     answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
     answer("read_shard", "main",
-           "*15\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"
-           ":0\r\n$0\r\n\r\n:0\r\n");
+           "*16\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"
+           ":0\r\n$0\r\n\r\n:0\r\n:0\r\n");
     answer("take_stock", "main", "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$10\r\nno product\r\n");
     expect_refused(HF_NOT_FOUND, "no product");
 }
@@ -318,7 +332,7 @@ static void an_order_is_settled_where_new_ones_are_taken(void **state)
 {
     (void)state;
     execute_sharded("STOCK.SETTLE shoe " ORDER, "settle_stock", 3);
-    answer("close_shard", home, "*3\r\n:1\r\n:40\r\n$1\r\nT\r\n");
+    answer("close_shard", home, "*2\r\n:1\r\n:40\r\n");
     expect_remaining(43);
 }
 
@@ -329,7 +343,9 @@ static void an_order_that_its_shard_does_not_know_is_looked_up_at_the_main_count
     answer("give_stock", "main", "-SHARDED the product is in shards\r\n");
     answer_figures("main", 3, 9, 5); /* it knows orders */
     answer("close_shard", home, "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$8\r\nno order\r\n");
-    answer("close_shard", "main", "*3\r\n:1\r\n:5\r\n$1\r\nT\r\n");
+    answer_found(home, "", 0);
+    answer_found("main", "T", 2);
+    answer("close_shard", "main", "*2\r\n:1\r\n:5\r\n");
     expect_remaining(5);
 }
 
@@ -338,7 +354,121 @@ static void an_order_that_nobody_knows_is_not_found(void **state)
     (void)state;
     execute_sharded("STOCK.GIVE shoe " ORDER, "give_stock", 3);
     answer("close_shard", home, "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$8\r\nno order\r\n");
-    expect_refused(HF_NOT_FOUND, "no order"); /* the main counter knows no order at all */
+    answer_found(home, "", 0); /* the main counter knows no order at all */
+    expect_refused(HF_NOT_FOUND, "no such order");
+}
+
+/* ---- a limited product ----------------------------------------------------------------------- */
+
+#define TAKE_MAX TAKE_2 " MAX 3"
+
+/* The shards of the user ann, and the other one. */
+static const char *home_of_user(bool other)
+{
+    bool even = redis_slot(hf_text("ann")) % 2 == 0;
+    return even != other ? "0" : "1";
+}
+
+/* A TAKE with MAX of a product that was limited before. */
+static void take_limited(int at_main)
+{
+    is_limited = true;
+    execute_sharded(TAKE_MAX, "take_stock", at_main);
+}
+
+static void the_first_max_limits_the_product(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_MAX, "take_stock", 3);
+    answer("limit_shards", "main", "*2\r\n:1\r\n:6\r\n");
+    is_limited = true;
+    answer_figures("main", 3, 0, 6);
+    answer_found("main", "", 0);
+    answer_found(home_of_user(true), "", 0);
+    answer("take_shard", home_of_user(false), "*2\r\n:1\r\n:40\r\n");
+    expect_remaining(43);
+}
+
+static void an_order_found_at_another_shard_is_compared_there(void **state)
+{
+    (void)state;
+    take_limited(3);
+    answer_found("main", "", 0);
+    answer_found(home_of_user(true), "T", 2);
+    answer("take_shard", home_of_user(true), "*3\r\n:0\r\n$13\r\nINVALID_STATE\r\n$5\r\nother\r\n");
+    expect_refused(HF_INVALID_STATE, "other");
+}
+
+/* What the user had elsewhere may have been given back meanwhile: it is asked for once more. */
+static void a_limit_that_counts_other_shards_is_looked_at_twice(void **state)
+{
+    static const char too_much[] = "*3\r\n:0\r\n$19\r\nUSER_LIMIT_EXCEEDED\r\n$4\r\nmuch\r\n";
+
+    (void)state;
+    take_limited(3);
+    for (int i = 0; i < 2; i++) {
+        answer_found("main", "", 1);
+        answer_found(home_of_user(true), "", 1);
+        assert_int_equal(answered, 0);
+        answer("take_shard", home_of_user(false), too_much);
+    }
+    expect_refused(HF_USER_LIMIT_EXCEEDED, "much");
+}
+
+static void nothing_is_moved_for_a_user_who_has_too_much(void **state)
+{
+    (void)state;
+    take_limited(3);
+    answer_found("main", "", 0);
+    answer_found(home_of_user(true), "", 0);
+    answer("take_shard", home_of_user(false), "*5\r\n:0\r\n$5\r\nSHORT\r\n:0\r\n:2\r\n:1\r\n");
+    answer_reading(3, 0, 0);
+    expect_refused(HF_USER_LIMIT_EXCEEDED,
+                   "the user has 2 of the product, 2 requested, at most 3 allowed");
+    assert_int_equal(in_flight_count, 0);
+}
+
+static void sold_out_comes_before_the_limit(void **state)
+{
+    (void)state;
+    take_limited(0);
+    answer_found("main", "", 0);
+    answer_found(home_of_user(true), "", 0);
+    answer("take_shard", home_of_user(false), "*5\r\n:0\r\n$5\r\nSHORT\r\n:0\r\n:2\r\n:1\r\n");
+    answer_reading(1, 0, 0);
+    answer_reading(1, 0, 0);
+    expect_refused(HF_SOLD_OUT, "1 left, 2 requested");
+}
+
+static void with_its_user_an_order_is_settled_at_the_users_shard(void **state)
+{
+    (void)state;
+    is_limited = true;
+    execute_sharded("STOCK.SETTLE shoe " ORDER " USER ann", "settle_stock", 3);
+    answer("close_shard", home_of_user(false), "*2\r\n:1\r\n:40\r\n");
+    expect_remaining(43);
+}
+
+static void without_its_user_it_is_searched_at_all_counters(void **state)
+{
+    (void)state;
+    is_limited = true;
+    execute_sharded("STOCK.EXTEND shoe " ORDER " 10s", "extend_order", 3);
+    answer_found("main", "", 0);
+    answer_found("0", "G", 0);
+    answer_found("1", "T", 0);
+    answer("extend_shard", "1", "*2\r\n:1\r\n:777\r\n");
+    expect_remaining(777);
+}
+
+static void a_shard_that_is_silent_keeps_a_limited_take_from_being_made(void **state)
+{
+    (void)state;
+    take_limited(3);
+    answer_found("main", "", 0);
+    answer_nothing("find_order", home_of_user(true));
+    expect_refused(HF_ENGINE_DOWN, "not all shards");
+    assert_int_equal(in_flight_count, 0);
 }
 
 static void totals_are_read_twice_at_all_counters(void **state)
@@ -372,6 +502,14 @@ int main(void)
         CASE(an_order_is_settled_where_new_ones_are_taken),
         CASE(an_order_that_its_shard_does_not_know_is_looked_up_at_the_main_counter),
         CASE(an_order_that_nobody_knows_is_not_found),
+        CASE(the_first_max_limits_the_product),
+        CASE(an_order_found_at_another_shard_is_compared_there),
+        CASE(a_limit_that_counts_other_shards_is_looked_at_twice),
+        CASE(nothing_is_moved_for_a_user_who_has_too_much),
+        CASE(sold_out_comes_before_the_limit),
+        CASE(with_its_user_an_order_is_settled_at_the_users_shard),
+        CASE(without_its_user_it_is_searched_at_all_counters),
+        CASE(a_shard_that_is_silent_keeps_a_limited_take_from_being_made),
         CASE(totals_are_read_twice_at_all_counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

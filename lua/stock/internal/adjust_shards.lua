@@ -4,8 +4,10 @@
 --
 -- KEYS[1] stock:{$product_k}         integer, what is available here
 -- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
--- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[3] stock:orders:{$product_k}  hash, order to its record
 -- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:users:{$product_k}   hash, what users have taken and bought
+-- KEYS[6] stock:names:{$product_k}   sorted set, the orders that are taken, by name
 -- ARGV[1] delta
 -- ARGV[2] reason  for readers of the log of commands; not kept
 -- Returns {1, available here}

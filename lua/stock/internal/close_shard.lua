@@ -3,22 +3,23 @@
 --
 -- KEYS[1] stock:{$product_k}         integer, what is available here
 -- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
--- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[3] stock:orders:{$product_k}  hash, order to its record
 -- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:users:{$product_k}   hash, what users have taken and bought
+-- KEYS[6] stock:names:{$product_k}   sorted set, the orders that are taken, by name
 -- ARGV[1] order
--- ARGV[2] state  "S" to settle it or "G" to give it back
--- ARGV[3] epoch  the epoch that the caller knows of the product
--- ARGV[4] mode   and its mode
--- Returns {1, available here, state it was in: 'T' taken, 'S' settled}
---         {1, available here, 'G', until when}: given back before, which is remembered until then
---         {0, 'EXPIRED', until when}: unknown, even if the other counter remembers until then, or
---         less long, that it was given back
+-- ARGV[2] user   if given, it has to be the order's
+-- ARGV[3] state  "S" to settle it or "G" to give it back
+-- ARGV[4] epoch  the epoch that the caller knows of the product
+-- ARGV[5] mode   and its mode
+-- Returns {1, available here}
 --         {0, 'STALE', epoch}: the counter has learnt of a later epoch
--- Refuses NOT_FOUND (it may be known to another counter), INVALID_STATE
+-- Refuses NOT_FOUND (it may be known to another counter, or have been given back here), NOT_OWNER,
+--         INVALID_STATE
 -- Errors  AGAIN
 -- uses: clock common stock shard
 
-local agreed, epoch = agrees(tonumber(ARGV[3]), ARGV[4])
+local agreed, epoch = agrees(tonumber(ARGV[4]), ARGV[5])
 if not agreed then
     return {0, 'STALE', epoch}
 end
@@ -27,16 +28,9 @@ local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
 end
-local given_until, hides_until = remembered(ARGV[1])
-if hides_until > 0 then
-    return {0, 'EXPIRED', hides_until}
+local known = find_order(ARGV[1])
+if known and known.state == GIVEN then -- another counter may know something newer
+    return refuse_order(nil)
 end
-local state = ARGV[2] == SETTLED and SETTLED or GIVEN
-local reply, was = close_order(now, available_here(), ARGV[1], state)
-if reply[1] == 1 then
-    reply[3] = was
-    if was == GIVEN then
-        reply[4] = given_until
-    end
-end
-return reply
+local state = ARGV[3] == SETTLED and SETTLED or GIVEN
+return (close_order(now, available_here(), ARGV[1], ARGV[2], state))

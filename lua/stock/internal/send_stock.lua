@@ -6,9 +6,11 @@
 --
 -- KEYS[1] stock:{$product_k}         integer, what is available here
 -- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
--- KEYS[3] stock:orders:{$product_k}  hash, order to "state quantity ttl_ms user"
+-- KEYS[3] stock:orders:{$product_k}  hash, order to its record
 -- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
--- KEYS[5] stock:outbox:{$product_k}  hash, destination to "number quantity"
+-- KEYS[5] stock:users:{$product_k}   hash, what users have taken and bought
+-- KEYS[6] stock:names:{$product_k}   sorted set, the orders that are taken, by name
+-- KEYS[7] stock:outbox:{$product_k}  hash, destination to "number quantity"
 -- ARGV[1] destination  the counter it goes to
 -- ARGV[2] least        how much at least; half of what is here if that is more
 -- ARGV[3] most         how much at most
@@ -22,7 +24,7 @@
 local now = now_ms()
 reclaim(now, limits.RECLAIMED_AT_ONCE) -- if more is due, it goes another time
 local available = available_here()
-local open = redis.call('HGET', KEYS[5], ARGV[1])
+local open = redis.call('HGET', KEYS[7], ARGV[1])
 if open then
     local number, quantity = open:match('^(%d+) (%d+)$')
     return {2, tonumber(number), tonumber(quantity), available}
@@ -33,7 +35,7 @@ if not (quantity >= 1) or quantity % 1 ~= 0 then
     return {0, available}
 end
 local number = next_number(figures('number'), now)
-redis.call('HSET', KEYS[5], ARGV[1], digits(number) .. ' ' .. digits(quantity))
+redis.call('HSET', KEYS[7], ARGV[1], digits(number) .. ' ' .. digits(quantity))
 redis.call('HSET', KEYS[2], 'number', digits(number))
 count_moved('sent', quantity)
 return {1, number, quantity, redis.call('DECRBY', KEYS[1], quantity)}

@@ -283,7 +283,7 @@ void audit_quota(struct audit *audit)
 
 /* ---- stock: a counter ------------------------------------------------------------------------ */
 
-/* "state quantity ttl_ms user": only what is taken counts. */
+/* "state quantity ttl_ms+started_ms user": only what is taken counts. */
 static bool order_amount(struct hf_bytes record, int64_t *amount)
 {
     if (record.size < 3 || strchr("TSG", record.data[0]) == NULL || record.data[1] != ' ' ||
@@ -543,5 +543,6 @@ static void check_transfers(struct audit *audit, uint32_t index)
 void audit_stock(struct audit *audit)
 {
     audit_each(audit, AUDIT_COUNTERS, "product", check_counter);
+    audit_each(audit, AUDIT_COUNTERS, "product", audit_buyers);
     audit_each(audit, AUDIT_PRODUCTS, "product", check_transfers);
 }

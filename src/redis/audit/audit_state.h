@@ -18,6 +18,7 @@ enum audit_kind {
     AUDIT_TENANTS,
     AUDIT_PRODUCTS,
     AUDIT_COUNTERS,
+    AUDIT_BUYERS, /* users, within a counter of a product */
     AUDIT_SEMAPHORES,
     AUDIT_ROOMS,
     AUDIT_KIND_COUNT
@@ -147,6 +148,8 @@ void audit_finding(struct audit *audit, const char *what, struct hf_bytes name, 
 void audit_seats(struct audit *audit);
 void audit_quota(struct audit *audit);
 void audit_stock(struct audit *audit);
+/* What the users of one counter have: part of audit_stock(). */
+void audit_buyers(struct audit *audit, uint32_t counter);
 void audit_rooms(struct audit *audit);
 void audit_semaphores(struct audit *audit);
 

@@ -110,10 +110,10 @@ void stock_products_free(struct stocks *stocks)
 
 /* ---- what this engine knows of them ---------------------------------------------------------- */
 
-size_t stock_product_home(const struct stock_product *product, struct hf_bytes order)
+size_t stock_product_home(const struct stock_product *product, struct hf_bytes id)
 {
     CHECK(product->counters > 1);
-    return 1 + (size_t)redis_slot(order) % (product->counters - 1);
+    return 1 + (size_t)redis_slot(id) % (product->counters - 1);
 }
 
 size_t stock_product_active(const struct stock_product *product, size_t home)
@@ -156,6 +156,7 @@ bool stock_product_learn(struct stock_product *product, const struct counter_fig
     product->epoch = main->epoch;
     product->merged = main->merged;
     product->steal = main->main.steal;
+    product->limited = main->main.limited;
     product->watermark = main->main.watermark;
     product->loaded = main->main.loaded;
     return true;
@@ -239,6 +240,9 @@ void counter_call_read(struct script_call *call, const struct stock_product *pro
     counter_call_belief(call, product);
 }
 
+const struct problem stock_shard_silent = {
+    HF_ENGINE_DOWN, "not all shards of the product answer; nothing was changed, try again later"};
+
 /* ---- replies --------------------------------------------------------------------------------- */
 
 static bool is_word(const redisReply *reply, size_t i, const char *word)
@@ -255,7 +259,7 @@ bool stock_reply_says(const redisReply *reply, const char *word)
     return script_reply_number(reply, 0, &lead) && lead == 0 && is_word(reply, 1, word);
 }
 
-enum { AT_MODE = 9, AT_POLICY = 13, AT_SHARD_COUNT = 14, AT_OPEN = 15, OPEN_WORDS = 3 };
+enum { AT_MODE = 9, AT_POLICY = 13, AT_OPEN = 16, OPEN_WORDS = 3 };
 
 /* A number that a script can have written: all of theirs are exact in a double. */
 static bool read_number(const redisReply *reply, size_t i, int64_t *number)
@@ -266,7 +270,7 @@ static bool read_number(const redisReply *reply, size_t i, int64_t *number)
 
 bool counter_figures_read(struct counter_figures *figures, const redisReply *reply)
 {
-    int64_t known = 0;
+    int64_t known = 0, limited = 0;
     int64_t *numbers[AT_OPEN] = {&known,
                                  &figures->available,
                                  &figures->taken,
@@ -281,7 +285,8 @@ bool counter_figures_read(struct counter_figures *figures, const redisReply *rep
                                  &figures->main.shards_reported,
                                  &figures->main.watermark,
                                  NULL,
-                                 &figures->main.shard_count};
+                                 &figures->main.shard_count,
+                                 &limited};
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < AT_OPEN ||
         (reply->elements - AT_OPEN) % OPEN_WORDS != 0) {
@@ -298,6 +303,7 @@ bool counter_figures_read(struct counter_figures *figures, const redisReply *rep
     figures->known = known != 0;
     figures->merged = is_word(reply, AT_MODE, "merged");
     figures->main.steal = is_word(reply, AT_POLICY, "steal");
+    figures->main.limited = limited != 0;
     return true;
 }
 

@@ -41,6 +41,7 @@ struct counter_figures {
         int64_t shards_reported; /* as the last LOAD said, for GET */
         int64_t shard_count;     /* those that the first LOAD made; 0: the product has none */
         bool steal;
+        bool limited; /* orders go to the shard of their user */
     } main;
 };
 
@@ -66,7 +67,7 @@ struct stock_product {
     size_t counters; /* the main counter included; 0 or 1: the product has no shards after all */
     size_t capacity; /* of `seen`, which never shrinks: a call may be in flight to any counter */
     int64_t epoch;   /* 0: the product is yet to be read; otherwise it has shards */
-    bool merged, steal;
+    bool merged, steal, limited;
     int64_t watermark, loaded;
     struct counter_seen *seen; /* one for each counter */
 
@@ -92,10 +93,12 @@ void stock_product_hold(struct stock_product *product);
 void stock_product_release(struct stock_product *product);
 void stock_products_free(struct stocks *stocks);
 
-/* The shard that an order belongs to, by the CRC16 of its id. */
-size_t stock_product_home(const struct stock_product *product, struct hf_bytes order);
+/* The shard that an order belongs to, by the CRC16 of an id: of its own, or, once a TAKE with MAX
+ * has limited the product, of its user's. */
+size_t stock_product_home(const struct stock_product *product, struct hf_bytes id);
 /* The counter where new orders are taken; and the one where they are not, but may have been before
- * the mode changed. `home` is the order's shard. */
+ * the mode changed. `home` is the order's shard. Before the product was limited, the order may have
+ * been taken at yet another shard. */
 size_t stock_product_active(const struct stock_product *product, size_t home);
 size_t stock_product_other(const struct stock_product *product, size_t home);
 /* The sum of what this engine saw last of each counter. */
@@ -131,5 +134,8 @@ bool counter_figures_open(struct stock_open_transfer *open, const redisReply *re
 
 /* Is the reply {0, WORD, …}? */
 bool stock_reply_says(const redisReply *reply, const char *word);
+
+/* Why a command that has to read all counters cannot go on when one of them does not answer. */
+extern const struct problem stock_shard_silent;
 
 #endif

@@ -17,7 +17,7 @@ static uint64_t now_ms(const struct stock_command *command)
     return uv_now(command->product->stocks->env->loop);
 }
 
-static int64_t left_ms(const struct stock_command *command)
+int64_t stock_command_left_ms(const struct stock_command *command)
 {
     uint64_t now = now_ms(command);
     return command->due_ms > now ? (int64_t)(command->due_ms - now) : 0;
@@ -34,6 +34,7 @@ struct pending_command *stock_command_end(struct stock_command *command)
         stock_survey_leave(&command->want);
     }
     list_remove(&command->node);
+    order_search_free(&command->search);
     stock_product_release(command->product);
     free(command);
     return pending;
@@ -100,7 +101,7 @@ void stock_command_retry(struct stock_command *command)
 {
     uint16_t dice;
 
-    if (++command->tries > TRIES_MAX || left_ms(command) == 0) {
+    if (++command->tries > TRIES_MAX || stock_command_left_ms(command) == 0) {
         stock_command_fail(command, &too_many);
         return;
     }
@@ -117,7 +118,7 @@ void stock_command_retry(struct stock_command *command)
 void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
                           int64_t quantity)
 {
-    int64_t timeout_ms = left_ms(command);
+    int64_t timeout_ms = stock_command_left_ms(command);
 
     if (timeout_ms == 0) {
         stock_command_fail(command, &too_many);
@@ -133,8 +134,7 @@ void stock_command_survey(struct stock_command *command, enum stock_want_kind ki
     }
 }
 
-/* A counter knows of a later epoch than this engine: a survey reads the product again. */
-static void learn_by_survey(struct stock_command *command)
+void stock_command_relearn(struct stock_command *command)
 {
     stock_command_survey(command, STOCK_WANT_QUANTITY, COUNTER_MAIN, 0);
 }
@@ -156,7 +156,7 @@ bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
         return false;
     }
     if (stock_reply_says(reply, "STALE")) {
-        learn_by_survey(command);
+        stock_command_relearn(command);
         return false;
     }
     return true;
@@ -164,7 +164,7 @@ bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
 
 void stock_command_send(struct stock_command *command, script_call_done *done)
 {
-    int64_t limit_ms = left_ms(command);
+    int64_t limit_ms = stock_command_left_ms(command);
 
     script_call_send(&command->pending->call, false, limit_ms > 0 ? limit_ms : 1, done, command);
 }
@@ -220,8 +220,7 @@ void stock_command_begin(struct stock_command *command)
         stock_command_survey(command, STOCK_WANT_SPREAD, COUNTER_MAIN, 0);
     } else if (id == STOCK_TAKE) {
         stock_command_take(command);
-    } else if (id == STOCK_SETTLE || id == STOCK_GIVE) {
-        command->given_until = command->hidden_until = 0;
+    } else if (id == STOCK_SETTLE || id == STOCK_GIVE || id == STOCK_EXTEND) {
         stock_command_close(command);
     } else {
         stock_command_survey(command, STOCK_WANT_FIGURES, COUNTER_MAIN, 0);
@@ -239,6 +238,7 @@ void stock_command_start(struct stocks *stocks, struct pending_command *pending,
     }
     command->pending = pending;
     command->product = product;
+    command->refused_for = -1;
     command->due_ms = uv_now(stocks->env->loop) + (uint64_t)stocks->env->url.timeout_ms;
     alarm_init(&command->alarm, ring);
     list_add_last(&stocks->commands, &command->node);

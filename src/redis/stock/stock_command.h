@@ -3,8 +3,10 @@
  * A STOCK command in flight for a product in shards: a few calls, one after the other, and a survey
  * where stock falls short.
  *
- *     TAKE           look up the order at the counter that takes no new ones; take at the other
- *     SETTLE, GIVE   at the counter where new orders are taken; then at the other
+ *     TAKE           search the order at the counters that do not take it; take it at the one that
+ *                    does
+ *     SETTLE, GIVE,  at the counter where new orders are taken; if it is not known there, search it
+ *     EXTEND         and go where it is
  *     LOAD, ADJUST   book the difference at the main counter; spread it; read the totals
  *     GET            read the totals
  */
@@ -12,6 +14,7 @@
 #define REDIS_STOCK_STOCK_COMMAND_H
 
 #include "redis/script/pending.h"
+#include "redis/stock/order_search.h"
 #include "redis/stock/survey.h"
 
 struct stock_command {
@@ -22,18 +25,15 @@ struct stock_command {
     struct alarm alarm;
     uint64_t due_ms;
     unsigned tries;
-    bool waiting;   /* its want is in a survey */
-    size_t counter; /* where the call in flight goes */
-    int64_t epoch;  /* the product's, when that call was sent */
-    bool looked;    /* TAKE: the order was looked up at the other counter, in that epoch */
-    /* Until when a counter remembers that the order was given back: the other counter for TAKE, the
-     * one asked first for GIVE. 0: it was not given back there. */
-    int64_t given_until;
-    /* SETTLE, GIVE: the order has expired at the counter asked first, and what the other counter
-     * remembers up to then does not count. 0: it has not expired. */
-    int64_t hidden_until;
-    bool booked; /* LOAD, ADJUST: the difference is applied at the main counter */
-    bool spread; /* LOAD, ADJUST: what was applied is spread over the shards */
+    bool waiting;               /* its want is in a survey */
+    size_t counter;             /* where the call in flight goes */
+    int64_t epoch;              /* the product's, when that call was sent */
+    struct order_search search; /* of an order; its result is valid in its epoch */
+    bool searched;
+    int64_t user_has;    /* TAKE: what the user has of the product, when it was found too much */
+    int64_t refused_for; /* TAKE: what the user had elsewhere when it was refused; -1: it was not */
+    bool booked;         /* LOAD, ADJUST: the difference is applied at the main counter */
+    bool spread;         /* LOAD, ADJUST: what was applied is spread over the shards */
 };
 
 /* Carries out a command for a product that has or may have shards. If it has none after all, it
@@ -71,13 +71,20 @@ void stock_command_send(struct stock_command *command, script_call_done *done);
 bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
                             const redisReply *reply, const struct problem *problem);
 
+/* What is left of the command's time, in ms. */
+int64_t stock_command_left_ms(const struct stock_command *command);
+
+/* A counter knows of a later epoch than this engine: a survey reads the product again, then the
+ * command begins again. */
+void stock_command_relearn(struct stock_command *command);
+
 /* Joins a survey; the command begins again, or ends, when the survey answers. */
 void stock_command_survey(struct stock_command *command, enum stock_want_kind kind, size_t target,
                           int64_t quantity);
 /* Reads the product at its main counter, then begins again. */
 void stock_command_learn(struct stock_command *command);
 
-/* stock_command_order.c */
+/* stock_command_order.c: TAKE; SETTLE, GIVE and EXTEND. */
 void stock_command_take(struct stock_command *command);
 void stock_command_close(struct stock_command *command);
 /* stock_command_total.c */

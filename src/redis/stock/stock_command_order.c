@@ -1,24 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The commands for one order of a product in shards: TAKE, SETTLE and GIVE. An order is known at
- * its own shard or at the main counter, by the mode the product had when it was taken; so a command
- * looks at one of the two before it believes the other. */
+ * The commands for one order of a product in shards: TAKE, SETTLE, GIVE and EXTEND.
+ *
+ * A new order is taken at one counter only, by the mode that the product has then: at its shard or
+ * at the main counter. Its shard is that of its id; once a TAKE with MAX has limited the product,
+ * that of its user, so that one counter knows what a user has. An order of an earlier mode, or of
+ * the time before the limit, may be at any other of the counters that a command searches before it
+ * believes that there is none. What a user has at those only falls in this epoch, and is added to
+ * what the counter that takes knows. */
 #include "redis/script/script_reply.h"
 #include "redis/stock/stock_command.h"
 
-/* ---- TAKE ------------------------------------------------------------------------------------ */
+/* ---- where an order may be ------------------------------------------------------------------- */
 
-static size_t home_of(const struct stock_command *command)
+/* Product, order and user stand first in the arguments of all of them. */
+static const struct hf_stock_settle_args *args_of(const struct stock_command *command)
 {
-    /* The order stands in the same place in all of them. */
-    return stock_product_home(command->product, command->pending->command.args.stock_take.order);
+    return &command->pending->command.args.stock_settle;
 }
 
-_Static_assert(offsetof(struct hf_stock_take_args, order) ==
-                       offsetof(struct hf_stock_settle_args, order) &&
-                   offsetof(struct hf_stock_take_args, order) ==
-                       offsetof(struct hf_stock_give_args, order),
-               "home_of() reads the order of any of them");
+#define SAME_PLACE(command, member)                                                                \
+    (offsetof(struct hf_stock_##command##_args, member) ==                                         \
+     offsetof(struct hf_stock_settle_args, member))
+
+_Static_assert(SAME_PLACE(take, order) && SAME_PLACE(give, order) && SAME_PLACE(extend, order) &&
+                   SAME_PLACE(take, user) && SAME_PLACE(give, user) && SAME_PLACE(extend, user),
+               "args_of() reads the arguments of any of them");
+
+/* The counter where the order is taken, if it is taken now; COUNTER_NONE if that depends on a user
+ * that is not known. */
+static size_t active_of(const struct stock_command *command)
+{
+    const struct stock_product *product = command->product;
+    const struct hf_stock_settle_args *args = args_of(command);
+
+    if (product->limited && args->user.size == 0) {
+        return COUNTER_NONE;
+    }
+    return stock_product_active(
+        product, stock_product_home(product, product->limited ? args->user : args->order));
+}
+
+/* The counter that takes no new orders, but may know an order that is not limited. */
+static size_t other_of(const struct stock_command *command)
+{
+    return stock_product_other(command->product,
+                               stock_product_home(command->product, args_of(command)->order));
+}
 
 /* Does the counter know no order in this epoch? Then a call to look one up would be wasted. */
 static bool is_empty(const struct stock_command *command, size_t counter)
@@ -26,16 +54,82 @@ static bool is_empty(const struct stock_command *command, size_t counter)
     return command->product->seen[counter].empty_epoch == command->product->epoch;
 }
 
+/* ---- searching ------------------------------------------------------------------------------- */
+
+static void searched(struct order_search *search)
+{
+    struct stock_command *command = search->context;
+
+    if (command->product->stocks->stopped) {
+        return;
+    }
+    if (search->problem.code != HF_OK) {
+        stock_command_fail(command, &search->problem);
+    } else if (search->found.stale) {
+        stock_command_relearn(command);
+    } else if (search->epoch != command->product->epoch) { /* the mode has changed since */
+        stock_command_retry(command);
+    } else {
+        command->searched = true;
+        stock_command_begin(command);
+    }
+}
+
+/* Adds all counters where the order may be, except for one. */
+static bool add_counters(struct stock_command *command, size_t but)
+{
+    const struct stock_product *product = command->product;
+    struct order_search *search = &command->search;
+
+    if (!product->limited) {
+        size_t active = active_of(command), other = other_of(command);
+        return (active == but || order_search_add(search, active)) &&
+               (is_empty(command, other) || order_search_add(search, other));
+    }
+    for (size_t i = 0; i < product->counters; i++) {
+        if (i != but && !order_search_add(search, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Searches the order, then begins again. */
+static void search_order(struct stock_command *command, size_t but)
+{
+    static const struct problem no_memory = {HF_BUSY, "out of memory"};
+    const struct hf_stock_settle_args *args = args_of(command);
+    int64_t left_ms = stock_command_left_ms(command);
+
+    command->searched = false;
+    order_search_begin(&command->search, command->product);
+    if (add_counters(command, but)) {
+        order_search_send(&command->search, args->order, args->user, left_ms > 0 ? left_ms : 1,
+                          searched, command);
+    } else {
+        stock_command_fail(command, &no_memory);
+    }
+}
+
+/* Is what was found still valid? */
+static bool has_found(const struct stock_command *command)
+{
+    return command->searched && command->search.epoch == command->product->epoch;
+}
+
+/* ---- TAKE ------------------------------------------------------------------------------------ */
+
 static void take_at(struct stock_command *command, size_t counter, bool makes,
                     script_call_done *done)
 {
     struct script_call *call = &command->pending->call;
 
-    counter_call(call, command->product, "take_shard", counter, NULL, 8);
+    counter_call(call, command->product, "take_shard", counter, NULL, 10);
     script_call_row_args(call, &command->pending->command);
     counter_call_belief(call, command->product);
     script_call_text(call, hf_text(makes ? "1" : "0"));
-    script_call_number(call, command->given_until);
+    script_call_number(call, command->search.found.given_until);
+    script_call_number(call, command->search.found.user_has);
     command->counter = counter;
     command->epoch = command->product->epoch;
     stock_command_send(command, done);
@@ -59,6 +153,33 @@ static void watch_level(struct stock_product *product)
     }
 }
 
+/* The counter has too little. If the user has too much besides, all that matters is whether there
+ * is enough anywhere. */
+static void fall_short(struct stock_command *command, const redisReply *reply)
+{
+    int64_t over;
+    bool too_much = script_reply_number(reply, 3, &command->user_has) &&
+                    script_reply_number(reply, 4, &over) && over != 0;
+
+    stock_command_survey(command, too_much ? STOCK_WANT_PROOF : STOCK_WANT_QUANTITY,
+                         command->counter, command->pending->command.args.stock_take.quantity);
+}
+
+/* The user has too much, by what other counters said before. That is certain once they have said
+ * the same again, since what a user has there only falls. */
+static void refuse_limit(struct stock_command *command, const redisReply *reply)
+{
+    int64_t elsewhere = command->search.found.user_has;
+
+    if (elsewhere == 0 || elsewhere == command->refused_for) {
+        stock_command_answer(command, reply);
+        return;
+    }
+    command->refused_for = elsewhere;
+    command->searched = false;
+    stock_command_retry(command);
+}
+
 static void took(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                  const struct problem *problem)
 {
@@ -70,8 +191,9 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
         return;
     }
     if (stock_reply_says(reply, "SHORT")) {
-        stock_command_survey(command, STOCK_WANT_QUANTITY, command->counter,
-                             command->pending->command.args.stock_take.quantity);
+        fall_short(command, reply);
+    } else if (stock_reply_says(reply, "USER_LIMIT_EXCEEDED")) {
+        refuse_limit(command, reply);
     } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
                script_reply_number(reply, 1, &available)) {
         stock_product_saw_available(product, command->counter, available);
@@ -83,176 +205,171 @@ static void took(struct script_call *call, enum redis_fate fate, const redisRepl
     }
 }
 
-static void looked(struct script_call *call, enum redis_fate fate, const redisReply *reply,
-                   const struct problem *problem)
+/* The reply of a counter that knew the order when it was searched. */
+static void took_before(struct script_call *call, enum redis_fate fate, const redisReply *reply,
+                        const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct stock_product *product = command->product;
-    int64_t records, given_until;
+    int64_t lead;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (!stock_reply_says(reply, "SHORT")) { /* the order is known at the other counter */
-        int64_t lead;
-        if (script_reply_number(reply, 0, &lead) && lead == 1) {
-            stock_command_succeed(command);
-        } else {
-            stock_command_answer(command, reply);
-        }
-        return;
-    }
-    if (product->epoch != command->epoch) { /* the mode has changed since */
+    if (stock_reply_says(reply, "SHORT")) { /* the order has ended since */
+        command->searched = false;
         stock_command_retry(command);
-        return;
+    } else if (script_reply_number(reply, 0, &lead) && lead == 1) {
+        stock_command_succeed(command);
+    } else {
+        stock_command_answer(command, reply);
     }
-    if (script_reply_number(reply, 3, &records) && records == 0) {
-        product->seen[command->counter].empty_epoch = product->epoch;
+}
+
+static void limited(struct script_call *call, enum redis_fate fate, const redisReply *reply,
+                    const struct problem *problem)
+{
+    struct stock_command *command = call->context;
+
+    if (stock_command_answered(command, fate, reply, problem)) {
+        stock_command_learn(command);
     }
-    command->looked = true;
-    command->given_until = script_reply_number(reply, 4, &given_until) ? given_until : 0;
-    stock_command_take(command);
+}
+
+/* The first TAKE with MAX: from now on orders go to the shard of their user. */
+static void limit_product(struct stock_command *command)
+{
+    counter_call(&command->pending->call, command->product, "limit_shards", COUNTER_MAIN, NULL, 0);
+    stock_command_send(command, limited);
 }
 
 void stock_command_take(struct stock_command *command)
 {
-    const struct stock_product *product = command->product;
-    size_t home = home_of(command), other = stock_product_other(product, home);
-    bool known = command->looked && command->epoch == product->epoch;
+    const struct hf_stock_take_args *args = &command->pending->command.args.stock_take;
+    size_t active = active_of(command);
 
-    if (!known) {
-        command->given_until = 0;
-    }
-    if (known || is_empty(command, other)) {
-        take_at(command, stock_product_active(product, home), true, took);
+    if (args->max < HF_INTEGER_MAX && !command->product->limited) {
+        limit_product(command);
+    } else if (!has_found(command)) {
+        search_order(command, active);
+    } else if (command->search.found.counter != COUNTER_NONE) {
+        take_at(command, command->search.found.counter, false, took_before);
     } else {
-        command->looked = false;
-        take_at(command, other, false, looked);
+        take_at(command, active, true, took);
     }
 }
 
-/* ---- SETTLE and GIVE ------------------------------------------------------------------------- */
+/* ---- SETTLE, GIVE and EXTEND ----------------------------------------------------------------- */
+
+static enum command_id id_of(const struct stock_command *command)
+{
+    return command_id(command->pending->command.spec);
+}
 
 static void close_at(struct stock_command *command, size_t counter, script_call_done *done)
 {
     struct script_call *call = &command->pending->call;
-    bool settles = command_id(command->pending->command.spec) == STOCK_SETTLE;
+    enum command_id id = id_of(command);
 
-    counter_call(call, command->product, "close_shard", counter, NULL, 4);
+    counter_call(call, command->product, id == STOCK_EXTEND ? "extend_shard" : "close_shard",
+                 counter, NULL, 5);
     script_call_row_args(call, &command->pending->command);
-    script_call_text(call, hf_text(settles ? "S" : "G"));
+    if (id != STOCK_EXTEND) {
+        script_call_text(call, hf_text(id == STOCK_SETTLE ? "S" : "G"));
+    }
     counter_call_belief(call, command->product);
     command->counter = counter;
     command->epoch = command->product->epoch;
     stock_command_send(command, done);
 }
 
-static void close_more(struct stock_command *command);
-
-/* Is the reply {1, available, state}? Then the order was closed at that counter, now or before. */
-static bool is_closed(struct stock_command *command, const redisReply *reply)
+/* Answers with what the counter replied, which knows the order. */
+static void answer_known(struct stock_command *command, const redisReply *reply)
 {
+    struct stock_product *product = command->product;
     int64_t lead, available;
 
-    if (!script_reply_number(reply, 0, &lead) || lead != 1 ||
-        !script_reply_number(reply, 1, &available)) {
-        return false;
+    if (id_of(command) == STOCK_EXTEND) {
+        note_deadline(command);
+    } else if (script_reply_number(reply, 0, &lead) && lead == 1 &&
+               script_reply_number(reply, 1, &available)) {
+        stock_product_saw_available(product, command->counter, available);
+        if (available > 0 && product->merged && command->counter != COUNTER_MAIN) {
+            stock_survey_suggest(product); /* what was given back is sold at the main counter */
+        }
+        stock_command_succeed(command);
+        return;
     }
-    struct stock_product *product = command->product;
-    stock_product_saw_available(product, command->counter, available);
-    if (available > 0 && product->merged && command->counter != COUNTER_MAIN) {
-        stock_survey_suggest(
-            product); /* what was given back is to be moved to the main counter, where it is sold */
-    }
-    return true;
+    stock_command_answer(command, reply);
 }
 
-/* Until when the counter remembers that the order was given back before; 0: it was not. */
-static int64_t was_given(const redisReply *reply)
+/* No counter has the order taken or settled. It may have been given back before. */
+static void answer_ended(struct stock_command *command)
 {
-    int64_t until;
+    const struct order_found *found = &command->search.found;
+    struct hf_bytes user = args_of(command)->user;
 
-    return reply->elements == 4 && script_reply_number(reply, 3, &until) ? until : 0;
-}
-
-/* Until when what the other counter remembers does not count, because the order expired here after
- * it was given back there; 0: it has not expired. */
-static int64_t was_hidden(const redisReply *reply)
-{
-    int64_t until;
-
-    return stock_reply_says(reply, "EXPIRED") && script_reply_number(reply, 2, &until) ? until : 0;
-}
-
-/* Answers with what the counter replied, or, if all it knows is in the past, with NOT_FOUND. */
-static void answer_closed(struct stock_command *command, const redisReply *reply)
-{
-    if (was_given(reply) != 0 || was_hidden(reply) != 0) {
+    if (id_of(command) != STOCK_GIVE || found->given_until <= found->hidden_until) {
         stock_command_refuse(command, HF_NOT_FOUND,
                              "no such order: never taken, given back or expired", 0, 0, 0);
+    } else if (user.size > 0 && !found->given_by_user) {
+        struct pending_command *pending = stock_command_end(command);
+        reply_clear(&pending->reply);
+        reply_refuse_texts(&pending->reply, HF_NOT_OWNER, "the order does not belong to user @",
+                           user, user);
+        pending_finish(pending);
     } else {
-        stock_command_answer(command, reply);
+        stock_command_succeed(command);
     }
 }
 
-/* The reply of the counter asked first. That the order was given back there, or has expired there,
- * is the answer only if the other counter knows nothing newer. */
+/* The reply of the counter that would have taken the order. */
 static void closed_first(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                          const struct problem *problem)
 {
     struct stock_command *command = call->context;
-    struct stock_product *product = command->product;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (product->epoch != command->epoch) {
+    if (!stock_reply_says(reply, "NOT_FOUND")) {
+        answer_known(command, reply);
+    } else if (command->product->epoch != command->epoch) {
         stock_command_retry(command);
-        return;
-    }
-    bool done = is_closed(command, reply);
-    bool asks_more = !is_empty(command, stock_product_other(product, home_of(command)));
-    command->given_until = done ? was_given(reply) : 0;
-    command->hidden_until = was_hidden(reply);
-    if (done && (command->given_until == 0 || !asks_more)) {
-        stock_command_succeed(command);
-    } else if (asks_more &&
-               (done || command->hidden_until != 0 || stock_reply_says(reply, "NOT_FOUND"))) {
-        close_more(command);
     } else {
-        answer_closed(command, reply);
+        search_order(command, COUNTER_NONE);
     }
 }
 
-/* The reply of the other counter. */
-static void closed_second(struct script_call *call, enum redis_fate fate, const redisReply *reply,
-                          const struct problem *problem)
+/* The reply of the counter where the order was found. */
+static void closed_there(struct script_call *call, enum redis_fate fate, const redisReply *reply,
+                         const struct problem *problem)
 {
     struct stock_command *command = call->context;
 
     if (!stock_command_answered(command, fate, reply, problem)) {
         return;
     }
-    if (command->product->epoch != command->epoch) {
+    if (stock_reply_says(reply, "NOT_FOUND")) { /* the order has ended since */
+        command->searched = false;
         stock_command_retry(command);
-        return;
-    }
-    int64_t given_until = was_given(reply), hidden_until = was_hidden(reply);
-    bool unknown = hidden_until != 0 || stock_reply_says(reply, "NOT_FOUND");
-    if (is_closed(command, reply) ? given_until == 0 || given_until > command->hidden_until
-                                  : unknown && command->given_until > hidden_until) {
-        stock_command_succeed(command);
     } else {
-        answer_closed(command, reply);
+        answer_known(command, reply);
     }
 }
 
 void stock_command_close(struct stock_command *command)
 {
-    close_at(command, stock_product_active(command->product, home_of(command)), closed_first);
-}
+    size_t active = active_of(command);
 
-static void close_more(struct stock_command *command)
-{
-    close_at(command, stock_product_other(command->product, home_of(command)), closed_second);
+    if (!has_found(command)) {
+        if (active != COUNTER_NONE) {
+            close_at(command, active, closed_first);
+        } else {
+            search_order(command, COUNTER_NONE);
+        }
+    } else if (command->search.found.counter != COUNTER_NONE) {
+        close_at(command, command->search.found.counter, closed_there);
+    } else {
+        answer_ended(command);
+    }
 }

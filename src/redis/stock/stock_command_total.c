@@ -59,6 +59,16 @@ static void refuse_total(struct stock_command *command, const struct stock_total
                          totals->taken, totals->sold);
 }
 
+/* There is stock, but the user has too much already. */
+static void refuse_user(struct stock_command *command)
+{
+    const struct hf_stock_take_args *args = &command->pending->command.args.stock_take;
+
+    stock_command_refuse(command, HF_USER_LIMIT_EXCEEDED,
+                         "the user has # of the product, # requested, at most # allowed",
+                         command->user_has, args->quantity, args->max);
+}
+
 static void answer_totals(struct stock_command *command, const struct stock_totals *totals)
 {
     if (command->booked) {
@@ -88,6 +98,10 @@ void stock_command_surveyed(struct stock_want *want, enum stock_survey_result re
     }
     switch (result) {
     case STOCK_SURVEY_RETRY:
+        if (want->kind == STOCK_WANT_PROOF) {
+            refuse_user(command);
+            return;
+        }
         command->spread = command->spread || want->kind == STOCK_WANT_SPREAD;
         stock_command_retry(command);
         break;

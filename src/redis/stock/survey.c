@@ -72,8 +72,6 @@ static bool keep_open(struct stock_survey *survey, const redisReply *reply, size
 
 static const struct problem no_memory = {HF_BUSY, "out of memory"};
 static const struct problem strange = {HF_INTERNAL, "a shard answered with nonsense"};
-static const struct problem silent = {
-    HF_ENGINE_DOWN, "not all shards of the product answer; nothing was changed, try again later"};
 
 static void probed(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                    const struct problem *problem)
@@ -82,7 +80,7 @@ static void probed(struct script_call *call, enum redis_fate fate, const redisRe
     struct stock_survey *survey = probe->survey;
 
     if (fate != REDIS_ANSWERED) {
-        survey->problem = problem->code == HF_TIMEOUT ? silent : *problem;
+        survey->problem = problem->code == HF_TIMEOUT ? stock_shard_silent : *problem;
     } else if (!counter_figures_read(&probe->now, reply)) {
         survey->problem = strange;
     } else if (!keep_open(survey, reply, probe->counter)) {

@@ -18,12 +18,13 @@
 
 enum stock_want_kind {
     STOCK_WANT_QUANTITY, /* a quantity at one counter */
+    STOCK_WANT_PROOF,    /* whether all counters together have a quantity; none is moved */
     STOCK_WANT_FIGURES,  /* the totals */
     STOCK_WANT_SPREAD,   /* what is at the main counter, spread over the shards */
 };
 
 enum stock_survey_result {
-    STOCK_SURVEY_RETRY,   /* the quantity may be at the counter now */
+    STOCK_SURVEY_RETRY,   /* the quantity may be at the counter now, or there is enough */
     STOCK_SURVEY_SHORT,   /* all counters together had less than the quantity */
     STOCK_SURVEY_FIGURES, /* the totals are valid */
     STOCK_SURVEY_FAILED,  /* the problem says why; nothing was changed */

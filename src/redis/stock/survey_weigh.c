@@ -67,11 +67,16 @@ static struct stock_totals totals_of(const struct stock_survey *survey, bool exa
 
 /* ---- weighing -------------------------------------------------------------------------------- */
 
+static bool wants_quantity(const struct stock_want *want)
+{
+    return want->kind == STOCK_WANT_QUANTITY || want->kind == STOCK_WANT_PROOF;
+}
+
 /* Would the want be refused for too little stock, or answered with the totals? */
 static bool needs_certainty(const struct stock_survey *survey, const struct stock_want *want)
 {
     return want->kind == STOCK_WANT_FIGURES ||
-           (want->kind == STOCK_WANT_QUANTITY && want->quantity > survey->total);
+           (wants_quantity(want) && want->quantity > survey->total);
 }
 
 /* Answers the wants for which two readings in a row agree. */
@@ -85,8 +90,7 @@ static void answer_certain(struct stock_survey *survey)
         next = at->next;
         if (want->kind == STOCK_WANT_FIGURES && unmoved) {
             stock_survey_answer(want, STOCK_SURVEY_FIGURES, &totals, NULL);
-        } else if (want->kind == STOCK_WANT_QUANTITY && certain &&
-                   want->quantity > survey->total_before) {
+        } else if (wants_quantity(want) && certain && want->quantity > survey->total_before) {
             totals.available = survey->total_before;
             stock_survey_answer(want, STOCK_SURVEY_SHORT, &totals, NULL);
             totals.available = survey->total;

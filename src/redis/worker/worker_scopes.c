@@ -13,14 +13,12 @@
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-#define WORKER_FAMILY_KEYS_MAX 5
-
 /* The script that gives back what is due in a scope, and its keys. */
 static const struct {
     const char *script;
     enum key_id due; /* the sorted set of deadlines, by which the sweep finds scopes */
     bool counters;   /* a scope's name ends with a counter of the product */
-    enum key_id keys[WORKER_FAMILY_KEYS_MAX + 1];
+    enum key_id keys[COMMAND_KEYS_MAX + 1];
 } families[WORKER_FAMILY_COUNT] = {
     [WORKER_FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
     [WORKER_FAMILY_QUOTA] = {"reclaim_quota", KEY_QUOTA_DUE, false, {KEYS_OF_QUOTA}},

@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Stock in shards: STOCK.EXTEND on one counter of a product.
+--
+-- KEYS[1] stock:{$product_k}         integer, what is available here
+-- KEYS[2] stock:totals:{$product_k}  hash, the totals (parts/shard.lua)
+-- KEYS[3] stock:orders:{$product_k}  hash, order to its record
+-- KEYS[4] stock:due:{$product_k}     sorted set, orders by when they fall due
+-- KEYS[5] stock:users:{$product_k}   hash, what users have taken and bought
+-- KEYS[6] stock:names:{$product_k}   sorted set, the orders that are taken, by name
+-- ARGV[1] order
+-- ARGV[2] ttl    in seconds
+-- ARGV[3] user   if given, it has to be the order's
+-- ARGV[4] epoch  the epoch that the caller knows of the product
+-- ARGV[5] mode   and its mode
+-- Returns {1, expires_at in ms}
+--         {0, 'STALE', epoch}: the counter has learnt of a later epoch
+-- Refuses NOT_FOUND (it may be known to another counter), NOT_OWNER, INVALID_STATE
+-- Errors  AGAIN
+-- uses: clock common stock shard
+
+local agreed, epoch = agrees(tonumber(ARGV[4]), ARGV[5])
+if not agreed then
+    return {0, 'STALE', epoch}
+end
+local now, ttl_ms = now_ms(), to_ms(ARGV[2])
+local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
+if more then
+    return again()
+end
+return extend_order(now, ARGV[1], ARGV[3], ttl_ms)
