@@ -232,7 +232,11 @@ static void rearm(struct codec *codec, enum kind kind, uint32_t index)
         return;
     }
     int64_t deadline_ms = record_deadline_ms(record);
-    if (deadline_ms == 0 || record->marks & RECORD_CLOSED) {
+    if (record->marks & RECORD_CLOSED) {
+        record_timer(record)->next = NONE; /* until read_closed() comes to it */
+        return;
+    }
+    if (deadline_ms == 0) {
         return;
     }
     record_timer(record)->deadline_ms = 0;
@@ -253,7 +257,8 @@ static void read_closed(struct codec *codec, enum kind kind)
         }
         struct record *record = store_at(store, (uint32_t)index);
         int64_t until_ms = store->timed ? record_deadline_ms(record) : 0;
-        if (!(record->marks & RECORD_CLOSED) || until_ms == 0) {
+        bool again = store->timed && record_timer(record)->next != NONE;
+        if (!(record->marks & RECORD_CLOSED) || until_ms == 0 || again) {
             codec->failed = true;
             return;
         }
