@@ -251,6 +251,9 @@ HF_API void hf_reply_free(hf_reply *reply);
 #define HF_ID_MAX 128                              /* bytes of an id */
 #define HF_ID_SIZE (HF_ID_MAX + 1)                 /* an id with its NUL */
 #define HF_INTEGER_MAX ((int64_t)9007199254740991) /* 2^53 - 1 */
+/* An optional number of 0, for the members that say so: there, too, a member of 0 is one that was
+ * not given. */
+#define HF_ZERO ((int64_t)-1)
 #define HF_TTL_MIN_MS ((int64_t)10)                /* shortest duration */
 #define HF_TTL_MAX_MS ((int64_t)30 * 24 * 3600000) /* longest duration: 30 days */
 #define HF_CODE_SIZE 11                            /* a confirmation code with its NUL */
@@ -406,9 +409,11 @@ struct hf_quota_refund_reply {
 HF_API enum hf_error hf_quota_refund(hf_handle *handle, const struct hf_quota_refund_args *args,
                                      struct hf_quota_refund_reply *reply);
 
-/* QUOTA.COMMIT: a hold becomes usage. HOLD_NOT_FOUND. */
+/* QUOTA.COMMIT: a hold becomes usage, or as much of it as was really used. HOLD_NOT_FOUND,
+ * QUOTA_EXCEEDED, INVALID_STATE if it is committed with another amount. */
 struct hf_quota_commit_args {
     struct hf_bytes tenant, hold;
+    int64_t amount; /* 0: all that was held; HF_ZERO: nothing was used */
 };
 HF_API enum hf_error hf_quota_commit(hf_handle *handle, const struct hf_quota_commit_args *args,
                                      struct hf_quota_reply *reply);

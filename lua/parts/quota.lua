@@ -2,7 +2,8 @@
 -- A tenant's quota: used, limit and held are integers, used = committed + held. Holds are in a hash
 -- as "amount ttl_ms", with started_ms behind it once they were extended, and in a sorted set by
 -- their deadline. How a hold ended is remembered for the retry window as "committed amount ttl_ms
--- closed_at" or "cancelled …". All scripts of the family have the same first five keys.
+-- closed_at used" or "cancelled …"; without `used` all of the amount was. All scripts of the family
+-- have the same first five keys.
 local USED, LIMIT, HELD, HOLDS, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 -- Gives back the holds that are due, the oldest first, at most `limit` of them. Returns how many

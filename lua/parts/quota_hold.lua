@@ -12,26 +12,31 @@ local function open_hold(hold)
     return tonumber(amount), tonumber(ttl_ms), tonumber(started_ms)
 end
 
--- Returns how the hold ended, its amount and TTL, or nil once the retry window is over.
+-- Returns how the hold ended, its amount and TTL, and how much of it was used; or nil once the
+-- retry window is over.
 local function closed_hold(closed_key, now)
     local memory = redis.call('GET', closed_key)
     if not memory then
         return nil
     end
-    local how, amount, ttl_ms, closed_at = memory:match('^(%a+) (%d+) (%d+) (%d+)$')
+    local how, amount, ttl_ms, closed_at, used = memory:match('^(%a+) (%d+) (%d+) (%d+) ?(%d*)$')
     if now >= closed_at + limits.RETRY_WINDOW_MS then
         redis.call('DEL', closed_key)
         return nil
     end
-    return how, tonumber(amount), tonumber(ttl_ms)
+    return how, tonumber(amount), tonumber(ttl_ms), tonumber(used) or tonumber(amount)
 end
 
--- Closes a hold; what it held stays used. How it ended is remembered for the retry window.
-local function close_hold(closed_key, hold, how, amount, ttl_ms, now)
+-- Closes a hold, of which so much is used from now on. How it ended is remembered for the retry
+-- window.
+local function close_hold(closed_key, hold, how, amount, ttl_ms, used, now)
     redis.call('ZREM', DUE, hold)
     redis.call('HDEL', HOLDS, hold)
     redis.call('DECRBY', HELD, digits(amount))
-    local memory = {how, digits(amount), digits(ttl_ms), digits(now)}
+    if used ~= amount then
+        redis.call('INCRBY', USED, digits(used - amount))
+    end
+    local memory = {how, digits(amount), digits(ttl_ms), digits(now), digits(used)}
     redis.call('SET', closed_key, table.concat(memory, ' '),
         'PX', redis_ttl(limits.RETRY_WINDOW_MS))
 end

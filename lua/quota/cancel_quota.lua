@@ -22,8 +22,7 @@ end
 
 local amount, ttl_ms = open_hold(hold)
 if amount then
-    close_hold(KEYS[6], hold, 'cancelled', amount, ttl_ms, now)
-    redis.call('DECRBY', USED, digits(amount))
+    close_hold(KEYS[6], hold, 'cancelled', amount, ttl_ms, 0, now)
     return quota_answer()
 end
 local how = closed_hold(KEYS[6], now)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- QUOTA.COMMIT: a hold becomes usage. Within the retry window the same call gets the same answer,
--- with current figures.
+-- QUOTA.COMMIT: a hold becomes usage, or as much of it as was really used. Within the retry window
+-- the same call gets the same answer, with current figures.
 --
 -- KEYS[1] quota:tenant:$tenant:used     integer, committed and held together
 -- KEYS[2] quota:tenant:$tenant:limit    integer
@@ -9,12 +9,18 @@
 -- KEYS[5] quota:tenant:$tenant:due      sorted set, holds by deadline
 -- KEYS[6] quota:closed:{$tenant}:$hold  string, how the hold ended, for the retry window
 -- ARGV[1] hold
+-- ARGV[2] amount  what was really used; all of the hold if it is empty or missing
 -- Returns {1, used, limit}
--- Refuses HOLD_NOT_FOUND
+-- Refuses HOLD_NOT_FOUND, INVALID_AMOUNT; QUOTA_EXCEEDED if it is more than was held and than the
+--         limit allows; INVALID_STATE if the hold is committed with another amount
 -- Errors  AGAIN
 -- uses: clock common quota expiry quota_hold
 
-local hold = ARGV[1]
+local hold, given = ARGV[1], ARGV[2] or ''
+local wanted = given ~= '' and checked_amount(given, 0)
+if given ~= '' and not wanted then
+    return invalid_amount()
+end
 local now = now_ms()
 if not tenant_is_current(now) then
     return again()
@@ -22,8 +28,22 @@ end
 
 local amount, ttl_ms = open_hold(hold)
 if amount then
-    close_hold(KEYS[6], hold, 'committed', amount, ttl_ms, now)
-elseif closed_hold(KEYS[6], now) ~= 'committed' then
+    local used, limit = figures()
+    local more = (wanted or amount) - amount
+    if more > 0 and more > limit - used then
+        return {0, 'QUOTA_EXCEEDED', string.format(
+            '%.0f used of %.0f, %.0f more requested than is held: commit less, or raise the limit; '
+            .. 'the hold stays open', used, limit, more)}
+    end
+    close_hold(KEYS[6], hold, 'committed', amount, ttl_ms, wanted or amount, now)
+    return {1, used + more, limit}
+end
+local how, held, _, committed = closed_hold(KEYS[6], now)
+if how ~= 'committed' then
     return no_hold()
+elseif committed ~= (wanted or held) then
+    return {0, 'INVALID_STATE', string.format(
+        'the hold is committed with amount %.0f, not %.0f: refund or reserve the rest',
+        committed, wanted or held)}
 end
 return quota_answer()

@@ -34,6 +34,9 @@ struct arg_spec {
     int64_t min, max;      /* of the number, or of the size in bytes */
     int64_t default_value; /* of an optional number */
     const char *needs;     /* the keyword without which this one makes no sense, or NULL */
+    /* An optional number of which 0 says something else than nothing: it is HF_ZERO in the argument
+     * struct, where 0 is not given. */
+    bool zero_counts;
 };
 
 /* Is the argument a struct hf_bytes in the argument struct? */

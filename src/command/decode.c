@@ -92,7 +92,7 @@ static enum hf_error set_number(struct command *command, const struct arg_spec *
 {
     enum hf_error code = check_number(arg, naming, number, problem);
     if (code == HF_OK) {
-        *(int64_t *)member(command, arg) = number;
+        *(int64_t *)member(command, arg) = number == 0 && arg->zero_counts ? HF_ZERO : number;
     }
     return code;
 }
@@ -391,6 +391,7 @@ static enum hf_error check_member(struct command *command, const struct arg_spec
     case ARG_WAIT:
         memcpy(&number, value, sizeof number);
         *given = required || number != 0;
+        number = number == HF_ZERO && arg->zero_counts ? 0 : number;
         return *given ? check_number(arg, BY_WORD, number, problem) : HF_OK;
     case ARG_ID:
         memcpy(&text, value, sizeof text);

@@ -33,7 +33,9 @@ static enum form form_of(const struct arg_spec *arg)
 
 static int64_t number_of(const struct command *command, const struct arg_spec *arg)
 {
-    return *(const int64_t *)command_arg(command, arg);
+    int64_t number = *(const int64_t *)command_arg(command, arg);
+
+    return number == HF_ZERO && arg->zero_counts ? 0 : number;
 }
 
 static struct hf_bytes text_of(const struct command *command, const struct arg_spec *arg)
@@ -52,7 +54,7 @@ static bool is_said(const struct command *command, const struct arg_spec *arg)
         return *(const bool *)command_arg(command, arg);
     }
     if (form_of(arg) == FORM_NUMBER) {
-        int64_t number = number_of(command, arg);
+        int64_t number = *(const int64_t *)command_arg(command, arg);
         return number != 0 && number != arg->default_value;
     }
     struct hf_bytes text = text_of(command, arg);

@@ -162,6 +162,8 @@ static void check_quota(struct core_audit *audit, struct sums *tenants)
         const struct quota_hold *hold = core_at(core, CORE_QUOTA_HOLDS, i);
         int64_t *tenant = tenants->of[hold->record.scope];
         tenant[0] += hold->record.state == HOLD_OPEN ? hold->amount : 0;
+        expect(audit, CORE_QUOTA_HOLDS, i, "used though not committed",
+               hold->record.state == HOLD_COMMITTED ? 0 : hold->used, 0);
         tenant[1]++;
     }
     EACH (core, CORE_TENANTS, i) {

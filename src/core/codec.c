@@ -228,6 +228,11 @@ static void quota_hold_fields(struct codec *codec, struct quota_hold *hold)
     if (hold->record.flags & HOLD_EXTENDED) {
         codec_number(codec, &hold->started_ms, 0, TIME_MAX_MS - 1);
     }
+    if (codec->version >= 4) {
+        NUMBER(hold->used);
+    } else if (hold->record.state == HOLD_COMMITTED) {
+        hold->used = hold->amount;
+    }
     if (codec->mode == CODEC_READ && !codec->failed) {
         ((struct tenant *)core_at(codec->core, CORE_TENANTS, hold->record.scope))->holds++;
     }

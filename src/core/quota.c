@@ -240,44 +240,76 @@ CORE_COMMAND(quota_extend)
 
 /* ---- the end of a hold ----------------------------------------------------------------------- */
 
-/* COMMIT and CANCEL: an open hold goes to `state`; one that is there already stays. */
-static void end_hold(struct core *core, struct hf_bytes tenant_id, struct hf_bytes hold_id,
-                     enum hold_state state, struct reply *reply)
+/* An open hold ends: so much of it is usage now, and the rest goes back. */
+static void end_hold(struct core *core, uint32_t index, enum hold_state state, int64_t amount)
 {
-    uint32_t index = core_enter(core, CORE_TENANTS, tenant_id);
-    uint32_t known = find_hold(core, &index, hold_id);
-    struct quota_hold *hold = known == NONE ? NULL : hold_at(core, known);
+    struct quota_hold *hold = hold_at(core, index);
+    struct tenant *tenant = tenant_at(core, hold->record.scope);
 
-    if (hold == NULL || (hold->record.state == HOLD_CANCELLED && state == HOLD_COMMITTED)) {
-        reply_refuse(reply, HF_HOLD_NOT_FOUND, NULL);
-        return;
-    }
-    if (hold->record.state == HOLD_COMMITTED && state == HOLD_CANCELLED) {
-        reply_refuse(reply, HF_INVALID_STATE, "the hold is committed: refund it instead");
-        return;
-    }
-    struct tenant *tenant = tenant_at(core, index);
-    if (hold->record.state == HOLD_OPEN) {
-        store_disarm(&core->stores[CORE_QUOTA_HOLDS], known);
-        hold->record.state = (uint8_t)state;
-        tenant->held -= hold->amount;
-        tenant->committed += state == HOLD_COMMITTED ? hold->amount : 0;
-        tenant_check(tenant);
-        core_close(core, CORE_QUOTA_HOLDS, known);
-    }
-    answer(reply, tenant);
+    CHECK(hold->record.state == HOLD_OPEN);
+    store_disarm(&core->stores[CORE_QUOTA_HOLDS], index);
+    hold->record.state = (uint8_t)state;
+    hold->used = amount;
+    tenant->held -= hold->amount;
+    tenant->committed += amount;
+    tenant_check(tenant);
+    core_close(core, CORE_QUOTA_HOLDS, index);
 }
 
 CORE_COMMAND(quota_commit)
 {
+    const struct hf_quota_commit_args *a = &args->quota_commit;
+    uint32_t tenant = core_enter(core, CORE_TENANTS, a->tenant);
+    uint32_t index = find_hold(core, &tenant, a->hold);
+    const struct quota_hold *hold = index == NONE ? NULL : hold_at(core, index);
     (void)entropy;
-    end_hold(core, args->quota_commit.tenant, args->quota_commit.hold, HOLD_COMMITTED, reply);
+
+    if (hold == NULL || hold->record.state == HOLD_CANCELLED) {
+        reply_refuse(reply, HF_HOLD_NOT_FOUND, NULL);
+        return;
+    }
+    int64_t amount = a->amount == HF_ZERO ? 0 : a->amount == 0 ? hold->amount : a->amount;
+    if (hold->record.state == HOLD_COMMITTED && hold->used != amount) {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "the hold is committed with amount #, not #: refund or reserve the rest",
+                          hold->used, amount, 0);
+        return;
+    }
+    if (hold->record.state == HOLD_OPEN) {
+        const struct tenant *owner = tenant_at(core, tenant);
+        int64_t more = amount - hold->amount;
+        if (more > 0 && more > owner->limit - used(owner)) {
+            reply_refuse_with(reply, HF_QUOTA_EXCEEDED,
+                              "# used of #, # more requested than is held: commit less, or raise "
+                              "the limit; the hold stays open",
+                              used(owner), owner->limit, more);
+            return;
+        }
+        end_hold(core, index, HOLD_COMMITTED, amount);
+    }
+    answer(reply, tenant_at(core, tenant));
 }
 
 CORE_COMMAND(quota_cancel)
 {
+    const struct hf_quota_cancel_args *a = &args->quota_cancel;
+    uint32_t tenant = core_enter(core, CORE_TENANTS, a->tenant);
+    uint32_t index = find_hold(core, &tenant, a->hold);
+    const struct quota_hold *hold = index == NONE ? NULL : hold_at(core, index);
     (void)entropy;
-    end_hold(core, args->quota_cancel.tenant, args->quota_cancel.hold, HOLD_CANCELLED, reply);
+
+    if (hold == NULL) {
+        reply_refuse(reply, HF_HOLD_NOT_FOUND, NULL);
+        return;
+    }
+    if (hold->record.state == HOLD_COMMITTED) {
+        reply_refuse(reply, HF_INVALID_STATE, "the hold is committed: refund it instead");
+        return;
+    }
+    if (hold->record.state == HOLD_OPEN) {
+        end_hold(core, index, HOLD_CANCELLED, 0);
+    }
+    answer(reply, tenant_at(core, tenant));
 }
 
 void quota_hold_due(struct core *core, uint32_t index)

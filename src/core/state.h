@@ -129,6 +129,7 @@ struct quota_hold {
     struct timer timer;
     int64_t amount, ttl_ms;
     int64_t started_ms; /* of one that was extended; of others the deadline tells */
+    int64_t used;       /* of one that is committed: what became usage of it */
     uint32_t roster_place;
     uint32_t spare;
 };

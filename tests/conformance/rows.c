@@ -35,6 +35,7 @@ static void put_args(const struct command_spec *spec)
         put_text("choices", arg->choices);
         put_text("needs", arg->needs);
         put_text("type", types[arg->type]);
+        printf("\"zero_counts\":%s,", arg->zero_counts ? "true" : "false");
         printf("\"default\":%" PRId64 "}", arg->default_value);
     }
     printf("],");

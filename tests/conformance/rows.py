@@ -18,7 +18,7 @@ class Argument:
         self.default = spec["default"]
         if self.type == "choice":
             self.default = spec["choices"].split("|")[0]
-        elif self.type in ("id", "text", "blob"):
+        elif self.type in ("id", "text", "blob") or spec["zero_counts"]:
             self.default = ""
 
     def encode(self, value):

@@ -254,7 +254,20 @@ class QuotaWorkload(Workload):
         return self.aim(target, tenant and tenant.holds, self.holds, 0.7)
 
     def commit(self, target):
-        return [b"QUOTA.COMMIT", self.name, self.live_hold(target)]
+        dice, tenant, hold = self.dice, self.tenant(), self.live_hold(target)
+        amount = None
+        if dice.chance(0.5):
+            amount = [b"AMOUNT", b"%d" % self.really_used(tenant, hold.decode("latin-1"))]
+        return [b"QUOTA.COMMIT", self.name, hold, *self.options(amount)]
+
+    def really_used(self, tenant, hold):
+        """Less than is held, all of it, or about as much as the limit allows."""
+        dice, held = self.dice, tenant and tenant.holds.get(hold)
+        if held is None or dice.chance(0.2):
+            return dice.between(0, 20)
+        if dice.chance(0.5):
+            return dice.between(0, held.amount)
+        return max(0, tenant.limit - tenant.used() + held.amount + dice.pick((-1, 0, 0, 1, 1)))
 
     def cancel(self, target):
         return [b"QUOTA.CANCEL", self.name, self.live_hold(target)]

@@ -15,6 +15,7 @@ class Hold:
         self.started_at = expires_at - ttl
         self.expires_at = expires_at
         self.committed = False  # how it was closed, once it is
+        self.used = 0  # of a committed one
 
     def terms(self):
         return (self.amount, self.ttl)
@@ -50,7 +51,7 @@ class Quota:
             b"QUOTA.LIMIT": Command(self.limit, (ID, AMOUNT)),
             b"QUOTA.RESERVE": Command(self.reserve, (ID, POSITIVE_AMOUNT), hold=ID, ttl=TTL),
             b"QUOTA.REFUND": Command(self.refund, (ID, POSITIVE_AMOUNT)),
-            b"QUOTA.COMMIT": Command(self.commit, (ID, ID)),
+            b"QUOTA.COMMIT": Command(self.commit, (ID, ID), amount=AMOUNT),
             b"QUOTA.CANCEL": Command(self.cancel, (ID, ID)),
             b"QUOTA.EXTEND": Command(self.extend, (ID, ID, TTL)),
             b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT)),
@@ -94,18 +95,23 @@ class Quota:
         tenant.committed = max(0, tenant.committed - amount)
         return tenant.used()
 
-    def commit(self, now, tenant_id, hold_id):
+    def commit(self, now, tenant_id, hold_id, amount=None):
         tenant = self.tenant(tenant_id, now)
-        if hold_id in tenant.holds:
-            hold = tenant.holds.pop(hold_id)
-            hold.committed = True
-            tenant.committed += hold.amount
+        hold = tenant.holds.get(hold_id)
+        if hold:
+            really = hold.amount if amount is None else amount
+            if really > hold.amount and tenant.used() - hold.amount + really > tenant.limit:
+                return [0, "QUOTA_EXCEEDED"]
+            del tenant.holds[hold_id]
+            hold.committed, hold.used = True, really
+            tenant.committed += really
             self.closed.remember(now, tenant_id, hold_id, hold)
             return tenant.figures()
         closed = self.closed.find(now, tenant_id, hold_id)
-        if closed and closed.committed:
-            return tenant.figures()
-        return [0, "HOLD_NOT_FOUND"]
+        if not (closed and closed.committed):
+            return [0, "HOLD_NOT_FOUND"]
+        same = closed.used == (closed.amount if amount is None else amount)
+        return tenant.figures() if same else [0, "INVALID_STATE"]
 
     def cancel(self, now, tenant_id, hold_id):
         tenant = self.tenant(tenant_id, now)

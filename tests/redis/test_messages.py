@@ -91,6 +91,11 @@ REFUSALS = [
      "the user has 3 seats, 2 requested, at most 4 allowed"),
     ("SEATS.EXTEND gala b-3 60", "INVALID_STATE", "the booking is confirmed and has no deadline"),
     ("QUOTA.CANCEL acme h-2", "INVALID_STATE", "the hold is committed: refund it instead"),
+    ("QUOTA.COMMIT acme h-2 AMOUNT 4", "INVALID_STATE",
+     "the hold is committed with amount 5, not 4: refund or reserve the rest"),
+    ("QUOTA.COMMIT acme h-1 AMOUNT 96", "QUOTA_EXCEEDED",
+     "10 used of 100, 91 more requested than is held: commit less, or raise the limit; "
+     "the hold stays open"),
     (f"QUOTA.SYNC acme {2**53 - 1}", "INVALID_AMOUNT",
      f"actual {2**53 - 1} and 5 on hold are more than {2**53 - 1}"),
     ("SEM.ACQUIRE gpu w-2 1", "NO_SLOT", "1 of 1 slots in use, 0 waiting"),

@@ -31,6 +31,7 @@ static const char *const templates[] = {
     "QUOTA.RESERVE $e $n HOLD $i",
     "QUOTA.REFUND $e $n",
     "QUOTA.COMMIT $e $i",
+    "QUOTA.COMMIT $e $i AMOUNT $m",
     "QUOTA.CANCEL $e $i",
     "QUOTA.SYNC $e $n",
     "QUOTA.GET $e",

@@ -137,6 +137,23 @@ static void zero_is_a_value_where_zero_makes_sense(void **state)
     expect_code(STOCK_ADJUST, &adjust, OK);
 }
 
+/* A struct of zeros commits all of a hold; who used nothing of it has to say so. */
+static void an_optional_zero_is_told_from_none(void **state)
+{
+    struct hf_quota_commit_args commit = {.tenant = HF_TEXT("t"), .hold = HF_TEXT("h")};
+
+    (void)state;
+    expect_code(QUOTA_COMMIT, &commit, OK);
+    assert_int_equal(command.args.quota_commit.amount, 0);
+    commit.amount = HF_ZERO;
+    expect_code(QUOTA_COMMIT, &commit, OK);
+    assert_int_equal(command.args.quota_commit.amount, HF_ZERO);
+    commit.amount = 7;
+    expect_code(QUOTA_COMMIT, &commit, OK);
+    commit.amount = -2;
+    expect_code(QUOTA_COMMIT, &commit, INVALID_AMOUNT);
+}
+
 static void bad_optional_members_are_refused(void **state)
 {
     struct hf_seats_reserve_args reserve = reserve_args();
@@ -203,6 +220,7 @@ int main(void)
         cmocka_unit_test(struct_of_zeros_is_refused_for_every_command),
         cmocka_unit_test(required_members_have_no_default),
         cmocka_unit_test(zero_is_a_value_where_zero_makes_sense),
+        cmocka_unit_test(an_optional_zero_is_told_from_none),
         cmocka_unit_test(bad_optional_members_are_refused),
         cmocka_unit_test(ttl_without_hold_is_an_invalid_argument),
         cmocka_unit_test(text_without_data_is_empty),

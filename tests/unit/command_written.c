@@ -97,6 +97,9 @@ static void what_was_typed_is_written_again(void **state)
         "SEM.ACQUIRE s a 1 WAIT 3000",
         "STOCK.LOAD p 10 SHARDS 4 WATERMARK 2 POLICY steal",
         "STOCK.ADJUST p -5 count",
+        "QUOTA.COMMIT t h",
+        "QUOTA.COMMIT t h AMOUNT 0",
+        "QUOTA.COMMIT t h AMOUNT 7",
     };
     (void)state;
 

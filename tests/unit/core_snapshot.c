@@ -30,9 +30,10 @@ static void a_state_of_all_families_comes_back(void **state)
     expect(f, "SEATS.CONFIRM gala b2 PAYMENT a-payment-id-longer-than-sixteen-bytes",
            "1 CONFIRMED *");
     expect(f, "SEATS.RELEASE gala b4", "1 SUCCESS 94 1");
-    expect(f, "QUOTA.GET acme", "35 100 20");
-    expect(f, "QUOTA.COMMIT acme h2", "1 35 100");
-    expect(f, "QUOTA.CANCEL acme h3", "1 35 100");
+    expect(f, "QUOTA.GET acme", "38 100 20");
+    expect(f, "QUOTA.COMMIT acme h2", "1 38 100");
+    expect(f, "QUOTA.CANCEL acme h3", "1 38 100");
+    expect(f, "QUOTA.COMMIT acme h4 AMOUNT 3", "1 38 100");
     expect(f, "SEM.STATS gpu", "in_use 1 max 1 waiting 2");
     expect(f, "LOCK.GET seat-1", "k1 2 59990");
     expect(f, "STOCK.GET shoe", "available 42 taken 2 sold 3 loaded 47 shards 4 mode single");

@@ -221,7 +221,7 @@ static void quota_commit_and_cancel_answer_and_refuse(void **state)
     struct hf_quota_limit_args limit = {HF_TEXT("acme"), .limit = 100};
     struct hf_quota_reserve_args ask = {HF_TEXT("acme"), .amount = 60, .hold = HF_TEXT("h1"),
                                         .ttl_ms = 60000};
-    struct hf_quota_commit_args commit = {HF_TEXT("acme"), HF_TEXT("h1")};
+    struct hf_quota_commit_args commit = {.tenant = HF_TEXT("acme"), .hold = HF_TEXT("h1")};
     struct hf_quota_cancel_args cancel = {HF_TEXT("acme"), HF_TEXT("h1")};
     struct hf_quota_reply reply;
 
@@ -237,13 +237,36 @@ static void quota_commit_and_cancel_answer_and_refuse(void **state)
     refused(hf_quota_cancel(*state, &cancel, &reply), HF_INVALID_STATE);
 }
 
+static void quota_commit_takes_what_was_really_used(void **state)
+{
+    struct hf_quota_limit_args limit = {HF_TEXT("acme"), .limit = 100};
+    struct hf_quota_reserve_args ask = {HF_TEXT("acme"), .amount = 60, .hold = HF_TEXT("h1")};
+    struct hf_quota_commit_args commit = {
+        .tenant = HF_TEXT("acme"), .hold = HF_TEXT("h1"), .amount = 101};
+    struct hf_quota_reply reply;
+
+    ok(hf_quota_limit(*state, &limit, NULL));
+    ok(hf_quota_reserve(*state, &ask, NULL));
+    refused(hf_quota_commit(*state, &commit, &reply), HF_QUOTA_EXCEEDED);
+    commit.amount = HF_ZERO;
+    ok(hf_quota_commit(*state, &commit, &reply));
+    assert_int_equal(reply.used, 0);
+    commit.amount = 0;
+    refused(hf_quota_commit(*state, &commit, &reply), HF_INVALID_STATE);
+    ask.hold = hf_text("h2");
+    ok(hf_quota_reserve(*state, &ask, NULL));
+    commit = (struct hf_quota_commit_args){HF_TEXT("acme"), HF_TEXT("h2"), 99};
+    ok(hf_quota_commit(*state, &commit, &reply));
+    assert_int_equal(reply.used, 99);
+}
+
 static void quota_extend_answers_and_refuses(void **state)
 {
     struct hf_quota_limit_args limit = {HF_TEXT("acme"), .limit = 100};
     struct hf_quota_reserve_args ask = {HF_TEXT("acme"), .amount = 60, .hold = HF_TEXT("h1"),
                                         .ttl_ms = 60000};
     struct hf_quota_extend_args extend = {HF_TEXT("acme"), HF_TEXT("h1"), .ttl_ms = 120000};
-    struct hf_quota_commit_args commit = {HF_TEXT("acme"), HF_TEXT("h1")};
+    struct hf_quota_commit_args commit = {.tenant = HF_TEXT("acme"), .hold = HF_TEXT("h1")};
     struct hf_quota_extend_reply first, second;
 
     refused(hf_quota_extend(*state, &extend, &first), HF_HOLD_NOT_FOUND);
@@ -383,6 +406,7 @@ int main(void)
         CASE(seats_zone_and_user_answer_and_refuse),
         CASE(quota_limit_reserve_refund_sync_get_answer_and_refuse),
         CASE(quota_commit_and_cancel_answer_and_refuse),
+        CASE(quota_commit_takes_what_was_really_used),
         CASE(quota_extend_answers_and_refuses),
         CASE(stock_load_get_adjust_answer_and_refuse),
         CASE(stock_take_settle_give_answer_and_refuse),

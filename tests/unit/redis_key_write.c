@@ -128,6 +128,9 @@ static void what_was_not_given_is_empty_or_the_default(void **state)
     assert_string_equal(argument(reserve, "ttl"), "600");
     assert_string_equal(argument(reserve, "lifetime"), "0");
     assert_string_equal(argument("STOCK.LOAD shoe 5", "policy"), "merge");
+    assert_string_equal(argument("QUOTA.COMMIT acme h1", "amount"), "");
+    assert_string_equal(argument("QUOTA.COMMIT acme h1 AMOUNT 0", "amount"), "0");
+    assert_string_equal(argument("QUOTA.COMMIT acme h1 AMOUNT 7", "amount"), "7");
 }
 
 static void what_the_engine_makes_comes_from_its_entropy(void **state)

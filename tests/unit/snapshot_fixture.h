@@ -28,6 +28,8 @@ static inline void fill(struct fixture *f)
         "QUOTA.COMMIT acme h2",
         "QUOTA.RESERVE acme 7 HOLD h3",
         "QUOTA.CANCEL acme h3",
+        "QUOTA.RESERVE acme 7 HOLD h4",
+        "QUOTA.COMMIT acme h4 AMOUNT 3",
         "SEM.ACQUIRE gpu a 1 HEARTBEAT 60",
         "SEM.QUEUE gpu x 60 60",
         "SEM.ACQUIRE gpu b 1 WAIT 60000",

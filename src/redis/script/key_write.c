@@ -53,6 +53,14 @@ void seconds_write(struct buffer *out, int64_t ms)
     }
 }
 
+/* Where 0 counts, a number that was not given is empty. */
+static void count_write(struct buffer *out, int64_t number, bool zero_counts)
+{
+    if (!zero_counts || number != 0) {
+        buffer_decimal(out, zero_counts && number == HF_ZERO ? 0 : number);
+    }
+}
+
 static void arg_write(struct buffer *out, const struct command *command, const struct arg_spec *arg)
 {
     const void *value = command_arg(command, arg);
@@ -67,7 +75,7 @@ static void arg_write(struct buffer *out, const struct command *command, const s
         break;
     case ARG_COUNT:
     case ARG_AMOUNT:
-        buffer_decimal(out, *(const int64_t *)value);
+        count_write(out, *(const int64_t *)value, arg->zero_counts);
         break;
     case ARG_DURATION:
     case ARG_WAIT:
