@@ -43,9 +43,9 @@ static struct hf_bytes text_of(const struct command *command, const struct arg_s
     return *(const struct hf_bytes *)command_arg(command, arg);
 }
 
-/* Has it to be written? A required argument always; an optional one if it says something: zero and
- * empty mean that it was not given. */
-static bool is_said(const struct command *command, const struct arg_spec *arg)
+/* A required argument always; an optional one if it says something: zero and empty mean that it was
+ * not given. */
+bool command_says(const struct command *command, const struct arg_spec *arg)
 {
     if (arg->keyword == NULL) {
         return true;
@@ -143,7 +143,7 @@ void command_to_words(const struct command *command, struct buffer *out)
     buffer_text(out, spec->name);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        if (!is_said(command, arg)) {
+        if (!command_says(command, arg)) {
             continue;
         }
         if (arg->keyword != NULL) {
@@ -178,7 +178,7 @@ static int64_t count_words(const struct command *command)
 
     for (size_t i = 0; i < command->spec->arg_count; i++) {
         const struct arg_spec *arg = &command->spec->args[i];
-        if (is_said(command, arg)) {
+        if (command_says(command, arg)) {
             words += (arg->keyword != NULL) + (form_of(arg) != FORM_FLAG);
         }
     }
@@ -193,7 +193,7 @@ void command_to_resp(const struct command *command, struct buffer *out)
     resp_text(out, hf_text(spec->name));
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        if (!is_said(command, arg)) {
+        if (!command_says(command, arg)) {
             continue;
         }
         if (arg->keyword != NULL) {
@@ -245,21 +245,30 @@ static void json_number(const struct arg_spec *arg, int64_t number, struct buffe
     }
 }
 
-static void json_argument(const struct command *command, const struct arg_spec *arg,
-                          struct buffer *out)
+static bool is_hex(const struct command *command, const struct arg_spec *arg)
 {
-    bool hex = form_of(arg) == FORM_TEXT && !text_is_utf8(text_of(command, arg));
+    return form_of(arg) == FORM_TEXT && !text_is_utf8(text_of(command, arg));
+}
 
-    buffer_format(out, "\"%s%s\":", arg->field, hex ? "_hex" : "");
+void command_arg_to_json(const struct command *command, const struct arg_spec *arg,
+                         struct buffer *out)
+{
     if (form_of(arg) == FORM_NUMBER) {
         json_number(arg, number_of(command, arg), out);
     } else if (form_of(arg) == FORM_FLAG) {
         buffer_text(out, "true");
-    } else if (hex) {
+    } else if (is_hex(command, arg)) {
         json_hex(text_of(command, arg), out);
     } else {
         json_text(text_of(command, arg), out);
     }
+}
+
+static void json_argument(const struct command *command, const struct arg_spec *arg,
+                          struct buffer *out)
+{
+    buffer_format(out, "\"%s%s\":", arg->field, is_hex(command, arg) ? "_hex" : "");
+    command_arg_to_json(command, arg, out);
 }
 
 void command_to_json(const struct command *command, struct buffer *out)
@@ -269,7 +278,7 @@ void command_to_json(const struct command *command, struct buffer *out)
 
     buffer_byte(out, '{');
     for (size_t i = 0; i < spec->arg_count; i++) {
-        if (is_said(command, &spec->args[i])) {
+        if (command_says(command, &spec->args[i])) {
             buffer_text(out, comma);
             json_argument(command, &spec->args[i], out);
             comma = ",";
@@ -353,7 +362,7 @@ void command_to_request(const struct command *command, bool alias, struct buffer
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         bool carried = alias && i == 0; /* by the id */
-        if (carried || in_path(arg, path) || !is_said(command, arg)) {
+        if (carried || in_path(arg, path) || !command_says(command, arg)) {
             continue;
         }
         if (query) {

@@ -17,6 +17,11 @@ void command_to_words(const struct command *command, struct buffer *out);
  * Bytes that are no UTF-8 are given in hexadecimal, under the name with "_hex" behind it. */
 void command_to_json(const struct command *command, struct buffer *out);
 
+/* Has an argument to be written at all, and its value as JSON. */
+bool command_says(const struct command *command, const struct arg_spec *arg);
+void command_arg_to_json(const struct command *command, const struct arg_spec *arg,
+                         struct buffer *out);
+
 /* As an HTTP client sends it to the row's route, or to its alias. `target`: the path, and of a GET
  * or DELETE the query; `body`: for the other methods an object of what is not in the path. */
 void command_to_request(const struct command *command, bool alias, struct buffer *target,

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "command/help.h"
 #include "server/http/openapi.h"
 
 #include <jansson.h>
@@ -95,34 +96,101 @@ static void every_route_is_there(void **state)
     assert_int_equal(count, router.count);
 }
 
-static bool is_parameter(json_t *found, const char *name)
+static json_t *parameter(json_t *found, const char *name)
 {
     size_t i;
-    json_t *parameter;
+    json_t *at;
 
-    json_array_foreach(get(found, "parameters", NULL), i, parameter)
+    json_array_foreach(get(found, "parameters", NULL), i, at)
     {
-        json_t *given = json_object_get(parameter, "name");
+        json_t *given = json_object_get(at, "name");
         if (given != NULL && strcmp(json_string_value(given), name) == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Where an argument is described; NULL on an alias, where the id carries the first one. */
+static json_t *described(const struct route *route, size_t arg)
+{
+    const char *field = route->spec->args[arg].field;
+    json_t *found = operation(route), *at = parameter(found, field);
+
+    if (at != NULL) {
+        return get(at, "schema", NULL);
+    }
+    return route->alias && arg == 0 ? NULL
+                                    : get(found, "requestBody", "content", "application/json",
+                                          "schema", "properties", field, NULL);
+}
+
+static void every_argument_is_in_the_path_the_query_or_the_body(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < router.count; i++) {
+        const struct route *route = &router.routes[i];
+        for (size_t a = 0; route->spec != NULL && a < route->spec->arg_count; a++) {
+            json_t *schema = described(route, a);
+            if (schema != NULL) {
+                const char *text = json_string_value(get(schema, "description", NULL));
+                const char *meaning = route->spec->meanings[a];
+                assert_memory_equal(text, meaning, strlen(meaning));
+            }
+        }
+    }
+}
+
+/* What a request needs is in its example: in the path, in the query or in the body. */
+static void every_request_has_an_example(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < router.count; i++) {
+        const struct route *route = &router.routes[i];
+        for (size_t a = route->alias; route->spec != NULL && a < route->spec->required; a++) {
+            const char *field = route->spec->args[a].field;
+            json_t *at = parameter(operation(route), field);
+            if (at != NULL) {
+                get(at, "example", NULL);
+            } else {
+                get(operation(route), "requestBody", "content", "application/json", "example",
+                    field, NULL);
+            }
+        }
+    }
+}
+
+static bool lists(json_t *codes, const char *name)
+{
+    size_t i;
+    json_t *code;
+
+    json_array_foreach(codes, i, code)
+    {
+        if (strcmp(json_string_value(code), name) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static void every_argument_is_in_the_path_or_in_the_body(void **state)
+static void every_refusal_stands_under_its_status(void **state)
 {
     (void)state;
     for (size_t i = 0; i < router.count; i++) {
+        enum hf_error codes[HF_ERROR_COUNT];
         const struct route *route = &router.routes[i];
-        for (size_t a = 0; route->spec != NULL && a < route->spec->arg_count; a++) {
-            json_t *found = operation(route);
-            const char *field = route->spec->args[a].field;
-            if (is_parameter(found, field) || (route->alias && a == 0)) {
-                continue;
-            }
-            assert_non_null(get(found, "requestBody", "content", "application/json", "schema",
-                                "properties", field, NULL));
+        size_t count = route->spec != NULL ? help_refusals(route->spec, codes) : 0;
+        for (size_t c = 0; c < count; c++) {
+            char status[16];
+            snprintf(status, sizeof status, "%d", hf_error_status(codes[c]));
+            json_t *answer = get(operation(route), "responses", status, NULL);
+            const char *name = hf_error_name(codes[c]);
+            assert_non_null(strstr(json_string_value(get(answer, "description", NULL)), name));
+            json_t *parts = get(answer, "content", "application/json", "schema", "allOf", NULL);
+            assert_true(lists(get(json_array_get(parts, 1), "properties", "error", "properties",
+                                  "code", "enum", NULL),
+                              name));
         }
     }
 }
@@ -167,7 +235,14 @@ static void what_may_be_left_out_is_not_required(void **state)
 
 static void every_reference_leads_somewhere(void **state)
 {
+    static const char *const common[] = {"400", "401", "403", "408", "409",
+                                         "413", "422", "500", "503"};
+
     (void)state;
+    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
+        assert_non_null(get(root, "components", "responses", common[i], "content", NULL));
+    }
+    assert_non_null(get(root, "components", "schemas", "Error", "properties", NULL));
     assert_non_null(get(root, "components", "responses", "Error", "content", NULL));
     assert_non_null(get(root, "components", "parameters", "IdempotencyKey", "schema", NULL));
     assert_non_null(get(root, "components", "securitySchemes", "bearer", NULL));
@@ -179,7 +254,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_route_is_there),
-        cmocka_unit_test(every_argument_is_in_the_path_or_in_the_body),
+        cmocka_unit_test(every_argument_is_in_the_path_the_query_or_the_body),
+        cmocka_unit_test(every_request_has_an_example),
+        cmocka_unit_test(every_refusal_stands_under_its_status),
         cmocka_unit_test(every_reply_names_its_fields),
         cmocka_unit_test(what_may_be_left_out_is_not_required),
         cmocka_unit_test(every_reference_leads_somewhere),

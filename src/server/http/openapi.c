@@ -4,91 +4,10 @@
 #include "server/http/openapi.h"
 
 #include "base/text.h"
-#include "command/reply.h"
-
-static void text(struct buffer *out, const char *value)
-{
-    json_text(out, hf_text(value));
-}
-
-static void key(struct buffer *out, const char *name)
-{
-    text(out, name);
-    buffer_byte(out, ':');
-}
-
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-static void number_schema(struct buffer *out, int64_t min, int64_t max)
-{
-    buffer_format(out,
-                  "\"type\":\"integer\",\"format\":\"int64\",\"minimum\":%lld,\"maximum\":%lld",
-                  (long long)min, (long long)max);
-}
-
-static void text_schema(struct buffer *out, int64_t min, int64_t max)
-{
-    buffer_format(out, "\"type\":\"string\",\"minLength\":%lld,\"maxLength\":%lld", (long long)min,
-                  (long long)max);
-}
-
-/* A bare number in `unit_ms`, or a text with a unit. */
-static void duration_schema(struct buffer *out, const struct arg_spec *arg, int64_t unit_ms)
-{
-    buffer_text(out, "\"oneOf\":[{");
-    number_schema(out, (arg->min + unit_ms - 1) / unit_ms, arg->max / unit_ms);
-    buffer_text(out, "},{\"type\":\"string\",\"pattern\":\"^[0-9]+(ms|s|m|h)?$\"}]");
-    buffer_format(out, ",\"description\":\"%s, or a text with a unit: 1500ms, 30s, 10m, 2h\"",
-                  unit_ms == 1 ? "Milliseconds" : "Seconds");
-    if (arg->keyword != NULL && arg->default_value % unit_ms == 0) {
-        buffer_format(out, ",\"default\":%lld", (long long)(arg->default_value / unit_ms));
-    }
-}
-
-static void choice_schema(struct buffer *out, const struct arg_spec *arg)
-{
-    buffer_text(out, "\"type\":\"string\",\"enum\":[");
-    for (const char *at = arg->choices; *at != '\0';) {
-        size_t size = strcspn(at, "|");
-        buffer_text(out, at == arg->choices ? "" : ",");
-        json_text(out, (struct hf_bytes){at, size});
-        at += size + (at[size] == '|');
-    }
-    buffer_text(out, "],\"default\":");
-    json_text(out, (struct hf_bytes){arg->choices, strcspn(arg->choices, "|")});
-}
-
-static void schema(struct buffer *out, const struct arg_spec *arg)
-{
-    buffer_byte(out, '{');
-    switch (arg->type) {
-    case ARG_ID:
-    case ARG_TEXT:
-    case ARG_BLOB:
-        text_schema(out, arg->min, arg->max);
-        break;
-    case ARG_COUNT:
-    case ARG_AMOUNT:
-        number_schema(out, arg->min, arg->max);
-        if (arg->keyword != NULL && !arg->zero_counts) {
-            buffer_format(out, ",\"default\":%lld", (long long)arg->default_value);
-        }
-        break;
-    case ARG_DURATION:
-        duration_schema(out, arg, 1000);
-        break;
-    case ARG_WAIT:
-        duration_schema(out, arg, 1);
-        break;
-    case ARG_CHOICE:
-        choice_schema(out, arg);
-        break;
-    case ARG_FLAG:
-        buffer_text(out, "\"type\":\"boolean\",\"default\":false");
-        break;
-    }
-    buffer_byte(out, '}');
-}
+#include "command/help.h"
+#include "command/words.h"
+#include "server/http/generated_id.h"
+#include "server/http/openapi_parts.h"
 
 /* ---- where arguments stand ------------------------------------------------------------------- */
 
@@ -108,50 +27,75 @@ static bool in_body(const struct route *route, size_t i)
     return !in_path(route, &route->spec->args[i]) && !(route->alias && i == 0);
 }
 
-/* Where the method has no body, what is not in the path is in the query. */
-static bool is_bare(const struct route *route)
+static bool has_query(const struct route *route)
 {
     return route->method == METHOD_GET || route->method == METHOD_DELETE;
 }
 
-static void write_query(struct buffer *out, const struct route *route, const char *comma)
+/* The row's example; on an alias with an id such as the server makes. `made` has room for it. */
+static struct command example(const struct route *route, char made[HF_ID_SIZE])
 {
-    for (size_t i = 0; route->spec != NULL && i < route->spec->arg_count; i++) {
-        if (is_bare(route) && in_body(route, i)) {
+    static const uint8_t entropy[GENERATED_ID_ENTROPY] = {0x48, 0x6f, 0x6c, 0x64};
+    struct command command = help_example(route->spec);
+    struct hf_bytes scope, id = {made, 0};
+
+    if (route->alias) {
+        memcpy(&scope, command_arg(&command, &route->spec->args[0]), sizeof scope);
+        id.size = generated_id_carrying(entropy, scope, made);
+        memcpy((char *)&command.args + route->spec->args[1].offset, &id, sizeof id);
+    }
+    return command;
+}
+
+/* An argument in the path or in the query. */
+static void write_argument(struct buffer *out, const struct route *route, size_t i, bool path,
+                           const struct command *command)
+{
+    const struct arg_spec *arg = &route->spec->args[i];
+
+    buffer_text(out, "{\"name\":");
+    openapi_text(out, arg->field);
+    buffer_format(out, ",\"in\":\"%s\",\"required\":%s,\"schema\":", path ? "path" : "query",
+                  arg->keyword == NULL ? "true" : "false");
+    openapi_schema(out, route->spec, i);
+    if (command_says(command, arg)) {
+        buffer_text(out, ",\"example\":");
+        command_arg_to_json(command, arg, out);
+    }
+    buffer_byte(out, '}');
+}
+
+static void command_parameters(struct buffer *out, const struct route *route)
+{
+    char made[HF_ID_SIZE];
+    struct command command = example(route, made);
+    const char *comma = "";
+
+    for (size_t i = 0; i < route->spec->arg_count; i++) {
+        bool path = in_path(route, &route->spec->args[i]);
+        if (path || (has_query(route) && in_body(route, i))) {
             buffer_text(out, comma);
-            buffer_text(out, "{\"name\":");
-            text(out, route->spec->args[i].field);
-            buffer_format(out, ",\"in\":\"query\",\"required\":%s,\"schema\":",
-                          i < route->spec->required ? "true" : "false");
-            schema(out, &route->spec->args[i]);
-            buffer_byte(out, '}');
+            write_argument(out, route, i, path, &command);
             comma = ",";
         }
+    }
+    if (route->method == METHOD_POST) {
+        buffer_text(out, comma);
+        buffer_text(out, "{\"$ref\":\"#/components/parameters/IdempotencyKey\"}");
     }
 }
 
 static void write_parameters(struct buffer *out, const struct route *route)
 {
-    const char *comma = "";
-
     buffer_text(out, ",\"parameters\":[");
-    for (size_t i = 0; i < route->segment_count; i++) {
-        if (route->args & 1U << i) {
-            buffer_text(out, comma);
-            buffer_text(out, "{\"name\":");
-            json_text(out, route->segments[i]);
-            buffer_text(out, ",\"in\":\"path\",\"required\":true,\"schema\":{");
-            text_schema(out, 1, HF_ID_MAX);
-            buffer_text(out, "}}");
-            comma = ",";
-        }
-    }
-    write_query(out, route, comma);
-    if (route->method == METHOD_POST && route->spec != NULL) {
-        buffer_text(out, comma);
-        buffer_text(out, "{\"$ref\":\"#/components/parameters/IdempotencyKey\"}");
-    }
-    if (route->endpoint == ENDPOINT_FEED) {
+    if (route->spec != NULL) {
+        command_parameters(out, route);
+    } else if (route->endpoint == ENDPOINT_POSITION) {
+        buffer_text(out, "{\"name\":\"event\",\"in\":\"path\",\"required\":true,"
+                         "\"schema\":{\"type\":\"string\"}},"
+                         "{\"name\":\"user\",\"in\":\"path\",\"required\":true,"
+                         "\"schema\":{\"type\":\"string\"}}");
+    } else if (route->endpoint == ENDPOINT_FEED) {
         buffer_text(out, "{\"name\":\"scope\",\"in\":\"query\",\"schema\":{\"type\":\"string\"}},"
                          "{\"name\":\"Last-Event-ID\",\"in\":\"header\","
                          "\"schema\":{\"type\":\"string\"}}");
@@ -167,20 +111,11 @@ static void write_required(struct buffer *out, const struct route *route)
         bool blob = route->spec->args[i].type == ARG_BLOB; /* it has two names */
         if (in_body(route, i) && i + 1 != route->spec->made && !blob) {
             buffer_text(out, *comma == '\0' ? ",\"required\":[" : comma);
-            text(out, route->spec->args[i].field);
+            openapi_text(out, route->spec->args[i].field);
             comma = ",";
         }
     }
     buffer_text(out, *comma == '\0' ? "" : "]");
-}
-
-/* Another field beside that of a blob: its bytes in base 64. */
-static void write_coded(struct buffer *out, const char *name)
-{
-    buffer_format(out,
-                  ",\"%s" JSON_BASE64 "\":{\"type\":\"string\",\"format\":\"byte\","
-                  "\"description\":\"%s in base 64, in place of it, if it is no UTF-8\"}",
-                  name, name);
 }
 
 /* A blob that has to be there comes under one of its two names. */
@@ -195,6 +130,18 @@ static void write_either(struct buffer *out, const struct route *route)
                           name, name);
         }
     }
+}
+
+static void write_body_example(struct buffer *out, const struct route *route)
+{
+    char made[HF_ID_SIZE];
+    struct command command = example(route, made);
+    struct buffer target;
+
+    buffer_init(&target, out->memory);
+    command_to_request(&command, route->alias, &target, out);
+    out->failed |= target.failed;
+    buffer_free(&target);
 }
 
 static void write_body(struct buffer *out, const struct route *route)
@@ -213,10 +160,10 @@ static void write_body(struct buffer *out, const struct route *route)
     for (size_t i = 0; i < route->spec->arg_count; i++) {
         if (in_body(route, i)) {
             buffer_text(out, comma);
-            key(out, route->spec->args[i].field);
-            schema(out, &route->spec->args[i]);
+            openapi_key(out, route->spec->args[i].field);
+            openapi_schema(out, route->spec, i);
             if (route->spec->args[i].type == ARG_BLOB) {
-                write_coded(out, route->spec->args[i].field);
+                openapi_coded(out, route->spec->args[i].field);
             }
             comma = ",";
         }
@@ -224,33 +171,12 @@ static void write_body(struct buffer *out, const struct route *route)
     buffer_byte(out, '}');
     write_required(out, route);
     write_either(out, route);
-    buffer_text(out, "}}}}");
+    buffer_text(out, "},\"example\":");
+    write_body_example(out, route);
+    buffer_text(out, "}}}");
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
-
-static void write_fields(struct buffer *out, const struct command_spec *spec)
-{
-    const char *comma = "";
-
-    buffer_text(out, "{\"type\":\"object\",\"properties\":{");
-    if (spec->made != 0) {
-        key(out, spec->args[spec->made - 1].field);
-        buffer_text(out, "{\"type\":\"string\"}");
-        comma = ",";
-    }
-    for (size_t i = 0; i < spec->field_count; i++) {
-        buffer_text(out, comma);
-        key(out, spec->fields[i].name);
-        buffer_text(out, spec->fields[i].is_text ? "{\"type\":\"string\"}"
-                                                 : "{\"type\":\"integer\",\"format\":\"int64\"}");
-        if (spec->fields[i].is_blob) {
-            write_coded(out, spec->fields[i].name);
-        }
-        comma = ",";
-    }
-    buffer_text(out, "}}");
-}
 
 static void write_success(struct buffer *out, const struct route *route)
 {
@@ -263,42 +189,27 @@ static void write_success(struct buffer *out, const struct route *route)
                            ? "text/event-stream"
                            : "application/json";
 
-    buffer_format(out, "\"%d\":{\"description\":\"Done\",\"content\":{\"%s\":{\"schema\":",
+    buffer_format(out, "\"%d\":{\"description\":",
                   route->endpoint == ENDPOINT_SNAPSHOT ? 202
                   : spec != NULL && spec->created      ? 201
-                                                       : 200,
-                  type);
+                                                       : 200);
+    openapi_text(out, spec != NULL && spec->reply_note != NULL ? spec->reply_note : "Done");
+    buffer_format(out, ",\"content\":{\"%s\":{\"schema\":", type);
     if (spec == NULL) {
         buffer_text(out, strcmp(type, "application/json") == 0 ? "{\"type\":\"object\"}"
                                                                : "{\"type\":\"string\"}");
-    } else if (spec->shape == REPLY_PAIRS) {
-        buffer_text(out, "{\"type\":\"array\",\"items\":");
-        write_fields(out, spec);
-        buffer_byte(out, '}');
-    } else if (spec->shape == REPLY_PAGE) {
-        buffer_text(out, "{\"type\":\"object\",\"required\":[\"cursor\",\"items\"],"
-                         "\"properties\":{\"cursor\":{\"type\":\"string\",\"description\":"
-                         "\"The after of the next page; empty at the end\"},"
-                         "\"items\":{\"type\":\"array\",\"items\":");
-        write_fields(out, spec);
-        buffer_text(out, "}}}");
     } else {
-        write_fields(out, spec);
+        openapi_reply_schema(out, spec);
     }
     buffer_text(out, "}}}");
 }
 
 static void write_answers(struct buffer *out, const struct route *route)
 {
-    static const int statuses[] = {400, 401, 403, 404, 408, 409, 422, 429, 503};
-
     buffer_text(out, ",\"responses\":{");
     write_success(out, route);
-    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0] && route->spec != NULL; i++) {
-        bool keyed = route->method == METHOD_POST, waits = route->spec->flags & COMMAND_WAITS;
-        if ((statuses[i] != 422 || keyed) && (statuses[i] != 408 || waits)) {
-            buffer_format(out, ",\"%d\":{\"$ref\":\"#/components/responses/Error\"}", statuses[i]);
-        }
+    if (route->spec != NULL) {
+        openapi_refusals(out, route);
     }
     buffer_text(out, ",\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
 }
@@ -318,7 +229,7 @@ static void write_operation(struct buffer *out, const struct route *route)
         buffer_byte(out, (uint8_t)(*at - 'A' + 'a'));
     }
     buffer_text(out, "\":{\"summary\":");
-    text(out, route->help);
+    openapi_text(out, route->help);
     if (route->spec != NULL) {
         const char *name = route->spec->name;
         buffer_format(out, ",\"operationId\":\"%s%s\",\"tags\":[\"%.*s\"]", name,
@@ -328,7 +239,7 @@ static void write_operation(struct buffer *out, const struct route *route)
     }
     buffer_text(out, is_open(route->endpoint) ? ",\"security\":[]" : "");
     write_parameters(out, route);
-    if (route->spec != NULL && !is_bare(route)) {
+    if (route->spec != NULL && !has_query(route)) {
         write_body(out, route);
     }
     write_answers(out, route);
@@ -350,7 +261,7 @@ static void write_paths(struct buffer *out, const struct router *router)
             continue;
         }
         buffer_text(out, comma);
-        key(out, path);
+        openapi_key(out, path);
         buffer_byte(out, '{');
         for (size_t j = i; j < router->count; j++) {
             if (strcmp(router->routes[j].path, path) == 0) {
@@ -373,23 +284,26 @@ static void write_components(struct buffer *out)
                 "\"in\":\"header\",\"description\":\"The same key and request again get the same "
                 "answer, and nothing is done twice\",\"schema\":{\"type\":\"string\","
                 "\"minLength\":1,\"maxLength\":122}}},\"responses\":{\"Error\":{\"description\":"
-                "\"Refused\",\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\","
-                "\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":\"object\","
-                "\"required\":[\"code\",\"message\"],\"properties\":{\"message\":{\"type\":"
-                "\"string\"},\"code\":{\"type\":\"string\",\"enum\":[");
+                "\"Refused\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
+                "\"#/components/schemas/Error\"}}}}");
+    openapi_common_refusals(out);
+    buffer_text(out, "},\"schemas\":{\"Error\":{\"type\":\"object\","
+                     "\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":\"object\","
+                     "\"required\":[\"code\",\"message\"],\"properties\":{\"message\":{\"type\":"
+                     "\"string\"},\"code\":{\"type\":\"string\",\"enum\":[");
     for (int code = HF_OK + 1; code < HF_ERROR_COUNT; code++) {
         if (code != HF_ERR) { /* INVALID_ARGUMENT, in JSON */
             buffer_text(out, code == HF_OK + 1 ? "" : ",");
-            text(out, hf_error_name((enum hf_error)code));
+            openapi_text(out, hf_error_name((enum hf_error)code));
         }
     }
-    buffer_text(out, "]}}}}}}}}}}");
+    buffer_text(out, "]}}}}}}}");
 }
 
 void openapi_write(const struct router *router, struct buffer *out)
 {
     buffer_text(out, "{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"Holdfast\",\"version\":");
-    text(out, HF_VERSION);
+    openapi_text(out, HF_VERSION);
     buffer_text(out, ",\"description\":\"Hands out scarce things, never more than there are\"},"
                      "\"security\":[{},{\"bearer\":[]},{\"basic\":[]}],\"paths\":{");
     write_paths(out, router);
