@@ -275,7 +275,15 @@ def test_command_describes_them_all(client):
     docs = client.call("COMMAND", "DOCS")
     assert set(docs) == set(listed)
     assert all(doc["summary"] and doc["arguments"] for doc in docs.values())
+    assert all(argument["summary"] for doc in docs.values() for argument in doc["arguments"])
     assert set(client.call("COMMAND", "DOCS", "sem.card", "nothing")) == {"sem.card"}
+
+
+def test_command_help_is_the_page_of_the_program(client, holdfast):
+    assert client.call("COMMAND", "HELP", "seats.reserve") == holdfast("help", "SEATS.RESERVE").lines
+    assert client.call("COMMAND", "HELP")[0].startswith("COMMAND <subcommand>")
+    assert "unknown command" in str(client.call("COMMAND", "HELP", "SEATS.RESRVE"))
+    assert "unknown subcommand" in str(client.call("COMMAND", "HELP", "SEATS.OPEN", "SEATS.ZONE"))
 
 
 def test_config_get(client):

@@ -2,6 +2,7 @@
  *
  * COMMAND: what the table says of each command, in the form redis-cli and other clients read. */
 #include "base/text.h"
+#include "command/help.h"
 #include "server/resp/resp_front.h"
 
 #include <ctype.h>
@@ -71,13 +72,16 @@ static const char *type_name(const struct arg_spec *arg)
     return "string";
 }
 
-static void write_argument(struct buffer *out, int version, const struct arg_spec *arg)
+static void write_argument(struct buffer *out, int version, const struct command_spec *spec,
+                           size_t i)
 {
+    const struct arg_spec *arg = &spec->args[i];
     bool optional = arg->keyword != NULL;
 
-    resp_map(out, version, optional ? 4 : 2);
+    resp_map(out, version, optional ? 5 : 3);
     pair(out, "name", arg->name);
     pair(out, "type", type_name(arg));
+    pair(out, "summary", spec->meanings[i]);
     if (optional) {
         pair(out, "token", arg->keyword);
         resp_text(out, hf_text("flags"));
@@ -96,7 +100,7 @@ static void write_docs(struct buffer *out, int version, const struct command_spe
     resp_text(out, hf_text("arguments"));
     resp_number(out, '*', (int64_t)spec->arg_count);
     for (size_t i = 0; i < spec->arg_count; i++) {
-        write_argument(out, version, &spec->args[i]);
+        write_argument(out, version, spec, i);
     }
 }
 
@@ -153,6 +157,64 @@ static void list(struct session *session)
     }
 }
 
+/* ---- COMMAND HELP ---------------------------------------------------------------------------- */
+
+static const char *const subcommands[] = {
+    "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+    "(no subcommand)",
+    "    Return details about all Holdfast commands.",
+    "COUNT",
+    "    Return the number of Holdfast commands.",
+    "DOCS [<command-name> ...]",
+    "    Return what each command and each of its arguments is for.",
+    "INFO [<command-name> ...]",
+    "    Return details about several commands, or about all.",
+    "LIST",
+    "    Return the names of all commands.",
+    "HELP [<command-name>]",
+    "    Print this help, or all about a command: arguments, reply, refusals, an example.",
+};
+
+#define SUBCOMMAND_LINES (sizeof subcommands / sizeof subcommands[0])
+
+/* The page of a terminal, a text for each line: redis-cli prints them as they are. */
+static void write_page(struct session *session, const struct command_spec *spec)
+{
+    struct buffer page;
+    int64_t lines = 0;
+
+    buffer_init(&page, session->out.memory);
+    help_command(spec, &page);
+    session->out.failed |= page.failed;
+    for (size_t i = 0; i < page.size; i++) {
+        lines += page.data[i] == '\n';
+    }
+    resp_number(&session->out, '*', lines);
+    for (size_t from = 0; from < page.size && !page.failed;) {
+        const char *line = page.data + from, *end = memchr(line, '\n', page.size - from);
+        size_t size = (size_t)(end - line);
+        resp_text(&session->out, (struct hf_bytes){line, size});
+        from += size + 1;
+    }
+    buffer_free(&page);
+}
+
+static void help(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    const struct command_spec *spec = count == 3 ? command_find(words[2]) : NULL;
+
+    if (spec != NULL) {
+        write_page(session, spec);
+    } else if (count == 3) {
+        resp_error(session, "ERR unknown command: COMMAND LIST has those there are");
+    } else {
+        resp_number(&session->out, '*', SUBCOMMAND_LINES);
+        for (size_t i = 0; i < SUBCOMMAND_LINES; i++) {
+            resp_simple(&session->out, subcommands[i]);
+        }
+    }
+}
+
 void own_command_docs(struct session *session, size_t count, const struct hf_bytes *words)
 {
     if (count == 1 || text_is_word(words[1], "INFO")) {
@@ -163,7 +225,9 @@ void own_command_docs(struct session *session, size_t count, const struct hf_byt
         resp_number(&session->out, ':', COMMAND_COUNT);
     } else if (text_is_word(words[1], "LIST") && count == 2) {
         list(session);
+    } else if (text_is_word(words[1], "HELP") && count <= 3) {
+        help(session, count, words);
     } else {
-        resp_error(session, "ERR unknown subcommand of COMMAND: COUNT, DOCS, INFO or LIST");
+        resp_error(session, "ERR unknown subcommand of COMMAND: COUNT, DOCS, HELP, INFO or LIST");
     }
 }

@@ -113,7 +113,7 @@ size_t resp_list_memory(const struct resp_client *state);
 /* Does what state->hello asks for, and answers it. */
 void resp_say_hello(struct session *session);
 
-/* COMMAND, COMMAND COUNT, DOCS, INFO, LIST: resp_docs.c. */
+/* COMMAND, COMMAND COUNT, DOCS, HELP, INFO, LIST: resp_docs.c. */
 void own_command_docs(struct session *session, size_t count, const struct hf_bytes *words);
 
 /* INFO: resp_info.c. */
