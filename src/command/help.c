@@ -145,9 +145,13 @@ void help_reply_notes(const struct command_spec *spec, struct buffer *out)
         buffer_text(out, " A map on RESP3, an object in JSON.");
     }
     if (command_shown_fields(spec) < spec->field_count) {
-        buffer_text(out, " JSON has also ");
+        buffer_text(out, " HTTP has also ");
         quiet_fields(spec, out);
         buffer_byte(out, '.');
+    }
+    if (spec->made != 0) {
+        buffer_format(out, " Over HTTP %s may be left out and is made; the answer has it.",
+                      spec->args[spec->made - 1].field);
     }
     if (out->size > start && !out->failed && out->data[start] == ' ') {
         memmove(out->data + start, out->data + start + 1, --out->size - start);
