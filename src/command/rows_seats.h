@@ -27,6 +27,8 @@
              {HF_USER_LIMIT_EXCEEDED, "the user would hold more than max_per_user; holds that "
                                       "expired count for 60 s more"},
              {HF_BOOKING_EXISTS, "the booking id is in use with other arguments"}),
+    .reply_note = "user_reserved is what counts against max_per_user; expires_at is 0 if a retry "
+                  "finds the booking confirmed",
     MEANINGS("the event",
              "the zone in which the seats are",
              "the booking: an id of your choice, the same again for a retry",
