@@ -47,6 +47,12 @@ def test_zsh_offers_the_commands_of_the_program():
     assert (ended.code, ended.lines) == (0, COMMANDS)
 
 
+def test_the_manual_page_has_every_family():
+    section = re.search(r"(?ms)^\.SH COMMANDS$(.*?)^\.SH ", MANUAL.read_text()).group(1)
+    families = dict.fromkeys(command.partition(".")[0] for command in COMMANDS)
+    assert re.findall(r"(?m)^\.B ([A-Z]+)$", section) == list(families)
+
+
 @pytest.mark.parametrize("path, name", [(BASH, "_holdfast_subcommands"), (ZSH, "subcommands")])
 def test_completions_have_the_subcommands_of_the_help(path, name, subcommands):
     assert subcommands and subcommands <= set(shell_list(path, name))
