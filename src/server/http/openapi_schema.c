@@ -64,7 +64,7 @@ static void write_type(struct buffer *out, const struct arg_spec *arg)
     case ARG_COUNT:
     case ARG_AMOUNT:
         number_schema(out, arg->min, arg->max);
-        if (arg->keyword != NULL) {
+        if (arg->keyword != NULL && !arg->zero_counts) {
             buffer_format(out, ",\"default\":%lld", (long long)arg->default_value);
         }
         break;
