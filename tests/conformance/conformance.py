@@ -6,6 +6,7 @@ from driver import Driver
 from front import ClockedServer, RespFront
 from generate import Generator
 from http_front import HttpFront
+from library_front import LibraryFront
 from model import Model
 from model_values import Fences, OrderedFences
 from redis_cluster import RedisCluster
@@ -13,6 +14,7 @@ from servers import RedisServer
 from sharded import ShardedStock
 
 FRONTS = ("driver", "resp", "http")
+SERVED = {"resp": RespFront, "http": HttpFront, "library": LibraryFront}
 
 
 class Audited(Comparison):
@@ -107,5 +109,4 @@ class Deployment:
             driver = Driver(self.program("conformance_driver"), self.engine.url)
             return Audited(driver, model, generator, last, seed, chunk)
         server = ClockedServer(self.program("conformance_server"), *self.engine.flag)
-        make_front = RespFront if front == "resp" else HttpFront
-        return Guided(make_front(server, self.rows), model, generator, last, seed, chunk)
+        return Guided(SERVED[front](server, self.rows), model, generator, last, seed, chunk)

@@ -67,6 +67,7 @@ class RespFront:
         self.number = 0
         self.answers = []
         self.questions = 0  # bytes
+        self.reached = {}  # way -> (command, code) of every refusal that came on it
 
     def line(self, now_ms, argv):
         return now_ms, argv
@@ -105,7 +106,13 @@ class RespFront:
         if isinstance(reply, RedisError):
             code = str(reply).split(" ")[0]
             return MALFORMED if code == "ERR" else {"error": str(reply)}
-        return shaped(row, reply)
+        answer = shaped(row, reply)
+        self.note("resp", row, code_of(row, answer))
+        return answer
+
+    def note(self, way, row, code):
+        if code:
+            self.reached.setdefault(way, set()).add((row.name, code))
 
     # ---- calls that wait
 
@@ -151,3 +158,13 @@ class RespFront:
         ready, _, _ = select.select(list(sockets), [], [], 0)
         return [[sockets[one], self.read_answer(self.waiting.pop(sockets[one]))] for one in ready]
 
+
+def code_of(row, answer):
+    """The code of a refusal in the form of RESP, or None."""
+    if answer is None:
+        return row.nil
+    if not isinstance(answer, list) or not answer or answer[0] not in (0, -1):
+        return None
+    if answer[0] == -1 or answer[1] == "PROCESSING":
+        return row.figures
+    return answer[1] if isinstance(answer[1], str) else None

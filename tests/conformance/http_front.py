@@ -27,6 +27,7 @@ class HttpFront(RespFront):
         self.http = Http(server.http_port)
         self.spare_http = []
         self.requests = 0  # that went over HTTP
+        self.asked = set()  # (command, was it granted) of those that did not wait
 
     def close(self):
         for connection in (self.http, *self.spare_http):
@@ -38,8 +39,11 @@ class HttpFront(RespFront):
         if request is None:
             return super().once(argv, expected)
         self.requests += 1
-        row = self.rows[argv[0].upper()]
-        return form(row, self.http.call(*request), expected)
+        row, answer = self.rows[argv[0].upper()], self.http.call(*request)
+        self.asked.add((row.name, answer.status < 300))
+        if expected is not MALFORMED:  # which is a bad argument in JSON
+            self.note("http", row, answer.status >= 300 and answer.code)
+        return form(row, answer, expected)
 
     # ---- calls that wait
 
@@ -55,7 +59,9 @@ class HttpFront(RespFront):
         if not isinstance(waiting.connection, Http):
             return super().read_answer(waiting)
         self.spare_http.append(waiting.connection)
-        return form(waiting.row, waiting.connection.read("POST"), None)
+        answer = waiting.connection.read("POST")
+        self.note("http", waiting.row, answer.status >= 300 and answer.code)
+        return form(waiting.row, answer, None)
 
     # ---- requests
 

@@ -4,6 +4,7 @@
  * for tests that call the scripts without the engine. */
 #include "base/error.h"
 #include "command/command.h"
+#include "command/help.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ static void put_args(const struct command_spec *spec)
         put_text("choices", arg->choices);
         put_text("needs", arg->needs);
         put_text("type", types[arg->type]);
+        printf("\"min\":%" PRId64 ",\"max\":%" PRId64 ",", arg->min, arg->max);
         printf("\"zero_counts\":%s,", arg->zero_counts ? "true" : "false");
         printf("\"default\":%" PRId64 "}", arg->default_value);
     }
@@ -61,6 +63,22 @@ static void put_fields(const struct command_spec *spec)
     printf("],");
 }
 
+/* Those of its own first; `own_refusals` says how many they are. */
+static void put_refusals(const struct command_spec *spec)
+{
+    enum hf_error codes[HF_ERROR_COUNT];
+    size_t count = help_refusals(spec, codes), own = 0;
+
+    while (spec->refusals[own].code != HF_OK) {
+        own++;
+    }
+    printf("\"refusals\":[");
+    for (size_t i = 0; i < count; i++) {
+        printf("%s\"%s\"", i > 0 ? "," : "", hf_error_name(codes[i]));
+    }
+    printf("],\"own_refusals\":%zu,", own);
+}
+
 int main(void)
 {
     static const char *const shapes[] = {
@@ -78,6 +96,8 @@ int main(void)
         put_text("route", spec->route);
         put_text("nil", spec->nil_code != HF_OK ? hf_error_name(spec->nil_code) : NULL);
         put_text("figures", spec->figures_code != HF_OK ? hf_error_name(spec->figures_code) : NULL);
+        put_text("example", spec->example);
+        put_refusals(spec);
         put_args(spec);
         put_keys(spec);
         put_fields(spec);

@@ -15,6 +15,7 @@ class Argument:
         self.keyword = spec["keyword"]
         self.needs = spec["needs"] and spec["needs"].lower()
         self.type = spec["type"]
+        self.min, self.max = spec["min"], spec["max"]
         self.default = spec["default"]
         if self.type == "choice":
             self.default = spec["choices"].split("|")[0]
@@ -44,6 +45,9 @@ class Row:
         self.shape = spec["shape"]
         self.nil = spec["nil"]
         self.figures = spec["figures"]
+        self.example = spec["example"]
+        self.refusals = spec["refusals"]  # all codes that it can refuse with
+        self.own_refusals = self.refusals[:spec["own_refusals"]]  # not by the types of arguments
         self.method, self.route = spec["method"], spec["route"]
 
     def values(self, positional, options):

@@ -25,6 +25,22 @@ class Outcomes:
     def __init__(self):
         self.counts = collections.Counter()  # (command, class) -> times
         self.codes = collections.Counter()
+        self.refusals = collections.Counter()  # (command, code; None for nil, -1 for figures)
+
+    def add(self, other):
+        self.counts += other.counts
+        self.codes += other.codes
+        self.refusals += other.refusals
+
+    def refused_with(self, rows):
+        """(command, code) of all refusals; the rows say what nil and figures stand for."""
+        met = set()
+        for name, code in self.refusals:
+            row = rows.get(name)
+            if row is not None:
+                codes = {None: row.nil, -1: row.figures, "PROCESSING": row.figures}
+                met.add((row.name, codes.get(code, code)))
+        return met
 
     def count(self, name, expected):
         reply, wakes = expected
@@ -40,13 +56,20 @@ class Outcomes:
         if type(reply) is list:
             if len(reply) == 2 and reply[0] == 0 and type(reply[1]) is str:
                 self.codes[reply[1]] += 1
+                self.refusals[name, reply[1]] += 1
                 return "refused"
-            if reply and reply[0] == -1 or reply == [0, 0] and name == b"SEM.PING":
+            if reply and reply[0] == -1:
+                self.refusals[name, -1] += 1
+                return "refused"
+            if reply == [0, 0] and name == b"SEM.PING":
                 return "refused"
             if reply and reply[0] == 0 and name == b"SEM.CONFIRM":
                 return "refused"
             return "granted"
-        if reply is None or reply == 0 and name in ZERO_IS_REFUSAL:
+        if reply is None:
+            self.refusals[name, None] += 1
+            return "refused"
+        if reply == 0 and name in ZERO_IS_REFUSAL:
             return "refused"
         return "granted"
 
@@ -60,6 +83,12 @@ class Outcomes:
             f"{family.lower()} " + "/".join([str(total[outcome]) for outcome in CLASSES])
             for family, total in totals.items()
         )
+
+    def lacking(self, commands):
+        """Commands that were never granted, and codes that were never met."""
+        granted = {name for name, outcome in self.counts if outcome == "granted"}
+        names = [name.decode("latin-1") for name in sorted(set(commands) - granted)]
+        return names + [code for code in CODES if code not in self.codes]
 
     def table(self):
         commands = collections.defaultdict(dict)

@@ -19,6 +19,7 @@ from generate import FAMILIES, Generator
 from generate_flood import FLOOD_COMMANDS, FloodGenerator
 from model import Model
 
+ENOUGH = 100_000  # random commands grant every command, and meet every code
 AUDIT_EVERY = 1000
 SNAPSHOT_EVERY = 5000
 
@@ -102,6 +103,10 @@ def main():
         return 1
     if options.verbose:
         print(run.outcomes.table())
+    lacking = run.outcomes.lacking(run.model.commands)
+    if lacking and run.last >= ENOUGH and not options.flood:
+        print("model test: never granted, or never met: " + ", ".join(lacking))
+        return 1
     seconds = time.monotonic() - started
     print(
         f"model test: {run.last} commands agree, granted/refused/malformed: "
