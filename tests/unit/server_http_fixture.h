@@ -23,7 +23,7 @@ struct fixture {
     struct server server;
     struct session clients[CLIENTS];
     bool is_open[CLIENTS];
-    char heard[65536]; /* what the client asked last was answered last */
+    char heard[1 << 18]; /* what the client asked last was answered last */
 };
 
 extern struct fixture fixture;
