@@ -253,7 +253,7 @@ HF_API void hf_reply_free(hf_reply *reply);
 #define HF_INTEGER_MAX ((int64_t)9007199254740991) /* 2^53 - 1 */
 /* An optional number of 0, for the members that say so: there, too, a member of 0 is one that was
  * not given. */
-#define HF_ZERO ((int64_t)-1)
+#define HF_ZERO INT64_MIN
 #define HF_TTL_MIN_MS ((int64_t)10)                /* shortest duration */
 #define HF_TTL_MAX_MS ((int64_t)30 * 24 * 3600000) /* longest duration: 30 days */
 #define HF_CODE_SIZE 11                            /* a confirmation code with its NUL */
