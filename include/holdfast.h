@@ -437,6 +437,25 @@ struct hf_quota_extend_reply {
 HF_API enum hf_error hf_quota_extend(hf_handle *handle, const struct hf_quota_extend_args *args,
                                      struct hf_quota_extend_reply *reply);
 
+/* QUOTA.LIST: the open holds of a tenant, a page at a time. INVALID_ARGUMENT for what is no
+ * cursor. */
+struct hf_quota_list_args {
+    struct hf_bytes tenant;
+    struct hf_bytes after; /* the cursor of the page before; empty: from the beginning */
+    int64_t count;         /* items at most, up to HF_PAGE_MAX; 0: 100 */
+};
+struct hf_quota_hold {
+    char hold_id[HF_ID_SIZE];
+    int64_t amount, created_at, expires_at;
+};
+struct hf_quota_list_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for the next page; empty at the end */
+    size_t count;
+    struct hf_quota_hold *items; /* NULL if there are none; free with hf_free() */
+};
+HF_API enum hf_error hf_quota_list(hf_handle *handle, const struct hf_quota_list_args *args,
+                                   struct hf_quota_list_reply *reply);
+
 /* QUOTA.SYNC: what the database says is used; holds still open are added on top. */
 struct hf_quota_sync_args {
     struct hf_bytes tenant;

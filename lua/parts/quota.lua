@@ -4,7 +4,10 @@
 -- their deadline. How a hold ended is remembered for the retry window as "committed amount ttl_ms
 -- closed_at used" or "cancelled …"; without `used` all of the amount was. All scripts of the family
 -- have the same first five keys.
+-- The names of the open holds stand in one more sorted set, all with score 0, so that ZRANGEBYLEX
+-- goes on behind the last name it returned; its key is made from that of `used`.
 local USED, LIMIT, HELD, HOLDS, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local NAMES = USED:gsub('used$', 'names')
 
 -- Gives back the holds that are due, the oldest first, at most `limit` of them. Returns how many
 -- more are due, how many were given back, and the deadline of the first.
@@ -22,6 +25,7 @@ local function reclaim_holds(now, limit)
     end
     redis.call('ZREMRANGEBYRANK', DUE, 0, taken - 1)
     redis.call('HDEL', HOLDS, unpack(holds))
+    redis.call('ZREM', NAMES, unpack(holds))
     redis.call('DECRBY', USED, digits(amount))
     redis.call('DECRBY', HELD, digits(amount))
     return due - taken, taken, first_due

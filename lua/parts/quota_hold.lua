@@ -32,6 +32,7 @@ end
 local function close_hold(closed_key, hold, how, amount, ttl_ms, used, now)
     redis.call('ZREM', DUE, hold)
     redis.call('HDEL', HOLDS, hold)
+    redis.call('ZREM', NAMES, hold)
     redis.call('DECRBY', HELD, digits(amount))
     if used ~= amount then
         redis.call('INCRBY', USED, digits(used - amount))

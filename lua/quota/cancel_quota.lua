@@ -12,6 +12,7 @@
 -- Returns {1, used, limit}
 -- Refuses HOLD_NOT_FOUND; INVALID_STATE once it is committed
 -- Errors  AGAIN
+-- Derives quota:tenant:$tenant:names, the open holds by name
 -- uses: clock common quota expiry quota_hold
 
 local hold = ARGV[1]

@@ -10,6 +10,7 @@
 -- Returns {used, limit, held}
 -- Refuses nothing
 -- Errors  AGAIN
+-- Derives quota:tenant:$tenant:names, the open holds by name
 -- uses: clock common quota
 
 if not tenant_is_current(now_ms()) then

@@ -10,6 +10,7 @@
 -- Returns {1, used, limit}
 -- Refuses INVALID_AMOUNT
 -- Errors  AGAIN
+-- Derives quota:tenant:$tenant:names, the open holds by name
 -- uses: clock common quota
 
 local limit = checked_amount(ARGV[1], 0)

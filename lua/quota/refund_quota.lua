@@ -10,6 +10,7 @@
 -- Returns used
 -- Refuses INVALID_AMOUNT
 -- Errors  AGAIN
+-- Derives quota:tenant:$tenant:names, the open holds by name
 -- uses: clock common quota
 
 local amount = checked_amount(ARGV[1], 1)

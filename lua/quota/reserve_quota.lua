@@ -14,6 +14,7 @@
 -- Returns {1, used, limit}, or {-1, used, limit} if it would be over the limit
 -- Refuses INVALID_AMOUNT; INVALID_STATE if the hold exists with another amount or TTL
 -- Errors  AGAIN
+-- Derives quota:tenant:$tenant:names, the open holds by name
 -- uses: clock common quota expiry quota_hold
 
 local amount, hold = checked_amount(ARGV[1], 1), ARGV[2]
@@ -51,6 +52,7 @@ if hold ~= '' then
     redis.call('INCRBY', HELD, digits(amount))
     redis.call('HSET', HOLDS, hold, digits(amount) .. ' ' .. digits(ttl_ms))
     redis.call('ZADD', DUE, digits(now + ttl_ms), hold)
+    redis.call('ZADD', NAMES, 0, hold)
     if remembered then
         redis.call('DEL', KEYS[6])
     end

@@ -114,6 +114,45 @@ CORE_COMMAND(quota_get)
     reply_number(reply, tenant->held);
 }
 
+/* ---- the list of holds ----------------------------------------------------------------------- */
+
+/* When the hold began. The deadline says so until the first EXTEND moves it. */
+static int64_t hold_started(const struct quota_hold *hold)
+{
+    return hold->record.flags & HOLD_EXTENDED ? hold->started_ms
+                                              : hold->timer.deadline_ms - hold->ttl_ms;
+}
+
+static bool show_hold(struct core *core, uint32_t index, const void *context, struct reply *reply)
+{
+    const struct quota_hold *hold = hold_at(core, index);
+    struct name name = record_name(&hold->record);
+    char text[HF_ID_MAX];
+    (void)context;
+
+    CHECK(hold->record.state == HOLD_OPEN);
+    reply_text(reply, text, name_write(&name, text));
+    reply_number(reply, hold->amount);
+    reply_number(reply, hold_started(hold));
+    reply_number(reply, hold->timer.deadline_ms);
+    return true;
+}
+
+CORE_COMMAND(quota_list)
+{
+    const struct hf_quota_list_args *a = &args->quota_list;
+    (void)entropy;
+
+    core_page(core,
+              &(struct page){.command = QUOTA_LIST,
+                             .kind = CORE_QUOTA_HOLDS,
+                             .scope = core_enter(core, CORE_TENANTS, a->tenant),
+                             .after = a->after,
+                             .count = a->count,
+                             .show = show_hold},
+              reply);
+}
+
 /* ---- reserve and refund ---------------------------------------------------------------------- */
 
 /* Is there a hold under this id that a RESERVE must answer to? It then has. */
@@ -202,13 +241,6 @@ CORE_COMMAND(quota_refund)
 }
 
 /* ---- the deadline of a hold ------------------------------------------------------------------ */
-
-/* When the hold began. The deadline says so until the first EXTEND moves it. */
-static int64_t hold_started(const struct quota_hold *hold)
-{
-    return hold->record.flags & HOLD_EXTENDED ? hold->started_ms
-                                              : hold->timer.deadline_ms - hold->ttl_ms;
-}
 
 CORE_COMMAND(quota_extend)
 {

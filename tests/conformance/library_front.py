@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library in place of the driver: `holdfast call`, a program on holdfast.h alone, as a client of
-the server whose clock the test sets. What a line cannot say (a NUL, a call that waits) goes over
+"""The library in place of the driver: `holdfast call`, a program on holdfast.h alone, as a client
+of the server whose clock the test sets. What a line cannot say (a NUL, a call that waits) goes over
 RESP beside it."""
 
 import json

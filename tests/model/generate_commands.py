@@ -67,6 +67,13 @@ class Workload:
             given.reverse()
         return [word for option in given for word in option]
 
+    def page(self):
+        """AFTER and COUNT of a list, which is walked to its end from the beginning."""
+        count = self.dice.pick((b"1", b"2", b"7", b"1000")) if self.dice.chance(0.5) else None
+        after = self.dice.pick((b"", b"", b"!")) if self.dice.chance(0.15) else None
+        return self.options(
+            count and [b"COUNT", count], None if after is None else [b"AFTER", after])
+
     def maybe_duration(self, keyword, probability):
         return [keyword, self.dice.duration()] if self.dice.chance(probability) else None
 
@@ -202,7 +209,7 @@ class QuotaWorkload(Workload):
     ADD = "reserve"
     MIX = {
         "limit": 8, "reserve": 38, "refund": 10, "commit": 14, "cancel": 14, "extend": 10,
-        "sync": 6, "get": 10,
+        "sync": 6, "get": 10, "list": 5,
     }
 
     def __init__(self, *scope):
@@ -274,6 +281,9 @@ class QuotaWorkload(Workload):
 
     def extend(self, target):
         return [b"QUOTA.EXTEND", self.name, self.live_hold(target), self.dice.duration()]
+
+    def list(self, target):
+        return [b"QUOTA.LIST", self.name, *self.page()]
 
     def sync(self, target):
         dice, tenant = self.dice, self.tenant()

@@ -15,6 +15,8 @@ MAX_ID_BYTES = 128
 MAX_REASON_BYTES = 256
 MAX_RESPONSE_BYTES = 1 << 20
 MAX_SHARDS = 1024
+MAX_CURSOR_BYTES = 191
+MAX_PAGE = 1000
 MIN_DURATION_MS = 10
 MAX_DURATION_MS = 30 * 24 * 3600 * 1000
 
@@ -132,6 +134,18 @@ class Reason(Kind):
         return raw.decode("latin-1")
 
 
+class Cursor(Kind):
+    """Of a list; the model knows none but the beginning."""
+
+    def parse(self, raw):
+        if len(raw) > MAX_CURSOR_BYTES:
+            raise Refused("PAYLOAD_TOO_LARGE")
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Refused("INVALID_ARGUMENT") from None
+
+
 class Response(Kind):
     def parse(self, raw):
         if len(raw) > MAX_RESPONSE_BYTES:
@@ -157,6 +171,8 @@ WAIT = Duration(bare_unit=b"ms", lowest_ms=0)
 POLICY = Policy()
 REASON = Reason()
 RESPONSE = Response()
+CURSOR = Cursor()
+PAGE_COUNT = Number("INVALID_QUANTITY", 1, MAX_PAGE)
 FLAG = None  # a keyword that stands alone
 
 

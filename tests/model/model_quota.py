@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quota: amounts counted against a tenant's limit, some of them only on hold."""
 
-from model_arguments import AMOUNT, ID, MAX_INTEGER, POSITIVE_AMOUNT, TTL, Command
+from model_arguments import (
+    AMOUNT, CURSOR, ID, MAX_INTEGER, PAGE_COUNT, POSITIVE_AMOUNT, TTL, Command,
+)
 from model_closed import ClosedHolds
+from model_values import listed
 
 DEFAULT_TTL_MS = 900_000
 MAX_EXTENSION = 12  # first TTLs
@@ -54,6 +57,7 @@ class Quota:
             b"QUOTA.COMMIT": Command(self.commit, (ID, ID), amount=AMOUNT),
             b"QUOTA.CANCEL": Command(self.cancel, (ID, ID)),
             b"QUOTA.EXTEND": Command(self.extend, (ID, ID, TTL)),
+            b"QUOTA.LIST": Command(self.list, (ID,), after=CURSOR, count=PAGE_COUNT),
             b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT)),
             b"QUOTA.GET": Command(self.get, (ID,)),
         }
@@ -131,6 +135,14 @@ class Quota:
         latest = hold.started_at + MAX_EXTENSION * hold.ttl
         hold.expires_at = max(hold.expires_at, min(now + ttl, latest))
         return [1, hold.expires_at]
+
+    def list(self, now, tenant_id, after=None, count=None):
+        if after not in (None, ""):
+            return [0, "INVALID_ARGUMENT"]
+        return listed([
+            ["hold_id", hold_id, "amount", hold.amount, "created_at", hold.started_at,
+             "expires_at", hold.expires_at]
+            for hold_id, hold in self.tenant(tenant_id, now).holds.items()])
 
     def sync(self, now, tenant_id, actual):
         tenant = self.tenant(tenant_id, now)

@@ -161,7 +161,8 @@ BROKEN = {
     "a deadline without a hold": (
         ["HDEL quota:tenant:acme:holds h2"],
         ["tenant acme: 20 on hold, but its holds add up to 10",
-         "tenant acme: 2 deadlines, but 1 holds: the others are lost"]),
+         "tenant acme: 2 deadlines, but 1 holds: the others are lost",
+         "hold h2 of tenant acme: is listed, but has no record"]),
     "stock is lost": (
         ["DECRBY stock:shoes_main 1"],
         ["place main of product shoes: 97 loaded + 0 received, but 81 available + 10 taken + "

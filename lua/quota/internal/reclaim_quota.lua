@@ -12,6 +12,7 @@
 --         was}. 0 until the next: more are due already; -1: nothing is on hold.
 -- Refuses nothing
 -- Errors  none
+-- Derives quota:tenant:$tenant:names, the open holds by name
 -- uses: clock common worker quota
 
 local now = now_ms()

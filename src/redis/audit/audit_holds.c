@@ -274,6 +274,7 @@ static void check_tenant(struct audit *audit, uint32_t index)
         check_deadlines(audit, &ledger, figures);
     }
     freeReplyObject(figures);
+    audit_hold_names(audit, index);
 }
 
 void audit_quota(struct audit *audit)

@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The indexes of an event: whatever they name is there. A booking that stands among the names is
- * reserved or confirmed, a zone has its totals. Names are read in pages; what looks wrong is read
- * again in one step before it is reported. The other way round proves nothing: what was written by
- * scripts that kept no index is missing in it. */
+ * The indexes of events and tenants: whatever they name is there. A booking that stands among
+ * the names is reserved or confirmed, a zone has its totals, a hold is open. Names are read in
+ * pages; what looks wrong is read again in one step before it is reported. The other way round
+ * proves nothing: what was written by scripts that kept no index is missing in it. */
 #include "base/text.h"
 #include "redis/audit/audit_seats.h"
 
 #define PAGE 1000 /* names read at a time */
 
-static const struct seats_index {
-    const char *what;
+static const struct audit_index {
+    const char *what, *of;
     enum key_id names, record;
-    const char *field; /* that every record has */
-} indexes[] = {
-    {"booking", KEY_SEATS_BOOKINGS, KEY_BOOKING, "status"},
-    {"zone", KEY_SEATS_ZONES, KEY_ZONE_TOTALS, "capacity"},
-};
+    const char
+        *field; /* that every record has; NULL: it is a field itself, of a hash of its scope */
+} indexes[] =
+    {
+        {"booking", "event", KEY_SEATS_BOOKINGS, KEY_BOOKING, "status"},
+        {"zone", "event", KEY_SEATS_ZONES, KEY_ZONE_TOTALS, "capacity"},
+},
+  hold_index = {"hold", "tenant", KEY_QUOTA_NAMES, KEY_QUOTA_HOLDS, NULL};
 
-static void ask_record(struct audit *audit, size_t master, const struct seats_index *index,
-                       struct hf_bytes event, struct hf_bytes name)
+static void ask_record(struct audit *audit, size_t master, const struct audit_index *index,
+                       struct hf_bytes scope, struct hf_bytes name)
 {
-    AUDIT_ASK(&audit->reader, master, hf_text("HGET"), audit_key(audit, index->record, event, name),
-              hf_text(index->field));
+    if (index->field != NULL) {
+        AUDIT_ASK(&audit->reader, master, hf_text("HGET"),
+                  audit_key(audit, index->record, scope, name), hf_text(index->field));
+    } else {
+        AUDIT_ASK(&audit->reader, master, hf_text("HGET"), KEY1(audit, index->record, scope), name);
+    }
 }
 
 /* Is this the field of a record that belongs among the names? */
@@ -31,31 +38,31 @@ static bool is_listable(const redisReply *field)
     return audit_reply_is_text(field) && !booking_is_closed(audit_reply_text(field));
 }
 
-static void recheck_name(struct audit *audit, size_t master, const struct seats_index *index,
-                         struct hf_bytes event, struct hf_bytes name)
+static void recheck_name(struct audit *audit, size_t master, const struct audit_index *index,
+                         struct hf_bytes scope, struct hf_bytes name)
 {
     audit_reader_begin(&audit->reader, master);
-    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, index->names, event), name);
-    ask_record(audit, master, index, event, name);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, index->names, scope), name);
+    ask_record(audit, master, index, scope, name);
     redisReply *both = audit_reader_commit(&audit->reader, master);
     if (both == NULL || both->element[0]->type == REDIS_REPLY_ERROR ||
         both->element[1]->type == REDIS_REPLY_ERROR) {
         audit->unread = true;
     } else if (audit_reply_is_text(both->element[0]) && !is_listable(both->element[1])) {
         const redisReply *field = both->element[1];
-        audit_finding(audit, index->what, name, "event", event, "is listed, but %s",
+        audit_finding(audit, index->what, name, index->of, scope, "is listed, but %s",
                       audit_reply_is_text(field) ? field->str : "has no record");
     }
     freeReplyObject(both);
 }
 
-static void check_names(struct audit *audit, size_t master, const struct seats_index *index,
-                        struct hf_bytes event, const redisReply *names)
+static void check_names(struct audit *audit, size_t master, const struct audit_index *index,
+                        struct hf_bytes scope, const redisReply *names)
 {
     bool wrong[PAGE] = {false};
 
     for (size_t i = 0; i < names->elements; i++) {
-        ask_record(audit, master, index, event, audit_reply_text(names->element[i]));
+        ask_record(audit, master, index, scope, audit_reply_text(names->element[i]));
     }
     for (size_t i = 0; i < names->elements; i++) {
         redisReply *field = audit_answer(audit, master);
@@ -64,25 +71,25 @@ static void check_names(struct audit *audit, size_t master, const struct seats_i
     }
     for (size_t i = 0; i < names->elements && audit_goes_on(audit); i++) {
         if (wrong[i]) {
-            recheck_name(audit, master, index, event, audit_reply_text(names->element[i]));
+            recheck_name(audit, master, index, scope, audit_reply_text(names->element[i]));
         }
     }
 }
 
-static void check_index(struct audit *audit, const struct seats_index *index, struct hf_bytes event)
+static void check_index(struct audit *audit, const struct audit_index *index, struct hf_bytes scope)
 {
-    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, index->names, event));
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, index->names, scope));
 
     for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
         char from[21], to[21];
         struct hf_bytes first = {from, decimal_write(from, start)};
         struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, index->names, event),
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, index->names, scope),
                   first, last);
         redisReply *names = audit_answer(audit, master);
         size_t count = names != NULL ? names->elements : 0;
         if (count > 0) {
-            check_names(audit, master, index, event, names);
+            check_names(audit, master, index, scope, names);
         }
         freeReplyObject(names);
         if (count < PAGE) {
@@ -98,4 +105,9 @@ void audit_indexes(struct audit *audit, uint32_t event)
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
         check_index(audit, &indexes[i], name);
     }
+}
+
+void audit_hold_names(struct audit *audit, uint32_t tenant)
+{
+    check_index(audit, &hold_index, named_text(named_at(audit, AUDIT_TENANTS, tenant)));
 }

@@ -147,6 +147,8 @@ void audit_finding(struct audit *audit, const char *what, struct hf_bytes name, 
 
 void audit_seats(struct audit *audit);
 void audit_quota(struct audit *audit);
+/* Checks that all names in a tenant's index are those of open holds. */
+void audit_hold_names(struct audit *audit, uint32_t tenant);
 void audit_stock(struct audit *audit);
 /* What the users of one counter have: part of audit_stock(). */
 void audit_buyers(struct audit *audit, uint32_t counter);

@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- QUOTA.LIST: the open holds of a tenant, a page at a time, in the order of their names.
+--
+-- KEYS[1] quota:tenant:$tenant:used   integer, committed and held together
+-- KEYS[2] quota:tenant:$tenant:limit  integer
+-- KEYS[3] quota:tenant:$tenant:held   integer
+-- KEYS[4] quota:tenant:$tenant:holds  hash, hold to "amount ttl_ms [started_ms]"
+-- KEYS[5] quota:tenant:$tenant:due    sorted set, holds by deadline
+-- KEYS[6] quota:tenant:$tenant:names  sorted set, the open holds by name
+-- ARGV[1] after  the cursor of the page before, or empty
+-- ARGV[2] count  how many holds at most; limits.PAGE_SCRIPT_LOOKS are the most
+-- Returns {cursor, {'hold_id', hold, 'amount', amount, 'created_at', ms, 'expires_at', ms}, ...}
+-- Refuses INVALID_ARGUMENT
+-- Errors  AGAIN
+-- uses: clock common quota expiry quota_hold page
+
+if not tenant_is_current(now_ms()) then
+    return again()
+end
+local names, cursor = page_names(KEYS[6], ARGV[1] or '', ARGV[2])
+if not names then
+    return no_cursor(ARGV[1])
+end
+local page = {cursor}
+for _, hold in ipairs(names) do
+    local amount, ttl_ms, started_ms = open_hold(hold)
+    local due = tonumber(redis.call('ZSCORE', DUE, hold))
+    if amount and due then
+        page[#page + 1] = {'hold_id', hold, 'amount', amount,
+            'created_at', started_ms or due - ttl_ms, 'expires_at', due}
+    end
+end
+return page
