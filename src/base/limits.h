@@ -57,6 +57,9 @@
 /* Records of other scopes that a command expires besides its own work. */
 #define EXPIRED_AT_ONCE 256
 
+/* Records of closed scopes that a command frees besides its own work. */
+#define LEFT_AT_ONCE 16
+
 /* Records that one call of a script gives back of what fell due, so that none takes long. */
 #define RECLAIMED_AT_ONCE 32
 

@@ -108,6 +108,32 @@ static void count_booking(const struct booking *booking, int64_t zone[4], int64_
     user[3]++;
 }
 
+/* The totals of an event are those of its bookings. */
+static void check_events(struct core_audit *audit, struct sums *events)
+{
+    struct core *core = audit->core;
+
+    EACH (core, CORE_BOOKINGS, i) {
+        const struct booking *booking = core_at(core, CORE_BOOKINGS, i);
+        int64_t *event = events->of[booking->record.scope];
+        bool reserved = booking->record.state == BOOKING_RESERVED;
+        bool confirmed = booking->record.state == BOOKING_CONFIRMED;
+        event[0] += reserved ? booking->quantity : 0;
+        event[1] += confirmed ? booking->quantity : 0;
+        event[2] += reserved || confirmed;
+    }
+    EACH (core, CORE_ZONES, i) {
+        events->of[((struct record *)core_at(core, CORE_ZONES, i))->scope][3]++;
+    }
+    EACH (core, CORE_EVENTS, i) {
+        const struct seat_event *event = core_at(core, CORE_EVENTS, i);
+        expect(audit, CORE_EVENTS, i, "reserved", event->reserved, events->of[i][0]);
+        expect(audit, CORE_EVENTS, i, "confirmed", event->confirmed, events->of[i][1]);
+        expect(audit, CORE_EVENTS, i, "bookings", event->bookings, events->of[i][2]);
+        expect(audit, CORE_EVENTS, i, "zones", event->zones, events->of[i][3]);
+    }
+}
+
 static void check_seats(struct core_audit *audit, struct sums *zones, struct sums *users,
                         struct sums *shows)
 {
@@ -369,9 +395,9 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
 {
     struct core_audit audit = {
         .core = core, .look_up = look_up, .report = report, .context = context};
-    static const enum kind parents[] = {CORE_ZONES,   CORE_SEAT_USERS, CORE_SHOWS,
-                                        CORE_TENANTS, CORE_SEMAPHORES, CORE_PRODUCTS,
-                                        CORE_ROOMS,   CORE_STOCK_USERS};
+    static const enum kind parents[] = {CORE_EVENTS,   CORE_ZONES,   CORE_SEAT_USERS,
+                                        CORE_SHOWS,    CORE_TENANTS, CORE_SEMAPHORES,
+                                        CORE_PRODUCTS, CORE_ROOMS,   CORE_STOCK_USERS};
     struct sums sums[CORE_KIND_COUNT] = {{0}};
     bool enough = true;
 
@@ -380,6 +406,7 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
         enough = sums_init(&sums[parents[i]], core, parents[i]);
     }
     if (enough) {
+        check_events(&audit, &sums[CORE_EVENTS]);
         check_seats(&audit, &sums[CORE_ZONES], &sums[CORE_SEAT_USERS], &sums[CORE_SHOWS]);
         check_quota(&audit, &sums[CORE_TENANTS]);
         check_stock(&audit, &sums[CORE_PRODUCTS], &sums[CORE_STOCK_USERS]);
@@ -401,7 +428,7 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
 
 uint64_t core_audit(struct core *core, hf_audit_report *report, void *context)
 {
-    core_advance(core, core->latest_ms);
+    core_settle(core);
     return run(core, true, report, context);
 }
 

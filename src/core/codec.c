@@ -162,6 +162,9 @@ static void zone_fields(struct codec *codec, struct zone *zone)
     NUMBER(zone->capacity);
     NUMBER(zone->reserved);
     NUMBER(zone->confirmed);
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        ((struct seat_event *)core_at(codec->core, CORE_EVENTS, zone->record.scope))->zones++;
+    }
 }
 
 static void user_fields(struct codec *codec, struct seat_user *user)
@@ -186,9 +189,25 @@ static void sale_fields(struct codec *codec, struct booking *booking)
     codec_name(codec, &sale->payment);
 }
 
+/* Counts a booking that was read in the records that it names, and in the totals. */
+static void count_booking(struct core *core, const struct booking *booking)
+{
+    struct seat_event *event = core_at(core, CORE_EVENTS, booking->record.scope);
+    bool reserved = booking->record.state == BOOKING_RESERVED;
+    bool confirmed = booking->record.state == BOOKING_CONFIRMED;
+
+    ((struct seat_user *)core_at(core, CORE_SEAT_USERS, booking->user))->bookings++;
+    if (booking->show != NONE) {
+        ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings++;
+    }
+    core->lapsed += booking->record.state == BOOKING_LAPSED;
+    event->bookings += reserved || confirmed;
+    event->reserved += reserved ? booking->quantity : 0;
+    event->confirmed += confirmed ? booking->quantity : 0;
+}
+
 static void booking_fields(struct codec *codec, struct booking *booking)
 {
-    struct core *core = codec->core;
     int64_t ttl_ms = booking->ttl_ms;
 
     if (codec->mode == CODEC_READ) {
@@ -206,11 +225,7 @@ static void booking_fields(struct codec *codec, struct booking *booking)
     }
     if (codec->mode == CODEC_READ && !codec->failed) {
         booking->ttl_ms = (uint32_t)ttl_ms;
-        ((struct seat_user *)core_at(core, CORE_SEAT_USERS, booking->user))->bookings++;
-        if (booking->show != NONE) {
-            ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings++;
-        }
-        core->lapsed += booking->record.state == BOOKING_LAPSED;
+        count_booking(codec->core, booking);
     }
 }
 

@@ -15,7 +15,7 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                     .record_size = sizeof(struct zone),
                     .parent = CORE_EVENTS,
                     .place_offset = offsetof(struct zone, roster_place),
-                    .roster_offset = offsetof(struct seat_event, zones)},
+                    .roster_offset = offsetof(struct seat_event, zone_roster)},
     [CORE_SEAT_USERS] = {.name = "user",
                          .record_size = sizeof(struct seat_user),
                          .parent = CORE_EVENTS},
@@ -24,7 +24,7 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                        .record_size = sizeof(struct booking),
                        .parent = CORE_EVENTS,
                        .place_offset = offsetof(struct booking, roster_place),
-                       .roster_offset = offsetof(struct seat_event, bookings),
+                       .roster_offset = offsetof(struct seat_event, booking_roster),
                        .agenda_offset = offsetof(struct seat_event, deadlines),
                        .last_state = BOOKING_LAPSED,
                        .all_flags = BOOKING_LIFETIME,
@@ -137,6 +137,7 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
                           .next_due_ms = INT64_MAX,
                           .touched = NONE};
     for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
+        core->leaving[kind] = NONE;
         store_init(&core->stores[kind], memory, core->hash_key, kinds[kind].record_size,
                    is_timed(kind));
         if (kinds[kind].agenda_offset != 0) {
@@ -227,6 +228,9 @@ void core_forget(struct core *core, enum kind kind, uint32_t index)
     struct store *store = &core->stores[kind];
     const struct record *record = store_at(store, index);
 
+    if (record->marks & RECORD_LEAVING) {
+        return; /* The last of its holds is gone, but other records may be left. */
+    }
     if (!(record->marks & RECORD_CLOSED)) {
         store_disarm(store, index); /* while the scope that has its agenda is there for sure */
     }
@@ -249,7 +253,7 @@ int64_t core_changed_ms(const struct core *core)
 
 int64_t core_next_due(const struct core *core)
 {
-    return core->next_due_ms;
+    return core->leaving_count > 0 ? core->latest_ms : core->next_due_ms;
 }
 
 /* ---- from one run to the next ---------------------------------------------------------------- */
@@ -312,6 +316,9 @@ void core_apply(struct core *core, const struct command *command, int64_t now_ms
         core_step(core, now_ms, EXPIRED_AT_ONCE);
     } else {
         core_reach(core, now_ms);
+    }
+    if (core->leaving_count > 0) {
+        core_leave(core, &(int64_t){LEFT_AT_ONCE});
     }
     reply_clear(reply);
     commands[command_id(command->spec)].run(core, &command->args, command->entropy, reply);

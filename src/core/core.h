@@ -32,11 +32,11 @@ void core_apply(struct core *core, const struct command *command, int64_t now_ms
  * loop can serve other clients between two steps. */
 bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget);
 
-/* Expires what is due, in the order of the deadlines, but about `budget` records at most. True if
- * nothing is left. */
+/* Expires what is due, in the order of the deadlines, then frees what closed scopes left behind, but
+ * about `budget` records at most. True if nothing is left. */
 bool core_step(struct core *core, int64_t now_ms, int64_t budget);
 
-/* The same without a bound. */
+/* Expires all that is due; what closed scopes left behind stays for core_step(). */
 void core_advance(struct core *core, int64_t now_ms);
 
 /* Takes note of the time, and leaves what is due to the commands that look at it. */
@@ -46,7 +46,7 @@ void core_reach(struct core *core, int64_t now_ms);
  * depend on it. */
 int64_t core_changed_ms(const struct core *core);
 
-/* Nothing falls due before this time; INT64_MAX if nothing ever does. */
+/* core_step() has nothing to do before this time; INT64_MAX if it never has. */
 int64_t core_next_due(const struct core *core);
 
 /* ---- what leaves the core without having been asked for -------------------------------------- */

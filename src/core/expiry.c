@@ -266,20 +266,26 @@ static int64_t earliest(const struct core *core)
     return next_ms;
 }
 
-bool core_step(struct core *core, int64_t now_ms, int64_t budget)
+/* Expires what is due, in the order of the deadlines; true if nothing is left. */
+static bool expire_due(struct core *core, int64_t *budget)
 {
-    core_reach(core, now_ms);
     while (core->next_due_ms <= core->latest_ms) {
         int64_t until_ms = core->next_due_ms;
         for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
-            expire_kind(core, kind, until_ms, &budget);
+            expire_kind(core, kind, until_ms, budget);
         }
         core->next_due_ms = earliest(core);
-        if (budget <= 0) {
+        if (*budget <= 0) {
             return core->next_due_ms > core->latest_ms;
         }
     }
     return true;
+}
+
+bool core_step(struct core *core, int64_t now_ms, int64_t budget)
+{
+    core_reach(core, now_ms);
+    return expire_due(core, &budget) && core_leave(core, &budget);
 }
 
 bool core_ready_in(struct core *core, enum kind kind, struct hf_bytes id, int64_t budget)
@@ -297,5 +303,8 @@ bool core_ready_in(struct core *core, enum kind kind, struct hf_bytes id, int64_
 
 void core_advance(struct core *core, int64_t now_ms)
 {
-    CHECK(core_step(core, now_ms, INT64_MAX));
+    int64_t budget = INT64_MAX;
+
+    core_reach(core, now_ms);
+    CHECK(expire_due(core, &budget));
 }

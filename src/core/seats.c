@@ -13,9 +13,16 @@ static uint32_t obtain_zone(struct core *core, struct hf_bytes event_id, struct 
 {
     uint32_t known = core_enter(core, CORE_EVENTS, event_id);
     uint32_t event = known != NONE ? known : core_obtain(core, CORE_EVENTS, 0, event_id);
-    uint32_t zone = event != NONE ? core_obtain(core, CORE_ZONES, event, zone_id) : NONE;
+    struct key key = core_key(core, CORE_ZONES, event, zone_id);
+    uint32_t zone = event != NONE ? core_find_key(core, CORE_ZONES, &key) : NONE;
 
-    if (zone == NONE && known == NONE && event != NONE) {
+    if (zone != NONE || event == NONE) {
+        return zone;
+    }
+    zone = core_add(core, CORE_ZONES, &key);
+    if (zone != NONE) {
+        seat_event_at(core, event)->zones++;
+    } else if (known == NONE) {
         core_forget(core, CORE_EVENTS, event);
     }
     return zone;
@@ -81,7 +88,6 @@ void booking_due(struct core *core, uint32_t index)
     struct booking *booking = booking_at(core, index);
 
     if (booking->record.state == BOOKING_LAPSED) {
-        core->lapsed--;
         seat_user_at(core, booking->user)->held -= booking->quantity;
         seat_user_check(seat_user_at(core, booking->user));
         core_forget(core, CORE_BOOKINGS, index);
@@ -89,8 +95,8 @@ void booking_due(struct core *core, uint32_t index)
     }
     CHECK(booking->record.state == BOOKING_RESERVED);
     core_emit(core, EVENT_BOOKING_EXPIRED, CORE_EVENTS, &booking->record, booking->quantity);
-    zone_at(core, booking->zone)->reserved -= booking->quantity;
-    zone_check(zone_at(core, booking->zone));
+    seats_move(core, booking->zone,
+               (struct seats_change){.reserved = -booking->quantity, .bookings = -1});
     booking->record.state = BOOKING_LAPSED;
     core->lapsed++;
     store_hide(&core->stores[CORE_BOOKINGS], index);
@@ -117,6 +123,7 @@ void booking_let_go(struct core *core, uint32_t index)
 {
     struct booking *booking = booking_at(core, index);
 
+    core->lapsed -= booking->record.state == BOOKING_LAPSED;
     seat_user_at(core, booking->user)->bookings--;
     seat_user_drop(core, booking->user);
     if (booking->show != NONE) {

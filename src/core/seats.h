@@ -54,6 +54,39 @@ static inline uint32_t zone_find(struct core *core, uint32_t event, struct hf_by
     return event == NONE ? NONE : core_find_recent(core, CORE_ZONES, event, zone);
 }
 
+static inline struct seat_event *seat_event_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, CORE_EVENTS, index);
+}
+
+/* What must be true of an event after every change; the audit proves that its totals are those of
+ * its zones and bookings. */
+static inline void seat_event_check(const struct seat_event *event)
+{
+    CHECK(event->reserved >= 0 && event->confirmed >= 0);
+    CHECK(event->bookings > 0 || event->reserved + event->confirmed == 0);
+}
+
+/* What a command or a deadline adds to the totals of a zone and of its event. */
+struct seats_change {
+    int64_t reserved, confirmed; /* seats */
+    int bookings;                /* reserved or confirmed ones */
+};
+
+static inline void seats_move(struct core *core, uint32_t zone_index, struct seats_change change)
+{
+    struct zone *zone = zone_at(core, zone_index);
+    struct seat_event *event = seat_event_at(core, zone->record.scope);
+
+    zone->reserved += change.reserved;
+    zone->confirmed += change.confirmed;
+    event->reserved += change.reserved;
+    event->confirmed += change.confirmed;
+    event->bookings += (uint32_t)change.bookings;
+    zone_check(zone);
+    seat_event_check(event);
+}
+
 /* Removes a user, or a show, that no booking names any more. */
 void seat_user_drop(struct core *core, uint32_t index);
 void show_drop(struct core *core, uint32_t index);

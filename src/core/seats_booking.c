@@ -105,16 +105,15 @@ CORE_COMMAND(seats_confirm)
     sale->code &= (UINT64_C(1) << 50) - 1;
     sale->confirmed_ms = core->now_ms;
 
-    struct zone *zone = zone_at(core, booking->zone);
     struct seat_user *user = seat_user_at(core, booking->user);
     store_disarm(&core->stores[CORE_BOOKINGS], index);
     booking->record.state = BOOKING_CONFIRMED;
-    zone->reserved -= booking->quantity;
-    zone->confirmed += booking->quantity;
+    seats_move(
+        core, booking->zone,
+        (struct seats_change){.reserved = -booking->quantity, .confirmed = booking->quantity});
     user->held -= booking->quantity;
     user->confirmed += booking->quantity;
     user->lifetime += booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
-    zone_check(zone);
     seat_user_check(user);
     answer_confirmed(core, booking, reply);
 }
@@ -139,9 +138,9 @@ CORE_COMMAND(seats_release)
     if (booking->record.state == BOOKING_RESERVED) {
         store_disarm(&core->stores[CORE_BOOKINGS], index);
         booking->record.state = BOOKING_RELEASED;
-        zone->reserved -= booking->quantity;
+        seats_move(core, booking->zone,
+                   (struct seats_change){.reserved = -booking->quantity, .bookings = -1});
         user->held -= booking->quantity;
-        zone_check(zone);
         seat_user_check(user);
         core_close(core, CORE_BOOKINGS, index);
     }

@@ -167,10 +167,9 @@ CORE_COMMAND(seats_reserve)
     booking->ttl_ms = (uint32_t)a->ttl_ms;
     booking->created_ms = core->now_ms;
     booking->record.flags = a->lifetime ? BOOKING_LIFETIME : 0;
-    zone->reserved += a->quantity;
+    seats_move(core, zone_index, (struct seats_change){.reserved = a->quantity, .bookings = 1});
     struct seat_user *user = seat_user_at(core, booking->user);
     user->held += a->quantity;
-    zone_check(zone);
     seat_user_check(user);
     CHECK(seat_user_count(user) <= a->max_per_user);
     core_arm(core, CORE_BOOKINGS, index, core->now_ms + a->ttl_ms);

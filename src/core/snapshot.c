@@ -198,7 +198,7 @@ bool core_snapshot(struct core *core, struct buffer *out)
     size_t start = out->size;
     bool enough = true;
 
-    core_advance(core, core->latest_ms); /* a snapshot has nothing overdue in it */
+    core_settle(core); /* a snapshot has nothing overdue in it, and nothing that was closed */
     for (enum kind kind = 0; kind < CORE_KIND_COUNT && enough; kind++) {
         ordinals[kind] = number_records(core, kind);
         enough = ordinals[kind] != NULL;
@@ -435,7 +435,7 @@ uint64_t core_digest(struct core *core)
 {
     struct codec codec = {.mode = CODEC_DIGEST, .core = core, .version = SNAPSHOT_VERSION};
 
-    core_advance(core, core->latest_ms);
+    core_settle(core);
     codec_number(&codec, &core->latest_ms, 0, 0);
     codec_number(&codec, &core->fence, 0, 0);
     codec_word(&codec, &core->ticket);

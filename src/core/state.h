@@ -43,9 +43,12 @@ enum kind {
 
 struct seat_event {
     struct record record;
-    struct timer timer;      /* at or before the first deadline of its bookings */
-    struct agenda deadlines; /* the deadlines of its bookings */
-    struct roster zones, bookings;
+    struct timer timer;          /* at or before the first deadline of its bookings */
+    struct agenda deadlines;     /* the deadlines of its bookings */
+    struct roster zone_roster, booking_roster;
+    int64_t reserved, confirmed; /* seats, of all its zones */
+    uint32_t zones;
+    uint32_t bookings; /* those reserved or confirmed */
     uint32_t roster_place;
     uint32_t spare;
 };
@@ -274,6 +277,10 @@ struct core {
     uint32_t slots_in_use;            /* holders of all semaphores */
     uint32_t in_line;                 /* waiters of all semaphores */
 
+    uint32_t leaving[CORE_KIND_COUNT]; /* the first closed scope of a kind, or NONE: leaving.c */
+    uint32_t leaving_count;            /* of all kinds */
+    uint32_t leaving_pass, leaving_at; /* how far the first of them is taken apart */
+
     uint32_t touched;       /* top of the heap of touched semaphores, or NONE; see sem_settle() */
     int64_t touched_ms;     /* the time at which all of them were touched */
     uint32_t waiting_calls; /* tickets not yet answered */
@@ -378,8 +385,20 @@ void core_arm(struct core *core, enum kind kind, uint32_t index, int64_t deadlin
 /* Closes a hold, whose timer is disarmed: its outcome is retained for the retry window. */
 void core_close(struct core *core, enum kind kind, uint32_t index);
 
-/* Removes a record of a kind, with all it owns. */
+/* Removes a record of a kind, with all it owns; not a scope that is leaving. */
 void core_forget(struct core *core, enum kind kind, uint32_t index);
+
+/* Closes a scope: it is hidden at once with all that belongs to it, which core_leave() frees. Its
+ * kind is one that has deadlines in its scopes. The caller has checked that it may go, and uncounts
+ * what the totals of the core have of it. */
+void core_close_scope(struct core *core, enum kind kind, uint32_t index);
+
+/* Frees about `budget` records that closed scopes left behind; true if none is left. */
+bool core_leave(struct core *core, int64_t *budget);
+
+/* Expires all that is due now and frees all that closed scopes left behind: the state as a whole is
+ * written, compared or proven only after that. */
+void core_settle(struct core *core);
 
 /* Appends an event of a record, if events are collected and there is room. */
 void core_emit(struct core *core, enum event_kind kind, enum kind scope_kind,

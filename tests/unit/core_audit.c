@@ -61,6 +61,21 @@ static void an_untouched_state_is_clean(void **state)
     assert_int_equal(core_audit(f->core, NULL, NULL), 0);
 }
 
+static void an_event_that_does_not_add_up_is_named(void **state)
+{
+    struct fixture *f = *state;
+
+    run(f, "SEATS.OPEN gala floor 10");
+    run(f, "SEATS.RESERVE gala floor b1 ann 2 4");
+    run(f, "SEATS.RESERVE gala floor b2 ann 1 4");
+    run(f, "SEATS.CONFIRM gala b2");
+    struct seat_event *event = record(f, CORE_EVENTS, "", "gala");
+    EXPECT_BITE(f, event->reserved, "event gala: reserved is 3, the records say 2");
+    EXPECT_BITE(f, event->confirmed, "event gala: confirmed is 2, the records say 1");
+    EXPECT_BITE(f, event->bookings, "event gala: bookings is 3, the records say 2");
+    EXPECT_BITE(f, event->zones, "event gala: zones is 2, the records say 1");
+}
+
 static void a_zone_that_does_not_add_up_is_named(void **state)
 {
     struct fixture *f = *state;
@@ -350,6 +365,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         CASE(an_untouched_state_is_clean),
+        CASE(an_event_that_does_not_add_up_is_named),
         CASE(a_zone_that_does_not_add_up_is_named),
         CASE(a_user_who_does_not_add_up_is_named),
         CASE(shows_and_lapsed_bookings_are_counted),
