@@ -456,6 +456,14 @@ struct hf_quota_list_reply {
 HF_API enum hf_error hf_quota_list(hf_handle *handle, const struct hf_quota_list_args *args,
                                    struct hf_quota_list_reply *reply);
 
+/* QUOTA.CLOSE: the tenant is gone; all that is known of it is removed. INVALID_STATE while holds
+ * are open. The reply has what was used and the limit, of a tenant nobody knows 0 and 0. */
+struct hf_quota_close_args {
+    struct hf_bytes tenant;
+};
+HF_API enum hf_error hf_quota_close(hf_handle *handle, const struct hf_quota_close_args *args,
+                                    struct hf_quota_reply *reply);
+
 /* QUOTA.SYNC: what the database says is used; holds still open are added on top. */
 struct hf_quota_sync_args {
     struct hf_bytes tenant;

@@ -2,8 +2,9 @@
 -- A tenant's quota: used, limit and held are integers, used = committed + held. Holds are in a hash
 -- as "amount ttl_ms", with started_ms behind it once they were extended, and in a sorted set by
 -- their deadline. How a hold ended is remembered for the retry window as "committed amount ttl_ms
--- closed_at used" or "cancelled …"; without `used` all of the amount was. All scripts of the family
--- have the same first five keys.
+-- closed_at used ended" or "cancelled …"; without `used` all of the amount was. `ended` stands for
+-- the CLOSE of the tenant that came before, 0 for none: after another CLOSE the note says nothing
+-- any more. All scripts of the family have the same first five keys.
 -- The names of the open holds stand in one more sorted set, all with score 0, so that ZRANGEBYLEX
 -- goes on behind the last name it returned; its key is made from that of `used`.
 local USED, LIMIT, HELD, HOLDS, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

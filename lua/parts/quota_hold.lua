@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One quota hold, under the id it was given.
+local ENDED = USED:gsub('used$', 'ended')
 
 -- Returns the hold's amount, its first TTL and, once it was extended, when it began, while it is
 -- open; or nil.
@@ -19,8 +20,10 @@ local function closed_hold(closed_key, now)
     if not memory then
         return nil
     end
-    local how, amount, ttl_ms, closed_at, used = memory:match('^(%a+) (%d+) (%d+) (%d+) ?(%d*)$')
-    if now >= closed_at + limits.RETRY_WINDOW_MS then
+    local how, amount, ttl_ms, closed_at, used, ended =
+        memory:match('^(%a+) (%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+    local last = redis.call('GET', ENDED)
+    if now >= closed_at + limits.RETRY_WINDOW_MS or last and last ~= ended then
         redis.call('DEL', closed_key)
         return nil
     end
@@ -37,7 +40,8 @@ local function close_hold(closed_key, hold, how, amount, ttl_ms, used, now)
     if used ~= amount then
         redis.call('INCRBY', USED, digits(used - amount))
     end
-    local memory = {how, digits(amount), digits(ttl_ms), digits(now), digits(used)}
+    local memory = {how, digits(amount), digits(ttl_ms), digits(now), digits(used),
+        redis.call('GET', ENDED) or '0'}
     redis.call('SET', closed_key, table.concat(memory, ' '),
         'PX', redis_ttl(limits.RETRY_WINDOW_MS))
 end

@@ -12,7 +12,8 @@
 -- Returns {1, used, limit}
 -- Refuses HOLD_NOT_FOUND; INVALID_STATE once it is committed
 -- Errors  AGAIN
--- Derives quota:tenant:$tenant:names, the open holds by name
+-- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
+--         stands for the last CLOSE
 -- uses: clock common quota expiry quota_hold
 
 local hold = ARGV[1]

@@ -14,7 +14,8 @@
 -- Refuses HOLD_NOT_FOUND, INVALID_AMOUNT; QUOTA_EXCEEDED if it is more than was held and than the
 --         limit allows; INVALID_STATE if the hold is committed with another amount
 -- Errors  AGAIN
--- Derives quota:tenant:$tenant:names, the open holds by name
+-- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
+--         stands for the last CLOSE
 -- uses: clock common quota expiry quota_hold
 
 local hold, given = ARGV[1], ARGV[2] or ''

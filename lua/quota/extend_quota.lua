@@ -14,7 +14,8 @@
 -- Returns {1, expires_at in ms}
 -- Refuses HOLD_NOT_FOUND, INVALID_STATE
 -- Errors  AGAIN
--- Derives quota:tenant:$tenant:names, the open holds by name
+-- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
+--         stands for the last CLOSE
 -- uses: clock common quota expiry quota_hold
 
 local hold, ttl_ms = ARGV[1], to_ms(ARGV[2])

@@ -12,6 +12,7 @@
 -- Returns {cursor, {'hold_id', hold, 'amount', amount, 'created_at', ms, 'expires_at', ms}, ...}
 -- Refuses INVALID_ARGUMENT
 -- Errors  AGAIN
+-- Derives quota:tenant:$tenant:ended, which stands for the last CLOSE
 -- uses: clock common quota expiry quota_hold page
 
 if not tenant_is_current(now_ms()) then

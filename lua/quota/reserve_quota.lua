@@ -14,7 +14,8 @@
 -- Returns {1, used, limit}, or {-1, used, limit} if it would be over the limit
 -- Refuses INVALID_AMOUNT; INVALID_STATE if the hold exists with another amount or TTL
 -- Errors  AGAIN
--- Derives quota:tenant:$tenant:names, the open holds by name
+-- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
+--         stands for the last CLOSE
 -- uses: clock common quota expiry quota_hold
 
 local amount, hold = checked_amount(ARGV[1], 1), ARGV[2]

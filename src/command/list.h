@@ -36,6 +36,7 @@
     X(QUOTA_CANCEL,   quota_cancel,   quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_EXTEND,   quota_extend,   quota_extend_reply,   PLAIN, TENANTS)                        \
     X(QUOTA_LIST,     quota_list,     quota_list_reply,     PAGE,  TENANTS)                        \
+    X(QUOTA_CLOSE,    quota_close,    quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_SYNC,     quota_sync,     quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_GET,      quota_get,      quota_get_reply,      PLAIN, TENANTS)                        \
     X(SEM_ACQUIRE,    sem_acquire,    sem_acquire_reply,    PLAIN, SEMAPHORES)                     \

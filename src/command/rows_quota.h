@@ -110,6 +110,20 @@
     SCRIPT("list_quota", "after count",
            KEYS_OF_QUOTA, KEY_QUOTA_NAMES)},
 
+[QUOTA_CLOSE] = {.name = "QUOTA.CLOSE", .number = 50, .flags = WRITES,
+    .help = "The tenant is gone: remove its limit and its usage",
+    EXAMPLE("QUOTA.CLOSE acme"),
+    BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250"),
+    REFUSALS({HF_INVALID_STATE, "holds are open"}),
+    .reply_note = "What was used, and the limit; a tenant nobody knows is closed already: "
+                  "[1, 0, 0]",
+    MEANINGS("the tenant that is gone"),
+    ARGS(quota_close, 1, ID(quota_close, tenant, "tenant")),
+    ANSWER(REPLY_LEAD, quota_reply, NUMBER(quota_reply, used), NUMBER(quota_reply, limit)),
+    HTTP("DELETE", "/v1/quotas/{tenant}"),
+    SCRIPT("close_quota", "",
+           KEYS_OF_QUOTA, KEY_QUOTA_NAMES, KEY_QUOTA_ENDED)},
+
 [QUOTA_SYNC] = {.name = "QUOTA.SYNC", .number = 14, .flags = WRITES,
     .help = "What the database says is used; open holds are added on top",
     EXAMPLE("QUOTA.SYNC acme 180"),

@@ -344,6 +344,25 @@ CORE_COMMAND(quota_cancel)
     answer(reply, tenant_at(core, tenant));
 }
 
+CORE_COMMAND(quota_close)
+{
+    uint32_t index = core_enter(core, CORE_TENANTS, args->quota_close.tenant);
+    const struct tenant none = {.limit = 0};
+    const struct tenant *tenant = index == NONE ? &none : tenant_at(core, index);
+    (void)entropy;
+
+    if (tenant->held > 0) {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "# are on hold: commit or cancel the holds, or wait until they expire",
+                          tenant->held, 0, 0);
+        return;
+    }
+    answer(reply, tenant);
+    if (index != NONE) {
+        core_close_scope(core, CORE_TENANTS, index);
+    }
+}
+
 void quota_hold_due(struct core *core, uint32_t index)
 {
     struct quota_hold *hold = hold_at(core, index);

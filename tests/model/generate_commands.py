@@ -209,7 +209,7 @@ class QuotaWorkload(Workload):
     ADD = "reserve"
     MIX = {
         "limit": 8, "reserve": 38, "refund": 10, "commit": 14, "cancel": 14, "extend": 10,
-        "sync": 6, "get": 10, "list": 5,
+        "sync": 6, "get": 10, "list": 5, "close": 3,
     }
 
     def __init__(self, *scope):
@@ -284,6 +284,13 @@ class QuotaWorkload(Workload):
 
     def list(self, target):
         return [b"QUOTA.LIST", self.name, *self.page()]
+
+    def close(self, target):
+        """Mostly while something is on hold; then the holds are ended one by one."""
+        tenant = self.tenant()
+        if tenant and tenant.holds and self.dice.chance(0.8):
+            return [b"QUOTA.CANCEL", self.name, next(iter(tenant.holds)).encode("latin-1")]
+        return [b"QUOTA.CLOSE", self.name]
 
     def sync(self, target):
         dice, tenant = self.dice, self.tenant()

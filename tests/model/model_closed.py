@@ -29,6 +29,11 @@ class ClosedHolds:
         """The id is in use again: what it once was is of no interest any more."""
         self.holds.pop((scope, hold_id), None)
 
+    def forget_scope(self, scope):
+        """The scope is closed: nothing of it is remembered."""
+        for key in [key for key in self.holds if key[0] == scope]:
+            del self.holds[key]
+
     def deadlines(self, now, scope):
         """When the holds of one scope fall out of the window."""
         due = []

@@ -58,6 +58,7 @@ class Quota:
             b"QUOTA.CANCEL": Command(self.cancel, (ID, ID)),
             b"QUOTA.EXTEND": Command(self.extend, (ID, ID, TTL)),
             b"QUOTA.LIST": Command(self.list, (ID,), after=CURSOR, count=PAGE_COUNT),
+            b"QUOTA.CLOSE": Command(self.close, (ID,)),
             b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT)),
             b"QUOTA.GET": Command(self.get, (ID,)),
         }
@@ -143,6 +144,14 @@ class Quota:
             ["hold_id", hold_id, "amount", hold.amount, "created_at", hold.started_at,
              "expires_at", hold.expires_at]
             for hold_id, hold in self.tenant(tenant_id, now).holds.items()])
+
+    def close(self, now, tenant_id):
+        tenant = self.tenant(tenant_id, now)
+        if tenant.holds:
+            return [0, "INVALID_STATE"]
+        del self.tenants[tenant_id]
+        self.closed.forget_scope(tenant_id)
+        return tenant.figures()
 
     def sync(self, now, tenant_id, actual):
         tenant = self.tenant(tenant_id, now)

@@ -91,6 +91,8 @@ REFUSALS = [
      "the user has 3 seats, 2 requested, at most 4 allowed"),
     ("SEATS.EXTEND gala b-3 60", "INVALID_STATE", "the booking is confirmed and has no deadline"),
     ("QUOTA.CANCEL acme h-2", "INVALID_STATE", "the hold is committed: refund it instead"),
+    ("QUOTA.CLOSE acme", "INVALID_STATE",
+     "5 are on hold: commit or cancel the holds, or wait until they expire"),
     ("QUOTA.COMMIT acme h-2 AMOUNT 4", "INVALID_STATE",
      "the hold is committed with amount 5, not 4: refund or reserve the rest"),
     ("QUOTA.COMMIT acme h-1 AMOUNT 96", "QUOTA_EXCEEDED",
