@@ -90,7 +90,7 @@ static inline struct hf_bytes hf_text(const char *text)
     X(INVALID_ARGUMENT, 400, "the argument is not one of those allowed")                           \
     X(USER_LIMIT_EXCEEDED, 400, "the user would hold more than allowed")                           \
     X(ZONE_NOT_FOUND, 404, "no such zone")                                                         \
-    X(RESERVATION_NOT_FOUND, 404, "no such booking: never made, released or expired")              \
+    X(RESERVATION_NOT_FOUND, 404, "no such booking: never made, released, refunded, expired")      \
     X(HOLD_NOT_FOUND, 404, "no such hold: never made, cancelled or expired")                       \
     X(PRODUCT_NOT_FOUND, 404, "no such product: load it first")                                    \
     X(NOT_IN_QUEUE, 404, "the user is not in the queue")                                           \
@@ -268,10 +268,13 @@ HF_API void hf_reply_free(hf_reply *reply);
 
 /* ---- seats: holds with a deadline; scope: event ---------------------------------------------- */
 
-/* SEATS.OPEN: make a zone, or change its capacity. CAPACITY_IN_USE below what is held or sold. */
+/* SEATS.OPEN: make a zone, or change its capacity and its limit per user. CAPACITY_IN_USE below what
+ * is held or sold. */
 struct hf_seats_open_args {
     struct hf_bytes event, zone;
     int64_t capacity;
+    int64_t max;   /* how many seats of the event a user of this zone may have; 0: no such limit */
+    bool lifetime; /* confirmed seats count against max in every reserve; needs max */
 };
 struct hf_seats_open_reply {
     int64_t available, capacity;
@@ -324,6 +327,19 @@ struct hf_seats_release_reply {
 HF_API enum hf_error hf_seats_release(hf_handle *handle, const struct hf_seats_release_args *args,
                                       struct hf_seats_release_reply *reply);
 
+/* SEATS.REFUND: a confirmed booking is given back; its seats are free again and its code is no longer
+ * valid. RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE while it is only reserved. */
+struct hf_seats_refund_args {
+    struct hf_bytes event, booking;
+    struct hf_bytes user; /* optional: must be the owner */
+};
+struct hf_seats_refund_reply {
+    char status[HF_WORD_SIZE]; /* "REFUNDED" */
+    int64_t available;
+};
+HF_API enum hf_error hf_seats_refund(hf_handle *handle, const struct hf_seats_refund_args *args,
+                                     struct hf_seats_refund_reply *reply);
+
 /* SEATS.EXTEND: move the deadline to now + ttl, at most 12 first TTLs after the start. */
 struct hf_seats_extend_args {
     struct hf_bytes event, booking;
@@ -358,6 +374,10 @@ struct hf_seats_zone_args {
 };
 struct hf_seats_zone_reply {
     int64_t capacity, available, reserved, confirmed;
+    /* As SEATS.OPEN set them; 0 where the engine is a server reached by RESP, which does not send
+     * them. */
+    int64_t max;      /* 0: no limit */
+    int64_t lifetime; /* 1 or 0 */
 };
 HF_API enum hf_error hf_seats_zone(hf_handle *handle, const struct hf_seats_zone_args *args,
                                    struct hf_seats_zone_reply *reply);

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One booking: a hash that stays until the hold expires or, released, until the retry window is
--- over. Beside the fields that get_booking.lua returns it has lifetime (1, if the reserve said so),
--- ttl (of the reserve, in milliseconds, once expires_at - created_at does not tell it any more),
--- and once released, closed_at.
+-- One booking: a hash that stays until the hold expires or, released or refunded, until the retry
+-- window is over. Beside the fields that get_booking.lua returns it has lifetime (1, if the reserve
+-- said so), ttl (of the reserve, in milliseconds, once expires_at - created_at does not tell it any
+-- more), and once released or refunded, closed_at.
 
 -- Returns the booking's fields, and as `entry` what stands among the deadlines while it is
 -- reserved; nil if there is no such booking, or its retry window is over.
@@ -15,7 +15,7 @@ local function find_booking(booking_key, now)
     if not booking.status then
         return nil
     end
-    if booking.status == 'released' and now >= booking.closed_at + limits.RETRY_WINDOW_MS then
+    if booking.closed_at and now >= booking.closed_at + limits.RETRY_WINDOW_MS then
         redis.call('DEL', booking_key)
         return nil
     end

@@ -6,7 +6,8 @@
 -- The names of an event's zones and of its reserved and confirmed bookings stand in sorted sets of
 -- their own, all with score 0, so that ZRANGEBYLEX goes on behind the last name it returned. What a
 -- reserve has to know of its event is in one hash: max:$zone, a zone's own limit per user, and
--- lifetime:$zone, 1 if confirmed seats count against it.
+-- lifetime:$zone, 1 if confirmed seats count against it. For the audit the hash has also how many
+-- seats were ever refunded.
 -- Redis makes every function here anew for each call of a script, so there are few: RESERVE has to
 -- be fast.
 

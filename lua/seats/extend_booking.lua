@@ -18,7 +18,7 @@ if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
 end
 
 local booking = find_booking(KEYS[1], now)
-if not booking or booking.status == 'released' then
+if not booking or booking.closed_at then
     return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
 end
 if booking.status == 'confirmed' then

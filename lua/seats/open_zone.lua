@@ -1,13 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEATS.OPEN: makes a zone, or changes its capacity; the free seats move by the difference.
+-- SEATS.OPEN: makes a zone, or changes its capacity; the free seats move by the difference. The
+-- zone's own limit per user becomes what is given.
 --
 -- KEYS[1] zone:availability:{$event}:$zone  integer, free seats
 -- KEYS[2] zone:totals:{$event}:$zone        hash: capacity, confirmed
 -- KEYS[3] seats:due:{$event}                sorted set, what falls due when (parts/seats.lua)
 -- KEYS[4] seats:zones:{$event}              sorted set, the names of the zones; this key is
 --                                           made from KEYS[3] if it is not given
+-- KEYS[5] seats:rules:{$event}              hash, what a reserve has to know of the event; made as
+--                                           KEYS[4] is
 -- ARGV[1] capacity
 -- ARGV[2] zone      read from KEYS[1] if it is not given
+-- ARGV[3] max       how many seats a user may have; limits.HF_INTEGER_MAX or not given: no limit
+-- ARGV[4] lifetime  1: confirmed seats count against max
 -- Returns {1, available, capacity}
 -- Refuses INVALID_QUANTITY, CAPACITY_IN_USE
 -- Errors  AGAIN, ERR
@@ -34,7 +39,17 @@ if capacity < in_use then
         capacity, in_use - confirmed, confirmed)}
 end
 local zone = ARGV[2] or KEYS[1]:match('}:(.*)$')
-redis.call('ZADD', KEYS[4] or event_keys(KEYS[3])('seats:zones'), 0, zone)
+local max, lifetime = tonumber(ARGV[3]) or limits.HF_INTEGER_MAX, ARGV[4] == '1'
+local key = event_keys(KEYS[3])
+local rules_key = KEYS[5] or key('seats:rules')
+redis.call('ZADD', KEYS[4] or key('seats:zones'), 0, zone)
+redis.call('HDEL', rules_key, 'max:' .. zone, 'lifetime:' .. zone)
+if max < limits.HF_INTEGER_MAX then
+    redis.call('HSET', rules_key, 'max:' .. zone, digits(max))
+    if lifetime then
+        redis.call('HSET', rules_key, 'lifetime:' .. zone, '1')
+    end
+end
 redis.call('SET', KEYS[1], digits(capacity - in_use))
 redis.call('HSET', KEYS[2], 'capacity', digits(capacity), 'confirmed', digits(confirmed))
 return {1, capacity - in_use, capacity}

@@ -26,6 +26,9 @@
 -- Errors  AGAIN
 -- uses: clock common seats booking
 
+-- The end of a refusal for the user's sake: what the count has beside seats that are held.
+local GRACE = '; holds that expired count for 60 s more' -- limits.SEATS_USER_GRACE_MS
+
 local KEYS, ARGV, call, find = KEYS, ARGV, redis.call, string.find -- globals take longer
 local quantity, max_per_user, ttl_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), to_ms(ARGV[9])
 if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
@@ -44,10 +47,10 @@ if not available then
 end
 local rules = call('HMGET', KEYS[6] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:rules:%1')),
     'max:' .. ARGV[5], 'lifetime:' .. ARGV[5])
-local released, beyond_count = false, 0 -- beyond the count are confirmed seats it leaves out
+local closed, beyond_count = false, 0 -- beyond the count are confirmed seats it leaves out
 if call('EXISTS', KEYS[3]) > 0 then
     local booking = find_booking(KEYS[3], now)
-    if booking and booking.status ~= 'released' then
+    if booking and not booking.closed_at then
         local same = {
             {'zone', booking.zone_id, ARGV[5]}, {'user', booking.user_id, ARGV[3]},
             {'quantity', tonumber(booking.quantity), quantity}, {'SHOW', booking.show_id, ARGV[7]},
@@ -62,7 +65,7 @@ if call('EXISTS', KEYS[3]) > 0 then
         end
         return {1, available, user_count, tonumber(booking.expires_at), booking.status}
     end
-    released = booking ~= nil
+    closed = booking ~= nil
 end
 if figures[3] then
     local confirmed, lifetime = confirmed_seats(figures[3])
@@ -75,7 +78,7 @@ end
 if quantity > max_per_user - user_count
     or quantity > limits.HF_INTEGER_MAX - user_count - beyond_count then
     return {0, 'USER_LIMIT_EXCEEDED',
-        string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed',
+        string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed' .. GRACE,
             user_count, quantity, max_per_user)}
 end
 local zone_max = tonumber(rules[1])
@@ -83,8 +86,8 @@ if zone_max then
     local counted = rules[2] and user_count + beyond_count or user_count
     if quantity > zone_max - counted then
         return {0, 'USER_LIMIT_EXCEEDED',
-            string.format('the user has %.0f seats, %.0f requested, at most %.0f allowed by '
-                .. 'the zone', counted, quantity, zone_max)}
+            string.format('the user has %.0f seats%s, %.0f requested, the zone allows at most %.0f'
+                .. GRACE, counted, rules[2] and ' with those confirmed' or '', quantity, zone_max)}
     end
 end
 
@@ -95,8 +98,8 @@ local entry = 'h ' .. ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. ARGV[1] .. ' ' .. ARGV
 local expires_at = string.format('%d', now + ttl_ms)
 available = call('DECRBY', KEYS[1], ARGV[1])
 user_count = call('INCRBY', KEYS[2], ARGV[1])
-if released then
-    call('DEL', KEYS[3]) -- kept for a retry of its release, with a time to live
+if closed then
+    call('DEL', KEYS[3]) -- kept for retries of what closed it, with a time to live
 end
 call('HSET', KEYS[3], 'booking_id', ARGV[4], 'user_id', ARGV[3], 'zone_id', ARGV[5],
     'event_id', ARGV[6], 'show_id', ARGV[7], 'quantity', ARGV[1], 'unit_price', ARGV[8],

@@ -383,7 +383,7 @@ static enum hf_error check_member(struct command *command, const struct arg_spec
 
     switch (arg->type) {
     case ARG_FLAG:
-        *given = true;
+        *given = *(const bool *)value;
         return HF_OK;
     case ARG_COUNT:
     case ARG_AMOUNT:

@@ -25,6 +25,7 @@
     X(SEATS_RESERVE,  seats_reserve,  seats_reserve_reply,  PLAIN, EVENTS)                         \
     X(SEATS_CONFIRM,  seats_confirm,  seats_confirm_reply,  PLAIN, EVENTS)                         \
     X(SEATS_RELEASE,  seats_release,  seats_release_reply,  PLAIN, EVENTS)                         \
+    X(SEATS_REFUND,   seats_refund,   seats_refund_reply,   PLAIN, EVENTS)                         \
     X(SEATS_EXTEND,   seats_extend,   seats_extend_reply,   PLAIN, EVENTS)                         \
     X(SEATS_GET,      seats_get,      seats_get_reply,      PLAIN, EVENTS)                         \
     X(SEATS_ZONE,     seats_zone,     seats_zone_reply,     PLAIN, EVENTS)                         \

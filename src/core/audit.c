@@ -165,6 +165,8 @@ static void check_seats(struct core_audit *audit, struct sums *zones, struct sum
         expect(audit, CORE_ZONES, i, "reserved", zone->reserved, zones->of[i][0]);
         expect(audit, CORE_ZONES, i, "confirmed", zone->confirmed, zones->of[i][1]);
         expect(audit, CORE_ZONES, i, "oversold", available < 0 ? -available : 0, 0);
+        expect(audit, CORE_ZONES, i, "lifetime without a limit",
+               zone->record.flags & ZONE_LIFETIME && zone->max == 0, 0);
     }
     EACH (core, CORE_SEAT_USERS, i) {
         const struct seat_user *user = core_at(core, CORE_SEAT_USERS, i);

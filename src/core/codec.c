@@ -162,6 +162,9 @@ static void zone_fields(struct codec *codec, struct zone *zone)
     NUMBER(zone->capacity);
     NUMBER(zone->reserved);
     NUMBER(zone->confirmed);
+    if (codec->version >= 4) {
+        NUMBER(zone->max);
+    }
     if (codec->mode == CODEC_READ && !codec->failed) {
         ((struct seat_event *)core_at(codec->core, CORE_EVENTS, zone->record.scope))->zones++;
     }

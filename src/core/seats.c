@@ -46,6 +46,8 @@ CORE_COMMAND(seats_open)
         return;
     }
     zone->capacity = a->capacity;
+    zone->max = a->max < HF_INTEGER_MAX ? a->max : 0;
+    zone->record.flags = a->lifetime && zone->max > 0 ? ZONE_LIFETIME : 0;
     zone_check(zone);
     reply_number(reply, zone_available(zone));
     reply_number(reply, zone->capacity);
@@ -66,6 +68,8 @@ CORE_COMMAND(seats_zone)
     reply_number(reply, zone_available(zone));
     reply_number(reply, zone->reserved);
     reply_number(reply, zone->confirmed);
+    reply_number(reply, zone->max);
+    reply_number(reply, !!(zone->record.flags & ZONE_LIFETIME));
 }
 
 CORE_COMMAND(seats_user)
@@ -119,6 +123,15 @@ void show_drop(struct core *core, uint32_t index)
     }
 }
 
+void booking_drop_sale(struct core *core, struct booking *booking)
+{
+    if (booking->sale != NONE) {
+        name_free(core->memory, &((struct sale *)slab_at(&core->sales, booking->sale))->payment);
+        slab_give(&core->sales, booking->sale);
+        booking->sale = NONE;
+    }
+}
+
 void booking_let_go(struct core *core, uint32_t index)
 {
     struct booking *booking = booking_at(core, index);
@@ -130,8 +143,5 @@ void booking_let_go(struct core *core, uint32_t index)
         ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings--;
         show_drop(core, booking->show);
     }
-    if (booking->sale != NONE) {
-        name_free(core->memory, &((struct sale *)slab_at(&core->sales, booking->sale))->payment);
-        slab_give(&core->sales, booking->sale);
-    }
+    booking_drop_sale(core, booking);
 }

@@ -19,6 +19,7 @@ static inline void zone_check(const struct zone *zone)
 {
     CHECK(zone->reserved >= 0 && zone->confirmed >= 0);
     CHECK(zone->reserved + zone->confirmed <= zone->capacity);
+    CHECK(zone->max >= 0 && (zone->max > 0 || !(zone->record.flags & ZONE_LIFETIME)));
 }
 
 /* What must be true of a user after every change. */
@@ -32,6 +33,12 @@ static inline void seat_user_check(const struct seat_user *user)
 static inline int64_t seat_user_count(const struct seat_user *user)
 {
     return user->held + user->lifetime;
+}
+
+/* What counts against the zone's own limit. */
+static inline int64_t seat_user_count_in(const struct seat_user *user, const struct zone *zone)
+{
+    return user->held + (zone->record.flags & ZONE_LIFETIME ? user->confirmed : user->lifetime);
 }
 
 static inline struct zone *zone_at(const struct core *core, uint32_t index)
@@ -90,5 +97,8 @@ static inline void seats_move(struct core *core, uint32_t zone_index, struct sea
 /* Removes a user, or a show, that no booking names any more. */
 void seat_user_drop(struct core *core, uint32_t index);
 void show_drop(struct core *core, uint32_t index);
+
+/* Forgets a booking's payment and confirmation code, if it has them. */
+void booking_drop_sale(struct core *core, struct booking *booking);
 
 #endif

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is done with a booking after its reserve: confirmed, released, extended, read. */
+ * What is done with a booking after its reserve: confirmed, released, refunded, extended, read.
+ */
 #include "base/text.h"
 #include "core/seats.h"
 
-/* The booking a command is about, or NULL and a refusal. Released ones are found only on request.
- */
+/* Which bookings a command sees beside those that are open: closed ones in this state, for retries
+ * of what closed them. */
+enum closed_seen {
+    SEES_NO_CLOSED,
+    SEES_RELEASED = BOOKING_RELEASED,
+    SEES_REFUNDED = BOOKING_REFUNDED
+};
+
+/* The booking a command is about, or NULL and a refusal. */
 static struct booking *find_booking(struct core *core, struct hf_bytes event_id,
-                                    struct hf_bytes booking_id, bool released, uint32_t *index,
-                                    struct reply *reply)
+                                    struct hf_bytes booking_id, enum closed_seen seen,
+                                    uint32_t *index, struct reply *reply)
 {
     uint32_t event = core_enter(core, CORE_EVENTS, event_id);
     struct booking *booking = NULL;
@@ -18,7 +26,8 @@ static struct booking *find_booking(struct core *core, struct hf_bytes event_id,
     if (*index != NONE) {
         booking = booking_at(core, *index);
     }
-    if (booking == NULL || (booking->record.state == BOOKING_RELEASED && !released)) {
+    if (booking == NULL ||
+        (booking->record.marks & RECORD_CLOSED && booking->record.state != (unsigned)seen)) {
         reply_refuse(reply, HF_RESERVATION_NOT_FOUND, NULL);
         return NULL;
     }
@@ -78,7 +87,8 @@ CORE_COMMAND(seats_confirm)
 {
     const struct hf_seats_confirm_args *a = &args->seats_confirm;
     uint32_t index;
-    struct booking *booking = find_booking(core, a->event, a->booking, false, &index, reply);
+    struct booking *booking =
+        find_booking(core, a->event, a->booking, SEES_NO_CLOSED, &index, reply);
 
     if (booking == NULL || !is_owner(core, booking, a->user, reply)) {
         return;
@@ -122,7 +132,8 @@ CORE_COMMAND(seats_release)
 {
     const struct hf_seats_release_args *a = &args->seats_release;
     uint32_t index;
-    struct booking *booking = find_booking(core, a->event, a->booking, true, &index, reply);
+    struct booking *booking =
+        find_booking(core, a->event, a->booking, SEES_RELEASED, &index, reply);
     (void)entropy;
 
     if (booking == NULL || !is_owner(core, booking, a->user, reply)) {
@@ -149,11 +160,44 @@ CORE_COMMAND(seats_release)
     reply_number(reply, seat_user_count(user));
 }
 
+CORE_COMMAND(seats_refund)
+{
+    const struct hf_seats_refund_args *a = &args->seats_refund;
+    uint32_t index;
+    struct booking *booking =
+        find_booking(core, a->event, a->booking, SEES_REFUNDED, &index, reply);
+    (void)entropy;
+
+    if (booking == NULL || !is_owner(core, booking, a->user, reply)) {
+        return;
+    }
+    if (booking->record.state == BOOKING_RESERVED) {
+        reply_refuse(reply, HF_INVALID_STATE,
+                     "the booking is reserved: only a confirmed one can be refunded; release it");
+        return;
+    }
+    struct zone *zone = zone_at(core, booking->zone);
+    if (booking->record.state == BOOKING_CONFIRMED) {
+        struct seat_user *user = seat_user_at(core, booking->user);
+        booking->record.state = BOOKING_REFUNDED;
+        zone->confirmed -= booking->quantity;
+        user->confirmed -= booking->quantity;
+        user->lifetime -= booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
+        booking_drop_sale(core, booking);
+        zone_check(zone);
+        seat_user_check(user);
+        core_close(core, CORE_BOOKINGS, index);
+    }
+    reply_word(reply, "REFUNDED");
+    reply_number(reply, zone_available(zone));
+}
+
 CORE_COMMAND(seats_extend)
 {
     const struct hf_seats_extend_args *a = &args->seats_extend;
     uint32_t index;
-    struct booking *booking = find_booking(core, a->event, a->booking, false, &index, reply);
+    struct booking *booking =
+        find_booking(core, a->event, a->booking, SEES_NO_CLOSED, &index, reply);
     (void)entropy;
 
     if (booking == NULL) {
@@ -176,7 +220,8 @@ CORE_COMMAND(seats_get)
 {
     const struct hf_seats_get_args *a = &args->seats_get;
     uint32_t index;
-    const struct booking *booking = find_booking(core, a->event, a->booking, false, &index, reply);
+    const struct booking *booking =
+        find_booking(core, a->event, a->booking, SEES_NO_CLOSED, &index, reply);
     (void)entropy;
 
     if (booking == NULL) {

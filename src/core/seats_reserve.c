@@ -100,9 +100,13 @@ static void answer_reserved(struct reply *reply, const struct zone *zone,
     reply_word(reply, confirmed ? "confirmed" : "reserved");
 }
 
-/* Does the user's limit allow it? Looks the user up for what follows. */
+/* The end of a refusal for the user's sake: what the count has beside seats that are held. */
+#define GRACE "; holds that expired count for 60 s more"
+_Static_assert(SEATS_USER_GRACE_MS == 60000, "as GRACE says");
+
+/* Do the caller's limit and the zone's allow it? Looks the user up for what follows. */
 static bool user_may(const struct core *core, const struct hf_seats_reserve_args *a,
-                     struct asking *asking, struct reply *reply)
+                     const struct zone *zone, struct asking *asking, struct reply *reply)
 {
     static const struct seat_user nobody = {.held = 0};
 
@@ -112,8 +116,18 @@ static bool user_may(const struct core *core, const struct hf_seats_reserve_args
     if (a->quantity > a->max_per_user - seat_user_count(user) ||
         a->quantity > HF_INTEGER_MAX - user->held - user->confirmed) {
         reply_refuse_with(reply, HF_USER_LIMIT_EXCEEDED,
-                          "the user has # seats, # requested, at most # allowed",
+                          "the user has # seats, # requested, at most # allowed" GRACE,
                           seat_user_count(user), a->quantity, a->max_per_user);
+        return false;
+    }
+    if (zone->max > 0 && a->quantity > zone->max - seat_user_count_in(user, zone)) {
+        reply_refuse_with(
+            reply, HF_USER_LIMIT_EXCEEDED,
+            zone->record.flags & ZONE_LIFETIME
+                ? "the user has # seats with those confirmed, # requested, the zone "
+                  "allows at most #" GRACE
+                : "the user has # seats, # requested, the zone allows at most #" GRACE,
+            seat_user_count_in(user, zone), a->quantity, zone->max);
         return false;
     }
     return true;
@@ -136,7 +150,7 @@ CORE_COMMAND(seats_reserve)
     }
     struct zone *zone = zone_at(core, zone_index);
     uint32_t known = core_find_hold(core, CORE_BOOKINGS, &asking.booking);
-    if (known != NONE && booking_at(core, known)->record.state != BOOKING_RELEASED) {
+    if (known != NONE && !(booking_at(core, known)->record.marks & RECORD_CLOSED)) {
         struct booking *booking = booking_at(core, known);
         if (same_booking(core, booking, a, reply)) {
             answer_reserved(reply, zone, seat_user_at(core, booking->user), booking);
@@ -148,7 +162,7 @@ CORE_COMMAND(seats_reserve)
                           zone_available(zone), a->quantity, 0);
         return;
     }
-    if (!user_may(core, a, &asking, reply)) {
+    if (!user_may(core, a, zone, &asking, reply)) {
         return;
     }
 
@@ -172,6 +186,7 @@ CORE_COMMAND(seats_reserve)
     user->held += a->quantity;
     seat_user_check(user);
     CHECK(seat_user_count(user) <= a->max_per_user);
+    CHECK(zone->max == 0 || seat_user_count_in(user, zone) <= zone->max);
     core_arm(core, CORE_BOOKINGS, index, core->now_ms + a->ttl_ms);
     answer_reserved(reply, zone, user, booking);
 }

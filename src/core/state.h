@@ -56,14 +56,16 @@ struct seat_event {
 struct zone {
     struct record record;
     int64_t capacity, reserved, confirmed; /* the rest is available */
+    int64_t max;                           /* the zone's own limit per user; 0: none */
     uint32_t roster_place;
     uint32_t spare;
 };
+enum zone_flag { ZONE_LIFETIME = 1 }; /* confirmed seats count against max */
 
 struct seat_user {
     struct record record;
     int64_t held;      /* seats reserved, or lapsed less than the grace ago */
-    int64_t confirmed; /* seats confirmed, ever */
+    int64_t confirmed; /* seats confirmed and not refunded */
     int64_t lifetime;  /* confirmed seats that count against the limit for good */
     uint32_t bookings; /* records that name this user */
     uint32_t spare;
@@ -79,16 +81,19 @@ struct show {
  *                       |
  *      confirm          v           deadline
  *   CONFIRMED <----- RESERVED -----------------> LAPSED   (hidden; only the user's count is left)
- *                       |                           |
- *                       | release                   | grace over
- *                       v       retry window over   v
- *                   RELEASED -------------------> gone
+ *       |               |                           |
+ *       | refund        | release                   | grace over
+ *       v               v       retry window over   v
+ *   REFUNDED        RELEASED -------------------> gone
+ *       |                                           ^
+ *       '-------------------------------------------'
  */
 enum booking_state {
     BOOKING_RESERVED = 0,
     BOOKING_CONFIRMED = 1,
     BOOKING_RELEASED = 2,
-    BOOKING_LAPSED = 3
+    BOOKING_LAPSED = 3,
+    BOOKING_REFUNDED = 4
 };
 enum booking_flag { BOOKING_LIFETIME = 1 };
 

@@ -52,6 +52,44 @@ TEXT = """
 0 SEATS.USER gala cy
 59999 SEATS.USER gala cy
 1 SEATS.USER gala cy
+0 SEATS.OPEN gala box 9 LIFETIME
+0 SEATS.OPEN gala box 9 MAX 0
+0 SEATS.OPEN gala box 9 MAX 9007199254740992
+0 SEATS.OPEN gala box 9 MAX many
+0 SEATS.ZONE gala box
+0 SEATS.OPEN gala box 9 MAX 3
+0 SEATS.RESERVE gala box x-1 dan 4 9
+0 SEATS.RESERVE gala box x-1 dan 3 9
+0 SEATS.RESERVE gala floor x-2 dan 1 9
+0 SEATS.RESERVE gala box x-3 dan 1 9
+0 SEATS.CONFIRM gala x-1
+0 SEATS.RESERVE gala box x-3 dan 2 9
+0 SEATS.OPEN gala box 9 LIFETIME MAX 6
+0 SEATS.RESERVE gala box x-4 dan 1 9
+0 SEATS.REFUND gala x-1 USER bob
+0 SEATS.REFUND gala x-3
+0 SEATS.REFUND gala nothing
+0 SEATS.REFUND gala b-1
+0 SEATS.REFUND gala x-1 USER dan
+0 SEATS.REFUND gala x-1
+0 SEATS.REFUND gala x-1 USER bob
+0 SEATS.RELEASE gala x-1
+0 SEATS.CONFIRM gala x-1
+0 SEATS.EXTEND gala x-1 1m
+0 SEATS.GET gala x-1
+0 SEATS.USER gala dan
+0 SEATS.ZONE gala box
+0 SEATS.RESERVE gala box x-4 dan 1 9
+0 SEATS.REFUND gala b-2
+0 SEATS.USER gala bob
+0 SEATS.RESERVE gala floor b-2 bob 1 1
+0 SEATS.REFUND gala b-2
+0 SEATS.OPEN gala box 9
+0 SEATS.RESERVE gala box x-5 dan 3 7
+0 SEATS.CONFIRM gala x-5
+0 SEATS.REFUND gala x-5
+299999 SEATS.REFUND gala x-5
+1 SEATS.REFUND gala x-5
 # Quota
 0 QUOTA.GET acme
 0 QUOTA.RESERVE acme 1

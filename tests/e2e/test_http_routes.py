@@ -35,8 +35,12 @@ def test_a_zone(curl, name):
     assert done(curl.put(zone, {"capacity": 10}), 200, "available", "capacity") == {
         "available": 10, "capacity": 10}
     assert curl.put(zone, {"capacity": 12}).json == {"available": 12, "capacity": 12}
-    assert done(curl.get(zone), 200, "capacity", "available", "reserved", "confirmed") == {
-        "capacity": 12, "available": 12, "reserved": 0, "confirmed": 0}
+    totals = {"capacity": 12, "available": 12, "reserved": 0, "confirmed": 0}
+    assert done(curl.get(zone), 200, *totals, "max", "lifetime") == {
+        **totals, "max": 0, "lifetime": 0}
+    assert curl.put(zone, {"capacity": 12, "max": 2, "lifetime": True}).status == 200
+    assert curl.get(zone).json == {**totals, "max": 2, "lifetime": 1}
+    assert curl.put(zone, {"capacity": 12, "lifetime": True}).code == "INVALID_ARGUMENT"
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["by_its_event", "by_itself"])
@@ -69,9 +73,15 @@ def test_a_booking_from_beginning_to_end(curl, name, made):
     assert (record["status"], record["payment_id"]) == ("confirmed", "p-1")
     assert record["confirmation_code"] == paid["confirmation_code"]
     assert curl.get(f"/v1/events/{name}/zones/floor").json == {
-        "capacity": 10, "available": 8, "reserved": 0, "confirmed": 2}
+        "capacity": 10, "available": 8, "reserved": 0, "confirmed": 2, "max": 0, "lifetime": 0}
     assert done(curl.get(f"/v1/events/{name}/users/ann"), 200, "held", "confirmed") == {
         "held": 0, "confirmed": 2}
+
+    assert curl.post(path + "/refund", {"user_id": "bob"}).code == "NOT_OWNER"
+    back = done(curl.post(path + "/refund", {"user_id": "ann"}), 200, "status", "available")
+    assert back == {"status": "REFUNDED", "available": 10}
+    assert curl.post(path + "/refund").json == back, "and again"
+    assert curl.get(path).code == "RESERVATION_NOT_FOUND"
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["by_its_event", "by_itself"])

@@ -61,6 +61,8 @@ STORY = [
     ("SEATS.RELEASE S b2 USER ben", [1, "SUCCESS", 8, 0]),
     ("SEATS.ZONE S floor", {"capacity": 10, "available": 8, "reserved": 0, "confirmed": 2}),
     ("SEATS.USER S ann", [0, 2]),
+    ("SEATS.REFUND S b1 USER ann", [1, "REFUNDED", 10]),
+    ("SEATS.OPEN S floor 10 MAX 2 LIFETIME", [1, 10, 10]),
     ("QUOTA.LIMIT S 100", [1, 0, 100]),
     ("QUOTA.RESERVE S 30 HOLD h1 TTL 60", [1, 30, 100]),
     ("QUOTA.RESERVE S 20 HOLD h2", [1, 50, 100]),

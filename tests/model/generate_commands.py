@@ -89,8 +89,8 @@ class Workload:
 class SeatsWorkload(Workload):
     ADD = "reserve"
     MIX = {
-        "open": 5, "reserve": 34, "confirm": 13, "release": 15, "extend": 10, "get": 11, "zone": 6,
-        "user": 6,
+        "open": 5, "reserve": 34, "confirm": 13, "release": 13, "refund": 7, "extend": 8, "get": 10,
+        "zone": 6, "user": 6,
     }
 
     def __init__(self, *scope):
@@ -127,7 +127,13 @@ class SeatsWorkload(Workload):
             capacity = b"%d" % (in_use + dice.between(10, 60))
         else:
             capacity = dice.pick(LARGEST)
-        return [b"SEATS.OPEN", self.name, zone, capacity]
+        return [
+            b"SEATS.OPEN", self.name, zone, capacity,
+            *self.options(
+                [b"MAX", b"%d" % (dice.between(0, 30) * self.scale)] if dice.chance(0.4) else None,
+                [b"LIFETIME"] if dice.chance(0.2) else None,
+            ),
+        ]
 
     def booking(self):
         """An id of the pool, which gets a new one now and then: confirmed ones are used up."""
@@ -187,6 +193,11 @@ class SeatsWorkload(Workload):
     def release(self, target):
         booking = self.live_booking(target)
         return [b"SEATS.RELEASE", self.name, booking, *self.options(self.owner(booking))]
+
+    def refund(self, target):
+        event = self.event()
+        booking = self.aim(target, event and event.confirmed, self.bookings, 0.8)
+        return [b"SEATS.REFUND", self.name, booking, *self.options(self.owner(booking))]
 
     def extend(self, target):
         return [b"SEATS.EXTEND", self.name, self.live_booking(target), self.dice.duration()]

@@ -36,10 +36,11 @@ class Booking:
 class Event:
     def __init__(self):
         self.capacity = {}  # zone -> seats
+        self.limits = {}  # zone -> (max, do confirmed seats count), if it has a limit
         self.reserved = {}  # booking id -> Booking
         self.confirmed = {}  # booking id -> Booking
         self.lapsed = []  # bookings that expired and still count against their user
-        # Nothing ever takes a confirmed booking back, so these may be counted as they come.
+        # Of confirmed bookings that were not refunded: counted as they come and go.
         self.zone_confirmed = {}
         self.user_confirmed = {}
         self.user_lifetime = {}
@@ -69,6 +70,13 @@ class Event:
         """The count a reserve is checked against."""
         return self.user_held(user) + self.user_lifetime.get(user, 0)
 
+    def zone_allows(self, zone, user, quantity):
+        if zone not in self.limits:
+            return True
+        limit, lifetime = self.limits[zone]
+        confirmed = self.user_confirmed if lifetime else self.user_lifetime
+        return self.user_held(user) + confirmed.get(user, 0) + quantity <= limit
+
     def find(self, booking):
         return self.reserved.get(booking) or self.confirmed.get(booking)
 
@@ -78,16 +86,20 @@ class Seats:
         self.secrets = secrets
         self.events = {}
         self.released = ClosedHolds()
+        self.refunded = ClosedHolds()
 
     def commands(self):
         return {
-            b"SEATS.OPEN": Command(self.open, (ID, ID, COUNT)),
+            b"SEATS.OPEN": Command(
+                self.open, (ID, ID, COUNT), max=POSITIVE_COUNT, lifetime=FLAG,
+            ),
             b"SEATS.RESERVE": Command(
                 self.reserve, (ID, ID, ID, ID, POSITIVE_COUNT, COUNT),
                 show=ID, price=AMOUNT, ttl=TTL, lifetime=FLAG,
             ),
             b"SEATS.CONFIRM": Command(self.confirm, (ID, ID), user=ID, payment=ID),
             b"SEATS.RELEASE": Command(self.release, (ID, ID), user=ID),
+            b"SEATS.REFUND": Command(self.refund, (ID, ID), user=ID),
             b"SEATS.EXTEND": Command(self.extend, (ID, ID, TTL)),
             b"SEATS.GET": Command(self.get, (ID, ID)),
             b"SEATS.ZONE": Command(self.zone, (ID, ID)),
@@ -102,12 +114,17 @@ class Seats:
         event.expire(now)
         return event
 
-    def open(self, now, event_id, zone, capacity):
+    def open(self, now, event_id, zone, capacity, max=None, lifetime=False):
         event = self.event(event_id, now)
+        if lifetime and max is None:
+            return [0, "INVALID_ARGUMENT"]
         if capacity < event.in_use(zone):
             return [0, "CAPACITY_IN_USE"]
         self.events[event_id] = event
         event.capacity[zone] = capacity
+        event.limits.pop(zone, None)
+        if max is not None:
+            event.limits[zone] = (max, lifetime)
         return [1, event.available(zone), capacity]
 
     def reserve(
@@ -132,8 +149,11 @@ class Seats:
         seats = event.user_held(user) + event.user_confirmed.get(user, 0)
         if seats + quantity > MAX_INTEGER:
             return [0, "USER_LIMIT_EXCEEDED"]
+        if not event.zone_allows(zone, user, quantity):
+            return [0, "USER_LIMIT_EXCEEDED"]
         event.reserved[booking_id] = wanted
         self.released.forget(event_id, booking_id)
+        self.refunded.forget(event_id, booking_id)
         return [1, event.available(zone), event.user_reserved(user), wanted.expires_at]
 
     def confirm(self, now, event_id, booking_id, user=None, payment=""):
@@ -172,6 +192,24 @@ class Seats:
             del event.reserved[booking_id]
             self.released.remember(now, event_id, booking_id, booking)
         return [1, "SUCCESS", event.available(booking.zone), event.user_reserved(booking.user)]
+
+    def refund(self, now, event_id, booking_id, user=None):
+        event = self.event(event_id, now)
+        booking = event.find(booking_id) or self.refunded.find(now, event_id, booking_id)
+        if booking is None:
+            return [0, "RESERVATION_NOT_FOUND"]
+        if user is not None and user != booking.user:
+            return [0, "NOT_OWNER"]
+        if booking_id in event.reserved:
+            return [0, "INVALID_STATE"]
+        if booking_id in event.confirmed:
+            del event.confirmed[booking_id]
+            add(event.zone_confirmed, booking.zone, -booking.quantity)
+            add(event.user_confirmed, booking.user, -booking.quantity)
+            if booking.lifetime:
+                add(event.user_lifetime, booking.user, -booking.quantity)
+            self.refunded.remember(now, event_id, booking_id, booking)
+        return [1, "REFUNDED", event.available(booking.zone)]
 
     def extend(self, now, event_id, booking_id, ttl):
         event = self.event(event_id, now)
@@ -230,7 +268,8 @@ class Seats:
         event = self.event(event_id, now)
         due = [(booking.expires_at, booking.booking) for booking in event.reserved.values()]
         due += [(booking.expires_at + USER_GRACE_MS, booking.booking) for booking in event.lapsed]
-        return due + self.released.deadlines(now, event_id)
+        due += self.released.deadlines(now, event_id)
+        return due + self.refunded.deadlines(now, event_id)
 
 
 def add(counts, key, quantity):

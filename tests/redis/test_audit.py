@@ -66,6 +66,10 @@ def fill(do):
     do("SEATS.CONFIRM gala b1 PAYMENT p1")
     do("SEATS.CONFIRM gala life")
     do("SEATS.RELEASE gala b2")
+    for booking in ("back", "back-life"):
+        do(f"SEATS.RESERVE gala floor {booking} ann 2 50{' LIFETIME' * (booking != 'back')}")
+        do(f"SEATS.CONFIRM gala {booking}")
+        do(f"SEATS.REFUND gala {booking}")
     do("SEATS.EXTEND gala b3 3600")
     do("QUOTA.LIMIT acme 1000")
     do("QUOTA.RESERVE acme 100")

@@ -12,6 +12,8 @@ from servers import RedisServer
 SETUP = """
 SEATS.OPEN gala floor 9
 SEATS.OPEN gala pit 9
+SEATS.OPEN gala box 9 MAX 4
+SEATS.OPEN gala stage 9 MAX 5 LIFETIME
 SEATS.RESERVE gala floor b-1 ann 2 4 PRICE 5 TTL 60
 SEATS.RESERVE gala floor b-2 ann 1 4 SHOW late LIFETIME
 SEATS.RESERVE gala floor b-3 ann 1 4
@@ -73,9 +75,9 @@ REFUSALS = [
      'no such zone: open it first; event "gala", zone "roof"'),
     ("SEATS.ZONE gala roof", "ZONE_NOT_FOUND", 'no such zone; event "gala", zone "roof"'),
     ("SEATS.CONFIRM gala b-9", "RESERVATION_NOT_FOUND",
-     'no such booking: never made, released or expired; event "gala", booking "b-9"'),
+     'no such booking: never made, released, refunded, expired; event "gala", booking "b-9"'),
     ("SEATS.GET gala b-9", "RESERVATION_NOT_FOUND",
-     'no such booking: never made, released or expired; event "gala", booking "b-9"'),
+     'no such booking: never made, released, refunded, expired; event "gala", booking "b-9"'),
     ("QUOTA.COMMIT acme h-9", "HOLD_NOT_FOUND",
      'no such hold: never made, cancelled or expired; tenant "acme", hold "h-9"'),
     ("STOCK.GET tablet", "PRODUCT_NOT_FOUND", 'no such product: load it first; product "tablet"'),
@@ -88,7 +90,19 @@ REFUSALS = [
     ("SEATS.RESERVE gala floor b-8 bob 99 100", "INSUFFICIENT_STOCK",
      "5 seats available, 99 requested"),
     ("SEATS.RESERVE gala floor b-8 ann 2 4", "USER_LIMIT_EXCEEDED",
-     "the user has 3 seats, 2 requested, at most 4 allowed"),
+     "the user has 3 seats, 2 requested, at most 4 allowed; holds that expired count for 60 s more"),
+    ("SEATS.RESERVE gala box b-8 ann 2 9", "USER_LIMIT_EXCEEDED",
+     "the user has 3 seats, 2 requested, the zone allows at most 4; holds that expired count for "
+     "60 s more"),
+    ("SEATS.RESERVE gala stage b-8 ann 2 9", "USER_LIMIT_EXCEEDED",
+     "the user has 4 seats with those confirmed, 2 requested, the zone allows at most 5; holds that "
+     "expired count for 60 s more"),
+    ("SEATS.REFUND gala b-1", "INVALID_STATE",
+     "the booking is reserved: only a confirmed one can be refunded; release it"),
+    ("SEATS.REFUND gala b-3 USER bob", "NOT_OWNER", 'the booking does not belong to user "bob"'),
+    ("SEATS.REFUND gala b-9", "RESERVATION_NOT_FOUND",
+     'no such booking: never made, released, refunded, expired; event "gala", booking "b-9"'),
+    ("SEATS.OPEN gala box 9 LIFETIME", "INVALID_ARGUMENT", "LIFETIME makes no sense without MAX"),
     ("SEATS.EXTEND gala b-3 60", "INVALID_STATE", "the booking is confirmed and has no deadline"),
     ("QUOTA.CANCEL acme h-2", "INVALID_STATE", "the hold is committed: refund it instead"),
     ("QUOTA.CLOSE acme", "INVALID_STATE",

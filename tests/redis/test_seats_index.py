@@ -75,6 +75,10 @@ def test_a_booking_is_named_while_it_is_reserved_or_confirmed(do, store):
     do("SEATS.CONFIRM gala b1")
     do("SEATS.RELEASE gala b2")
     assert bookings(store) == ["b1", "b3"]
+    do("SEATS.CONFIRM gala b3")
+    do("SEATS.REFUND gala b3")
+    assert bookings(store) == ["b1"]
+    do("SEATS.RESERVE gala floor b3 ann 1 9")
     do("SEATS.RESERVE gala floor b2 ann 1 9")
     assert bookings(store) == ["b1", "b2", "b3"]
 

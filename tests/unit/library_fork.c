@@ -29,7 +29,7 @@ static void take_slot(void)
 
 static void open_zone(void)
 {
-    struct hf_seats_open_args args = {HF_TEXT("gala"), HF_TEXT("floor"), BOOKINGS + 1};
+    struct hf_seats_open_args args = {HF_TEXT("gala"), HF_TEXT("floor"), .capacity = BOOKINGS + 1};
 
     assert_int_equal(hf_seats_open(hf, &args, NULL), HF_OK);
 }
@@ -165,7 +165,7 @@ static bool a_handle_of_its_own_works(void)
     if (hf_open("embedded:", &own) != HF_OK) {
         return false;
     }
-    struct hf_seats_open_args args = {HF_TEXT("gala"), HF_TEXT("floor"), 5};
+    struct hf_seats_open_args args = {HF_TEXT("gala"), HF_TEXT("floor"), .capacity = 5};
     bool good = hf_seats_open(own, &args, NULL) == HF_OK && reserve(own, 1) == HF_OK &&
                 is_refused(reserve(hf, 1));
     hf_close(own);

@@ -199,7 +199,7 @@ static void a_secret_is_asked_for_and_checked(void **state)
 
 static enum hf_error open_zone(int64_t capacity, struct hf_seats_open_reply *reply)
 {
-    struct hf_seats_open_args args = {HF_TEXT("gala"), HF_TEXT("floor"), capacity};
+    struct hf_seats_open_args args = {HF_TEXT("gala"), HF_TEXT("floor"), .capacity = capacity};
     return hf_seats_open(hf, &args, reply);
 }
 

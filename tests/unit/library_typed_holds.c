@@ -113,6 +113,48 @@ static void seats_release_answer_and_refuse(void **state)
     assert_int_equal(reply.user_reserved, 0);
 }
 
+static void seats_refund_answers_and_refuses(void **state)
+{
+    struct hf_seats_confirm_args confirm = {.event = HF_TEXT("gala"), .booking = HF_TEXT("b1")};
+    struct hf_seats_refund_args refund = {HF_TEXT("gala"), HF_TEXT("b1"), .user = HF_TEXT("ann")};
+    struct hf_seats_refund_reply reply;
+
+    open_floor(*state);
+    refused(hf_seats_refund(*state, &refund, &reply), HF_RESERVATION_NOT_FOUND);
+    reserve(*state, "b1", 2);
+    refused(hf_seats_refund(*state, &refund, &reply), HF_INVALID_STATE);
+    ok(hf_seats_confirm(*state, &confirm, NULL));
+    refund.user = hf_text("bob");
+    refused(hf_seats_refund(*state, &refund, &reply), HF_NOT_OWNER);
+    refund.user = hf_text("ann");
+    for (int i = 0; i < 2; i++) { /* and again */
+        ok(hf_seats_refund(*state, &refund, &reply));
+        assert_string_equal(reply.status, "REFUNDED");
+        assert_int_equal(reply.available, 10);
+    }
+}
+
+static void a_zone_has_its_own_limit(void **state)
+{
+    struct hf_seats_open_args open = {HF_TEXT("gala"), HF_TEXT("floor"), .capacity = 10,
+                                      .lifetime = true};
+    struct hf_seats_zone_args ask = {HF_TEXT("gala"), HF_TEXT("floor")};
+    struct hf_seats_zone_reply zone;
+
+    refused(hf_seats_open(*state, &open, NULL), HF_INVALID_ARGUMENT);
+    open.max = 3;
+    ok(hf_seats_open(*state, &open, NULL));
+    ok(hf_seats_zone(*state, &ask, &zone));
+    assert_int_equal(zone.max, 3);
+    assert_int_equal(zone.lifetime, 1);
+    open.max = 0;
+    open.lifetime = false;
+    ok(hf_seats_open(*state, &open, NULL));
+    ok(hf_seats_zone(*state, &ask, &zone));
+    assert_int_equal(zone.max, 0);
+    assert_int_equal(zone.lifetime, 0);
+}
+
 static void seats_extend_and_get_answer_and_refuse(void **state)
 {
     struct hf_seats_extend_args extend = {HF_TEXT("gala"), HF_TEXT("b1"), .ttl_ms = 900000};
@@ -402,6 +444,8 @@ int main(void)
         CASE(seats_reserve_answer_and_refuse),
         CASE(seats_confirm_answer_and_refuse),
         CASE(seats_release_answer_and_refuse),
+        CASE(seats_refund_answers_and_refuses),
+        CASE(a_zone_has_its_own_limit),
         CASE(seats_extend_and_get_answer_and_refuse),
         CASE(seats_zone_and_user_answer_and_refuse),
         CASE(quota_limit_reserve_refund_sync_get_answer_and_refuse),

@@ -13,13 +13,16 @@ static inline void fill(struct fixture *f)
 {
     static const char *const commands[] = {
         "SEATS.OPEN gala floor 100",
-        "SEATS.OPEN gala balcony-with-a-long-name 20",
+        "SEATS.OPEN gala balcony-with-a-long-name 20 MAX 4 LIFETIME",
         "SEATS.RESERVE gala floor b1 ann 2 9 SHOW matinee PRICE 250",
         "SEATS.RESERVE gala floor b2 ann 3 9 LIFETIME",
         "SEATS.CONFIRM gala b2 PAYMENT a-payment-id-longer-than-sixteen-bytes",
         "SEATS.RESERVE gala floor b3 bob 1 9 TTL 10ms", /* lapses */
         "SEATS.RESERVE gala floor b4 bob 4 9",
         "SEATS.RELEASE gala b4",
+        "SEATS.RESERVE gala floor b5 dan 2 9",
+        "SEATS.CONFIRM gala b5 PAYMENT another-payment-id-longer-than-sixteen",
+        "SEATS.REFUND gala b5",
         "SEATS.RESERVE gala floor 7b6c1b60-64f5-4d4c-9f8e-0123456789ab cat 1 9",
         "QUOTA.LIMIT acme 100",
         "QUOTA.RESERVE acme 10",

@@ -9,6 +9,7 @@
 #define ROUNDS 3      /* how often the bookings are added up before a difference is reported */
 #define MEMBERS 200   /* zones or users read at a time */
 #define BOOKINGS 1000 /* records read at a time */
+#define NOT_READ (-1) /* in place of what is confirmed */
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
@@ -33,7 +34,7 @@ bool booking_status_is(const redisReply *record, const char *status)
 
 bool booking_is_closed(struct hf_bytes status)
 {
-    return text_equal(status, hf_text("released"));
+    return text_equal(status, hf_text("released")) || text_equal(status, hf_text("refunded"));
 }
 
 bool booking_read(const redisReply *record, struct audit_hold *hold)
@@ -313,11 +314,10 @@ bool confirmed_read(const redisReply *reply, int64_t confirmed[2])
             text_to_integer((struct hf_bytes){gap + 1, reply->len - size - 1}, &confirmed[1]));
 }
 
-typedef void take_confirmed(struct audit *audit, struct audit_name *event, unsigned which,
-                            struct audit_name *member, const int64_t confirmed[2], bool report);
+typedef void take_confirmed(struct audit_name *member, const int64_t confirmed[2]);
 
 static void each_confirmed(struct audit *audit, struct audit_name *event, unsigned which,
-                           bool report, take_confirmed *take)
+                           take_confirmed *take)
 {
     enum audit_kind kind = event_children[which];
     struct hf_bytes name = named_text(event);
@@ -334,7 +334,7 @@ static void each_confirmed(struct audit *audit, struct audit_name *event, unsign
             redisReply *reply = audit_answer(audit, master);
             int64_t confirmed[2];
             if (reply != NULL && confirmed_read(reply, confirmed)) {
-                take(audit, event, which, named_at(audit, kind, first), confirmed, report);
+                take(named_at(audit, kind, first), confirmed);
             } else {
                 event->suspect = true;
             }
@@ -343,16 +343,33 @@ static void each_confirmed(struct audit *audit, struct audit_name *event, unsign
     }
 }
 
-static void take_before(struct audit *audit, struct audit_name *event, unsigned which,
-                        struct audit_name *member, const int64_t confirmed[2], bool report)
+static void take_before(struct audit_name *member, const int64_t confirmed[2])
 {
-    (void)audit;
-    (void)event;
-    (void)which;
-    (void)report;
     member->sums[AUDIT_BOOKED] = member->sums[AUDIT_BOOKED_FOR_LIFE] = 0;
     member->sums[AUDIT_BEFORE] = confirmed[0];
     member->sums[AUDIT_BEFORE_FOR_LIFE] = confirmed[1];
+}
+
+static void take_after(struct audit_name *member, const int64_t confirmed[2])
+{
+    member->sums[AUDIT_AFTER] = confirmed[0];
+    member->sums[AUDIT_AFTER_FOR_LIFE] = confirmed[1];
+}
+
+/* How many seats of an event were ever refunded. */
+static int64_t read_refunded(struct audit *audit, struct audit_name *event)
+{
+    struct hf_bytes key = KEY1(audit, KEY_SEATS_RULES, named_text(event));
+    size_t master = audit_reader_owner(&audit->reader, key);
+    int64_t refunded = 0;
+
+    AUDIT_ASK(&audit->reader, master, hf_text("HGET"), key, hf_text("refunded"));
+    redisReply *reply = audit_answer(audit, master);
+    if (reply == NULL || !audit_reply_integer(reply, 0, &refunded)) {
+        event->suspect = true;
+    }
+    freeReplyObject(reply);
+    return refunded;
 }
 
 static bool is_between(int64_t number, int64_t from, int64_t to)
@@ -360,30 +377,59 @@ static bool is_between(int64_t number, int64_t from, int64_t to)
     return from <= number && number <= to;
 }
 
-static void take_after(struct audit *audit, struct audit_name *event, unsigned which,
-                       struct audit_name *member, const int64_t confirmed[2], bool report)
+/* Is what the bookings of a zone or a user added up to possible, if so many seats of the event were
+ * refunded meanwhile? */
+static bool adds_up(const int64_t *sums, int64_t refunded)
 {
-    int64_t *sums = member->sums;
+    return is_between(sums[AUDIT_BOOKED], sums[AUDIT_BEFORE] - refunded,
+                      sums[AUDIT_AFTER] + refunded) &&
+           is_between(sums[AUDIT_BOOKED_FOR_LIFE], sums[AUDIT_BEFORE_FOR_LIFE] - refunded,
+                      sums[AUDIT_AFTER_FOR_LIFE] + refunded);
+}
 
-    if (is_between(sums[AUDIT_BOOKED], sums[AUDIT_BEFORE], confirmed[0]) &&
-        is_between(sums[AUDIT_BOOKED_FOR_LIFE], sums[AUDIT_BEFORE_FOR_LIFE], confirmed[1])) {
-        return;
-    }
-    event->suspect = true;
-    if (!report) {
-        return;
-    }
+static void report_confirmed(struct audit *audit, const struct audit_name *event, unsigned which,
+                             const struct audit_name *member)
+{
+    const int64_t *sums = member->sums;
+
     if (which == AUDIT_ZONE_CHILDREN) {
         audit_finding(audit, "zone", named_text(member), "event", named_text(event),
                       "%lld confirmed, but its confirmed bookings have %lld seats",
-                      (long long)confirmed[0], (long long)sums[AUDIT_BOOKED]);
+                      (long long)sums[AUDIT_AFTER], (long long)sums[AUDIT_BOOKED]);
     } else {
         audit_finding(audit, "user", named_text(member), "event", named_text(event),
                       "%lld confirmed (%lld for life), but the user's confirmed "
                       "bookings have %lld "
                       "seats (%lld)",
-                      (long long)confirmed[0], (long long)confirmed[1],
+                      (long long)sums[AUDIT_AFTER], (long long)sums[AUDIT_AFTER_FOR_LIFE],
                       (long long)sums[AUDIT_BOOKED], (long long)sums[AUDIT_BOOKED_FOR_LIFE]);
+    }
+}
+
+/* Reads what an event has confirmed after the walk over its bookings, and judges it. */
+static void judge_confirmed(struct audit *audit, struct audit_name *event, int64_t refunded_before,
+                            bool report)
+{
+    for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            named_at(audit, event_children[which], i)->sums[AUDIT_AFTER] = NOT_READ;
+        }
+        each_confirmed(audit, event, which, take_after);
+    }
+    int64_t refunded = read_refunded(audit, event) - refunded_before; /* all until now */
+    for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
+        EACH_CHILD(audit, event, which, event_children[which], i)
+        {
+            const struct audit_name *member = named_at(audit, event_children[which], i);
+            if (member->sums[AUDIT_AFTER] == NOT_READ || adds_up(member->sums, refunded)) {
+                continue;
+            }
+            event->suspect = true;
+            if (report) {
+                report_confirmed(audit, event, which, member);
+            }
+        }
     }
 }
 
@@ -396,8 +442,11 @@ static bool add_up_bookings(struct audit *audit, bool first, bool last)
     EACH_NAMED(audit, AUDIT_EVENTS, i)
     {
         struct audit_name *event = named_at(audit, AUDIT_EVENTS, i);
-        for (unsigned which = 0; event->suspect && which < 2; which++) {
-            each_confirmed(audit, event, which, false, take_before);
+        if (event->suspect) {
+            event->sums[AUDIT_REFUNDED] = read_refunded(audit, event);
+        }
+        for (unsigned which = 0; event->suspect && which < AUDIT_EVENT_CHILDREN; which++) {
+            each_confirmed(audit, event, which, take_before);
         }
     }
     audit_text_set_init(&bookings.seen, audit);
@@ -408,9 +457,7 @@ static bool add_up_bookings(struct audit *audit, bool first, bool last)
         struct audit_name *event = named_at(audit, AUDIT_EVENTS, i);
         if (event->suspect) {
             event->suspect = false;
-            for (unsigned which = 0; which < 2; which++) {
-                each_confirmed(audit, event, which, last, take_after);
-            }
+            judge_confirmed(audit, event, event->sums[AUDIT_REFUNDED], last);
             again = again || event->suspect;
         }
     }

@@ -11,9 +11,9 @@
  *
  * 1 and 2 are read in pages, a few times if they do not add up; what never did is read in one step,
  * with all deadlines of the event. 3 is read in one step for a booking that looks wrong. For 4
- * there may be any number of bookings. But a confirmed booking stays confirmed: so the sum of all
- * that were seen lies between the totals read before the first and after the last of them, or
- * something is wrong (audit_bookings.c). */
+ * there may be any number of bookings. But a confirmed booking stays so unless it is refunded: the
+ * sum of all that were seen lies between the totals read before the first and after the last of
+ * them, give or take what was refunded in between, or something is wrong (audit_bookings.c). */
 #include "redis/audit/audit_seats.h"
 
 #include "base/text.h"

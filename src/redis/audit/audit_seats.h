@@ -12,7 +12,17 @@ static const enum audit_kind event_children[] = {
     [AUDIT_ZONE_CHILDREN] = AUDIT_ZONES, [AUDIT_USER_CHILDREN] = AUDIT_USERS};
 
 /* Sums of a zone and of a user. */
-enum { AUDIT_HELD, AUDIT_BOOKED, AUDIT_BOOKED_FOR_LIFE, AUDIT_BEFORE, AUDIT_BEFORE_FOR_LIFE };
+enum {
+    AUDIT_HELD,
+    AUDIT_BOOKED,
+    AUDIT_BOOKED_FOR_LIFE,
+    AUDIT_BEFORE,
+    AUDIT_BEFORE_FOR_LIFE,
+    AUDIT_AFTER,
+    AUDIT_AFTER_FOR_LIFE
+};
+/* The sum of an event: seats refunded before the walk over its bookings. */
+enum { AUDIT_REFUNDED };
 
 /* A record, as it is answered. */
 enum {

@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SEATS.REFUND: gives a confirmed booking back. Its seats are free again, and its confirmation code
+-- is no longer valid. Within the retry window the same call gets the same answer, with current
+-- figures.
+--
+-- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
+-- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
+-- ARGV[1] booking
+-- ARGV[2] user     the owner it has to belong to, or empty
+-- Returns {1, 'REFUNDED', available}
+-- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
+-- Errors  AGAIN
+-- Derives zone:availability:{$event}:$zone, zone:totals:{$event}:$zone,
+--         user:reservations:{$event}:$user and user:confirmed:{$event}:$user of the booking,
+--         seats:bookings:{$event}, seats:rules:{$event}
+-- uses: clock common expiry seats booking
+
+local user = ARGV[2]
+local now = now_ms()
+if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
+    return again()
+end
+
+local booking = find_booking(KEYS[1], now)
+if not booking or booking.status == 'released' then
+    return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
+end
+if user ~= '' and user ~= booking.user_id then
+    return {0, 'NOT_OWNER', 'the booking does not belong to user "' .. user .. '"'}
+end
+if booking.status == 'reserved' then
+    return {0, 'INVALID_STATE',
+        'the booking is reserved: only a confirmed one can be refunded; release it'}
+end
+
+local key = event_keys(KEYS[2])
+local zone_key = key('zone:availability', booking.zone_id)
+if booking.status == 'refunded' then
+    return {1, 'REFUNDED', tonumber(redis.call('GET', zone_key) or 0)}
+end
+local quantity = booking.quantity
+local confirmed_key = key('user:confirmed', booking.user_id)
+local confirmed, lifetime = confirmed_seats(redis.call('GET', confirmed_key))
+confirmed = confirmed - quantity
+if booking.lifetime then
+    lifetime = lifetime - quantity
+    count_down(key('user:reservations', booking.user_id), quantity)
+end
+if confirmed > 0 then
+    redis.call('SET', confirmed_key, digits(confirmed) .. ' ' .. digits(lifetime))
+else
+    redis.call('DEL', confirmed_key)
+end
+redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', '-' .. quantity)
+redis.call('HINCRBY', key('seats:rules'), 'refunded', quantity)
+redis.call('ZREM', key('seats:bookings'), booking.booking_id)
+local available = redis.call('INCRBY', zone_key, quantity)
+redis.call('HDEL', KEYS[1], 'confirmation_code')
+redis.call('HSET', KEYS[1], 'status', 'refunded', 'closed_at', digits(now))
+redis.call('PEXPIRE', KEYS[1], redis_ttl(limits.RETRY_WINDOW_MS))
+return {1, 'REFUNDED', available}
