@@ -159,6 +159,60 @@ uint32_t line_position(const struct line *line, uint32_t place)
     return count + (uint32_t)__builtin_popcountll(part->present & upto);
 }
 
+/* How many parts, from the first on, stand wholly before a position; *before is how many records
+ * they have. */
+static uint32_t parts_until(const struct line *line, uint32_t position, uint32_t *before)
+{
+    uint32_t parts = 0;
+
+    for (*before = 0;;) {
+        uint32_t at = ring(line, line->first + parts);
+        bool whole = at % LINE_BLOCK == 0 && line->capacity - parts >= LINE_BLOCK &&
+                     *before + line->sums[at / LINE_BLOCK] < position;
+        if (!whole && *before + line->counts[at] >= position) {
+            return parts;
+        }
+        *before += whole ? line->sums[at / LINE_BLOCK] : line->counts[at];
+        parts += whole ? LINE_BLOCK : 1;
+        CHECK(parts < line->capacity);
+    }
+}
+
+uint32_t line_place(const struct line *line, uint32_t position)
+{
+    uint32_t before;
+
+    CHECK(position > 0 && position <= line->count);
+    uint32_t part = line->first + parts_until(line, position, &before);
+    uint64_t present = line->parts[ring(line, part)]->present;
+    for (uint32_t i = before + 1; i < position; i++) {
+        present &= present - 1;
+    }
+    return (part << LINE_PART_BITS) + (uint32_t)__builtin_ctzll(present);
+}
+
+static uint32_t *record_at(const struct line *line, uint32_t place)
+{
+    struct line_part *part = line->parts[ring(line, part_of(place))];
+
+    CHECK(part != NULL && part->present >> place % LINE_PART & 1);
+    return &part->records[place % LINE_PART];
+}
+
+uint32_t line_at(const struct line *line, uint32_t place)
+{
+    return *record_at(line, place);
+}
+
+void line_swap(struct line *line, uint32_t place, uint32_t other)
+{
+    uint32_t *first = record_at(line, place), *second = record_at(line, other);
+    uint32_t index = *first;
+
+    *first = *second;
+    *second = index;
+}
+
 uint32_t line_start(const struct line *line)
 {
     return line->first << LINE_PART_BITS;

@@ -43,6 +43,13 @@ uint32_t line_first(const struct line *line);
 /* How many stand at or before this place: 1 for the first. */
 uint32_t line_position(const struct line *line, uint32_t place);
 
+/* The place of the one at a position, from 1 to the count: the way back from line_position(). */
+uint32_t line_place(const struct line *line, uint32_t position);
+uint32_t line_at(const struct line *line, uint32_t place);
+
+/* Exchanges the records at two places. */
+void line_swap(struct line *line, uint32_t place, uint32_t other);
+
 /* Walks over the line: the first record at or after a place, which is moved on behind it; NONE at
  * the end. Start at line_start(). */
 uint32_t line_start(const struct line *line);

@@ -69,6 +69,8 @@ static void assert_same(struct crowd *crowd)
     for (uint32_t i = 0; i < crowd->count; i++) {
         uint32_t who = crowd->list[i];
         assert_int_equal(line_position(&crowd->line, crowd->place[who]), i + 1);
+        assert_int_equal(line_place(&crowd->line, i + 1), crowd->place[who]);
+        assert_int_equal(line_at(&crowd->line, crowd->place[who]), who);
         assert_int_equal(line_walk(&crowd->line, &place), who);
         assert_int_equal(place, crowd->place[who] + 1);
     }
