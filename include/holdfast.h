@@ -120,7 +120,8 @@ static inline struct hf_bytes hf_text(const char *text)
     X(LOADING, 503, "still loading the data directory")                                            \
     X(BUSY, 503, "out of memory or too much to do; nothing was changed, try again later")          \
     X(ENGINE_DOWN, 503, "the engine does not answer")                                              \
-    X(LEDGER_DOWN, 503, "the ledger does not answer")
+    X(LEDGER_DOWN, 503, "the ledger does not answer")                                              \
+    X(NOT_ADMITTED, 403, "the event is entered through its waiting room: a pass is needed")
 
 /* HF_OK, or an error of the list as HF_INVALID_QUANTITY and so on, numbered from 1. */
 enum hf_error {
@@ -291,6 +292,7 @@ struct hf_seats_reserve_args {
     int64_t unit_price;   /* optional */
     int64_t ttl_ms;       /* 0: 600 s */
     bool lifetime;        /* confirmed seats go on counting against max_per_user */
+    struct hf_bytes pass; /* the user's, where ROOM.OPEN has set GATE: NOT_ADMITTED */
 };
 struct hf_seats_reserve_reply {
     int64_t remaining, user_reserved;
@@ -785,6 +787,24 @@ HF_API enum hf_error hf_stock_adjust(hf_handle *handle, const struct hf_stock_ad
 
 /* ---- waiting room; scope: event -------------------------------------------------------------- */
 
+/* ROOM.OPEN: the settings of an event's room, all of them. Users in line, and passes alive.
+ * INVALID_STATE: too many are in line to draw their order by lot. */
+struct hf_room_open_args {
+    struct hf_bytes event;
+    int64_t rate;          /* users that ROOM.TICK admits per second; 0: unlimited */
+    int64_t inside;        /* passes alive at most; 0: unlimited */
+    int64_t start_ms;      /* nobody is admitted before, in ms since the epoch; 0: no start */
+    struct hf_bytes order; /* of those who come before the start: "fifo" or "random" */
+    int64_t pass_ms;       /* how long a pass is valid; 0: 600 s */
+    bool paused;           /* ROOM.TICK admits nobody */
+    bool gate;             /* SEATS.RESERVE needs a pass: NOT_ADMITTED */
+};
+struct hf_room_open_reply {
+    int64_t waiting, inside;
+};
+HF_API enum hf_error hf_room_open(hf_handle *handle, const struct hf_room_open_args *args,
+                                  struct hf_room_open_reply *reply);
+
 /* ROOM.JOIN: stand in line. ALREADY_IN_QUEUE, QUEUE_FULL. */
 struct hf_room_join_args {
     struct hf_bytes event, user;
@@ -801,9 +821,14 @@ HF_API enum hf_error hf_room_join(hf_handle *handle, const struct hf_room_join_a
 /* ROOM.POSITION: where the user stands, from 1. NOT_IN_QUEUE. */
 struct hf_room_position_args {
     struct hf_bytes event, user;
+    struct hf_bytes token; /* of ROOM.JOIN: answers with the pass once the user is admitted */
 };
 struct hf_room_position_reply {
-    int64_t position, total;
+    int64_t position, total;  /* position 0: not known before the start, or admitted */
+    int64_t estimated_wait_s; /* -1: unknown */
+    int64_t in_waiting_room;  /* 1; 0 once admitted */
+    int64_t refresh_s;        /* ask again after so long */
+    char pass[HF_TOKEN_SIZE]; /* of a user who was admitted and showed the token */
 };
 HF_API enum hf_error hf_room_position(hf_handle *handle, const struct hf_room_position_args *args,
                                       struct hf_room_position_reply *reply);
@@ -822,7 +847,7 @@ HF_API enum hf_error hf_room_leave(hf_handle *handle, const struct hf_room_leave
 struct hf_room_admit_args {
     struct hf_bytes event;
     int64_t count;
-    int64_t pass_ms; /* 0: 600 s */
+    int64_t pass_ms; /* 0: as ROOM.OPEN says, or 600 s */
 };
 struct hf_room_admitted {
     char user[HF_ID_SIZE];
@@ -835,9 +860,41 @@ struct hf_room_admit_reply {
 HF_API enum hf_error hf_room_admit(hf_handle *handle, const struct hf_room_admit_args *args,
                                    struct hf_room_admit_reply *reply);
 
+/* ROOM.TICK: admits as many as RATE, INSIDE, START and PAUSED of the room allow now. */
+struct hf_room_tick_args {
+    struct hf_bytes event;
+};
+HF_API enum hf_error hf_room_tick(hf_handle *handle, const struct hf_room_tick_args *args,
+                                  struct hf_room_admit_reply *reply);
+
+/* ROOM.DONE: the user's pass ends and its place inside is free; done is 0 if there was no pass. */
+struct hf_room_done_args {
+    struct hf_bytes event, user;
+};
+struct hf_room_done_reply {
+    int64_t done;
+};
+HF_API enum hf_error hf_room_done(hf_handle *handle, const struct hf_room_done_args *args,
+                                  struct hf_room_done_reply *reply);
+
+/* ROOM.STATS: how a room is doing. */
+struct hf_room_stats_args {
+    struct hf_bytes event;
+};
+struct hf_room_stats_reply {
+    int64_t waiting, inside;
+    int64_t admitted;         /* since ROOM.OPEN opened it */
+    int64_t rate, inside_max; /* 0: unlimited */
+    int64_t started, paused;
+    int64_t estimated_wait_s; /* of the last in line; -1: unknown */
+};
+HF_API enum hf_error hf_room_stats(hf_handle *handle, const struct hf_room_stats_args *args,
+                                   struct hf_room_stats_reply *reply);
+
 /* ROOM.CHECK: is this the user's pass, and still valid? */
 struct hf_room_check_args {
     struct hf_bytes event, user, pass;
+    bool renew; /* its time starts again */
 };
 struct hf_room_check_reply {
     int64_t valid;

@@ -45,6 +45,14 @@
 #define ROOM_TTL_DEFAULT_MS ((int64_t)1800 * 1000)
 #define ROOM_PASS_DEFAULT_MS ((int64_t)600 * 1000)
 #define ROOM_ADMIT_MAX 4000 /* what others can wait for */
+#define ROOM_RATE_MAX 1000000
+/* Users who are in line already when ROOM.OPEN says that their order is drawn by lot: one script
+ * puts them all in another order. */
+#define ROOM_SHUFFLE_MAX 500
+/* A client in line is asked to come back after a tenth of its wait, within these bounds. */
+#define ROOM_REFRESH_MIN_S 1
+#define ROOM_REFRESH_MAX_S 30
+#define ROOM_REFRESH_UNKNOWN_S 5
 /* Users that one call of the script admits. */
 #define ROOM_ADMITTED_AT_ONCE 50
 #define IDEM_PROCESSING_DEFAULT_MS ((int64_t)60 * 1000)
@@ -72,6 +80,7 @@
 
 _Static_assert(EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_MAX,
                "a deadline must fit an integer of the protocol");
+_Static_assert((int64_t)ROOM_RATE_MAX * 1000 < HF_INTEGER_MAX, "an allowance is a whole number");
 _Static_assert(HF_TTL_MAX_MS < UINT32_MAX, "a TTL is kept in 32 bits");
 _Static_assert(HF_ID_MAX < 256, "the length of an id is kept in 8 bits");
 

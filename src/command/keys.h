@@ -52,6 +52,8 @@
     X(QUEUE, "queue:$event", "queue:{$event}")                                                     \
     X(QUEUE_USER, "queue:user:{$event}:$user", "queue:user:{$event}:$user")                        \
     X(QUEUE_DUE, "queue:due:{$event}", "queue:due:{$event}")                                       \
+    X(QUEUE_ROOM, "queue:room:{$event}", "queue:room:{$event}")                                    \
+    X(QUEUE_PASSES, "queue:passes:{$event}", "queue:passes:{$event}")                              \
     X(IDEM, "idemp:$key", "idemp:{$key}")
 
 /* KEY_NONE, which is 0, ends a list of keys. */
@@ -66,6 +68,7 @@ enum key_id {
 /* The keys that all scripts of a family touch, in their order. */
 #define KEYS_OF_QUOTA                                                                              \
     KEY_QUOTA_USED, KEY_QUOTA_LIMIT, KEY_QUOTA_HELD, KEY_QUOTA_HOLDS, KEY_QUOTA_DUE
+#define KEYS_OF_ROOM KEY_QUEUE, KEY_QUEUE_DUE, KEY_QUEUE_ROOM, KEY_QUEUE_PASSES
 #define KEYS_OF_STOCK                                                                              \
     KEY_STOCK, KEY_STOCK_TOTALS, KEY_STOCK_ORDERS, KEY_STOCK_DUE, KEY_STOCK_USERS, KEY_STOCK_NAMES
 

@@ -59,11 +59,15 @@
     X(STOCK_GIVE,     stock_give,     stock_give_reply,     PLAIN, PRODUCTS)                       \
     X(STOCK_GET,      stock_get,      stock_get_reply,      PLAIN, PRODUCTS)                       \
     X(STOCK_ADJUST,   stock_adjust,   stock_adjust_reply,   PLAIN, PRODUCTS)                       \
+    X(ROOM_OPEN,      room_open,      room_open_reply,      PLAIN, ROOMS)                          \
     X(ROOM_JOIN,      room_join,      room_join_reply,      PLAIN, ROOMS)                          \
     X(ROOM_POSITION,  room_position,  room_position_reply,  PLAIN, ROOMS)                          \
     X(ROOM_LEAVE,     room_leave,     room_leave_reply,     PLAIN, ROOMS)                          \
     X(ROOM_ADMIT,     room_admit,     room_admit_reply,     OWNED, ROOMS)                          \
+    X(ROOM_TICK,      room_tick,      room_admit_reply,     OWNED, ROOMS)                          \
     X(ROOM_CHECK,     room_check,     room_check_reply,     PLAIN, ROOMS)                          \
+    X(ROOM_DONE,      room_done,      room_done_reply,      PLAIN, ROOMS)                          \
+    X(ROOM_STATS,     room_stats,     room_stats_reply,     PLAIN, ROOMS)                          \
     X(IDEM_BEGIN,     idem_begin,     idem_begin_reply,     OWNED, NO_KIND)                        \
     X(IDEM_COMPLETE,  idem_complete,  idem_complete_reply,  PLAIN, NO_KIND)                        \
     X(IDEM_ABORT,     idem_abort,     idem_abort_reply,     PLAIN, NO_KIND)

@@ -57,6 +57,11 @@
         .name = label, .field = #member, .keyword = word, .type = ARG_TEXT,                        \
         .offset = AT(command, member), .max = high                                                 \
     }
+#define OPTIONAL_TIME(command, member, word)                                                       \
+    {                                                                                              \
+        .name = "ms", .field = #member, .keyword = word, .type = ARG_COUNT,                        \
+        .offset = AT(command, member), .max = HF_INTEGER_MAX                                       \
+    }
 #define OPTIONAL_AMOUNT(command, member, word)                                                     \
     {                                                                                              \
         .name = "n", .field = #member, .keyword = word, .type = ARG_AMOUNT,                        \

@@ -3,7 +3,7 @@
  * The proof that nothing was lost or handed out twice: every total is computed again from the
  * records, every index and timer looked at, and what differs is named. */
 #include "base/check.h"
-#include "core/state.h"
+#include "core/room.h"
 
 struct core_audit {
     struct core *core;
@@ -290,6 +290,7 @@ static void check_semaphores(struct core_audit *audit, struct sums *semaphores)
 static void check_rooms(struct core_audit *audit, struct sums *rooms)
 {
     struct core *core = audit->core;
+    int64_t gates = 0;
 
     EACH (core, CORE_ROOM_ENTRIES, i) {
         rooms->of[((struct record *)core_at(core, CORE_ROOM_ENTRIES, i))->scope][0]++;
@@ -301,9 +302,15 @@ static void check_rooms(struct core_audit *audit, struct sums *rooms)
         const struct room *room = core_at(core, CORE_ROOMS, i);
         expect(audit, CORE_ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
         expect(audit, CORE_ROOMS, i, "passes", room->passes, rooms->of[i][1]);
+        expect(audit, CORE_ROOMS, i, "allowance beyond its rate",
+               room->allowance < 0 || room->allowance > room->rate * 1000, 0);
+        expect(audit, CORE_ROOMS, i, "kept for nothing",
+               room->line.count + room->passes == 0 && !room_has_settings(room), 0);
+        gates += (room->record.flags & ROOM_GATE) != 0;
         check_line(audit, CORE_ROOMS, i, &room->line, CORE_ROOM_ENTRIES,
                    offsetof(struct room_entry, place));
     }
+    expect_all(audit, CORE_ROOMS, "number with a gate", core->gates, gates);
 }
 
 static void check_keys(struct core_audit *audit)

@@ -345,10 +345,33 @@ static void order_fields(struct codec *codec, struct order *order)
     }
 }
 
+static void room_fields(struct codec *codec, struct room *room)
+{
+    if (codec->version >= 4) {
+        NUMBER(room->rate);
+        NUMBER(room->inside_max);
+        NUMBER(room->start_ms);
+        codec_number(codec, &room->pass_ms, 0, HF_TTL_MAX_MS);
+        NUMBER(room->allowance);
+        TIME(room->allowance_ms);
+        NUMBER(room->admitted);
+    }
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        codec->core->gates += (room->record.flags & ROOM_GATE) != 0;
+    }
+}
+
 static void room_pass_fields(struct codec *codec, struct room_pass *pass)
 {
+    int64_t ttl_ms = pass->ttl_ms;
+
     codec_bytes(codec, pass->token, sizeof pass->token);
+    if (codec->version >= 4) {
+        codec_bytes(codec, pass->entry_token, sizeof pass->entry_token);
+        codec_number(codec, &ttl_ms, 0, HF_TTL_MAX_MS);
+    }
     if (codec->mode == CODEC_READ && !codec->failed) {
+        pass->ttl_ms = (uint32_t)ttl_ms;
         ((struct room *)core_at(codec->core, CORE_ROOMS, pass->record.scope))->passes++;
     }
 }
@@ -404,6 +427,9 @@ void codec_fields(struct codec *codec, enum kind kind, void *record)
     case CORE_STOCK_USERS:
         stock_user_fields(codec, record);
         break;
+    case CORE_ROOMS:
+        room_fields(codec, record);
+        break;
     case CORE_ROOM_ENTRIES:
         codec_bytes(codec, ((struct room_entry *)record)->token, TOKEN_BYTES);
         break;
@@ -415,7 +441,6 @@ void codec_fields(struct codec *codec, enum kind kind, void *record)
         break;
     case CORE_EVENTS:
     case CORE_SHOWS:
-    case CORE_ROOMS:
     case CORE_KIND_COUNT:
         break;
     }

@@ -92,6 +92,7 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                     .parent = CORE_NO_KIND,
                     .place_offset = offsetof(struct room, roster_place),
                     .loose = true,
+                    .all_flags = ROOM_RANDOM | ROOM_PAUSED | ROOM_GATE | ROOM_SHUFFLED,
                     .let_go = room_let_go},
     [CORE_ROOM_ENTRIES] = {.name = "queue entry",
                            .record_size = sizeof(struct room_entry),

@@ -1,43 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting room: a line per event, and passes for those admitted. Leaving the line and getting the
- * pass is one step. A room exists while a user is in line or has a pass. */
+ * The line of a waiting room: who joins stands at its end, or at a place drawn by lot while ORDER
+ * random is set and START is to come. A room exists while a user is in line or has a pass, or
+ * ROOM.OPEN has set anything. */
+#include "core/room.h"
+
 #include "base/check.h"
 #include "base/siphash.h"
-#include "core/state.h"
-
-static struct room *room_at(const struct core *core, uint32_t index)
-{
-    return core_at(core, CORE_ROOMS, index);
-}
-
-static struct room_entry *entry_at(const struct core *core, uint32_t index)
-{
-    return core_at(core, CORE_ROOM_ENTRIES, index);
-}
-
-static struct room_pass *pass_at(const struct core *core, uint32_t index)
-{
-    return core_at(core, CORE_ROOM_PASSES, index);
-}
 
 void room_let_go(struct core *core, uint32_t index)
 {
     line_free(&room_at(core, index)->line, core->memory);
 }
 
-/* What must be true of a room after every change: all in line and all passes have an end. */
-static void room_count_check(const struct room *room)
+void room_check_counts(const struct room *room)
 {
     CHECK(room->entry_deadlines.count == room->line.count);
     CHECK(room->pass_deadlines.count == room->passes);
+    CHECK(room->allowance <= room->rate * 1000);
 }
 
-static void drop_room(struct core *core, uint32_t index)
+void room_drop(struct core *core, uint32_t index)
 {
     const struct room *room = room_at(core, index);
 
-    if (room->line.count == 0 && room->passes == 0) {
+    if (room->line.count == 0 && room->passes == 0 && !room_has_settings(room)) {
         core_forget(core, CORE_ROOMS, index);
     }
 }
@@ -50,11 +37,56 @@ static uint32_t find_entry(struct core *core, struct hf_bytes event, struct hf_b
     return *room == NONE ? NONE : core_find(core, CORE_ROOM_ENTRIES, *room, user);
 }
 
-static void answer_position(struct reply *reply, const struct room *room,
+/* Counted from 1; 0 as long as it is not drawn. */
+static uint32_t position_of(const struct core *core, const struct room *room,
                             const struct room_entry *entry)
 {
-    reply_number(reply, line_position(&room->line, entry->place));
-    reply_number(reply, room->line.count);
+    return room_is_undrawn(core, room) ? 0 : line_position(&room->line, entry->place);
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+void room_swap(struct core *core, struct room *room, uint32_t place, uint32_t other)
+{
+    line_swap(&room->line, place, other);
+    room_entry_at(core, line_at(&room->line, place))->place = place;
+    room_entry_at(core, line_at(&room->line, other))->place = other;
+}
+
+/* The one who joined last changes places with anybody in line, or with nobody, all with the same
+ * chance: so a line in random order remains in random order. */
+static void draw_place(struct core *core, struct room *room, uint32_t place, const uint8_t *entropy)
+{
+    uint64_t lot = siphash(entropy, "place", 5) % room->line.count;
+
+    room_swap(core, room, place, line_place(&room->line, (uint32_t)lot + 1));
+}
+
+static void refuse_twice(const struct core *core, const struct room *room,
+                         const struct room_entry *entry, struct reply *reply)
+{
+    if (room_is_undrawn(core, room)) {
+        reply_refuse_with(reply, HF_ALREADY_IN_QUEUE,
+                          "in the queue already, one of # whose order is drawn at the start",
+                          room->line.count, 0, 0);
+    } else {
+        reply_refuse_with(reply, HF_ALREADY_IN_QUEUE, "in the queue already, at place # of #",
+                          line_position(&room->line, entry->place), room->line.count, 0);
+    }
+}
+
+/* A new entry at the end of the line; NONE when there is no memory. */
+static uint32_t add_entry(struct core *core, uint32_t room_index, struct hf_bytes user)
+{
+    struct room *room = room_at(core, room_index);
+    struct key key = core_key(core, CORE_ROOM_ENTRIES, room_index, user);
+    uint32_t index =
+        line_reserve(&room->line, core->memory) ? core_add(core, CORE_ROOM_ENTRIES, &key) : NONE;
+
+    if (index != NONE) {
+        room_entry_at(core, index)->place = line_join(&room->line, index);
+    }
+    return index;
 }
 
 CORE_COMMAND(room_join)
@@ -63,10 +95,7 @@ CORE_COMMAND(room_join)
     uint32_t room_index, index = find_entry(core, a->event, a->user, &room_index);
 
     if (index != NONE) {
-        const struct room *room = room_at(core, room_index);
-        reply_refuse_with(reply, HF_ALREADY_IN_QUEUE, "in the queue already, at place # of #",
-                          line_position(&room->line, entry_at(core, index)->place),
-                          room->line.count, 0);
+        refuse_twice(core, room_at(core, room_index), room_entry_at(core, index), reply);
         return;
     }
     int64_t waiting = room_index == NONE ? 0 : room_at(core, room_index)->line.count;
@@ -80,47 +109,89 @@ CORE_COMMAND(room_join)
         reply_busy(core, reply);
         return;
     }
-    struct room *room = room_at(core, room_index);
-    struct key key = core_key(core, CORE_ROOM_ENTRIES, room_index, a->user);
-    if (line_reserve(&room->line, core->memory)) {
-        index = core_add(core, CORE_ROOM_ENTRIES, &key);
-    }
+    index = add_entry(core, room_index, a->user);
     if (index == NONE) {
-        drop_room(core, room_index);
+        room_drop(core, room_index);
         reply_busy(core, reply);
         return;
     }
-    struct room_entry *entry = entry_at(core, index);
+    struct room *room = room_at(core, room_index);
+    struct room_entry *entry = room_entry_at(core, index);
     memcpy(entry->token, entropy, sizeof entry->token);
-    entry->place = line_join(&room->line, index);
     core_arm(core, CORE_ROOM_ENTRIES, index, core->now_ms + a->ttl_ms);
-    room_count_check(room);
-    answer_position(reply, room, entry);
+    if (room_is_undrawn(core, room)) {
+        draw_place(core, room, entry->place, entropy);
+    } else {
+        room->record.flags &= (uint8_t)~ROOM_SHUFFLED;
+    }
+    room_check_counts(room);
+    reply_number(reply, position_of(core, room, entry));
+    reply_number(reply, room->line.count);
     reply_hex(reply, entry->token);
+}
+
+/* ---- in line --------------------------------------------------------------------------------- */
+
+/* When a client that waits so long should ask again. */
+static int64_t refresh_s(int64_t wait_s)
+{
+    int64_t tenth_s = wait_s / 10;
+
+    return wait_s < 0                     ? ROOM_REFRESH_UNKNOWN_S
+           : tenth_s < ROOM_REFRESH_MIN_S ? ROOM_REFRESH_MIN_S
+           : tenth_s > ROOM_REFRESH_MAX_S ? ROOM_REFRESH_MAX_S
+                                          : tenth_s;
+}
+
+/* The pass of a user who is admitted, for the one who shows the token that ROOM.JOIN answered. */
+static void answer_admitted(struct core *core, uint32_t room_index,
+                            const struct hf_room_position_args *a, struct reply *reply)
+{
+    uint32_t index =
+        room_index == NONE ? NONE : core_find(core, CORE_ROOM_PASSES, room_index, a->user);
+    const struct room_pass *pass = index == NONE ? NULL : room_pass_at(core, index);
+
+    if (pass == NULL || pass->ttl_ms == 0 || !room_is_token(pass->entry_token, a->token)) {
+        reply_refuse(reply, HF_NOT_IN_QUEUE, NULL);
+        return;
+    }
+    reply_number(reply, 0);
+    reply_number(reply, room_at(core, room_index)->line.count);
+    reply_number(reply, 0);
+    reply_number(reply, 0);
+    reply_number(reply, 0);
+    reply_hex(reply, pass->token);
 }
 
 CORE_COMMAND(room_position)
 {
     const struct hf_room_position_args *a = &args->room_position;
-    uint32_t room, index = find_entry(core, a->event, a->user, &room);
+    uint32_t room_index, index = find_entry(core, a->event, a->user, &room_index);
     (void)entropy;
 
     if (index == NONE) {
-        reply_refuse(reply, HF_NOT_IN_QUEUE, NULL);
+        answer_admitted(core, room_index, a, reply);
         return;
     }
-    answer_position(reply, room_at(core, room), entry_at(core, index));
+    const struct room *room = room_at(core, room_index);
+    uint32_t position = position_of(core, room, room_entry_at(core, index));
+    int64_t wait_s = room_wait_s(core, room, position != 0 ? position : room->line.count);
+    reply_number(reply, position);
+    reply_number(reply, room->line.count);
+    reply_number(reply, wait_s);
+    reply_number(reply, 1);
+    reply_number(reply, refresh_s(wait_s));
 }
 
 /* Out of the line, and gone. */
 static void remove_entry(struct core *core, uint32_t index)
 {
-    uint32_t room = entry_at(core, index)->record.scope;
+    uint32_t room = room_entry_at(core, index)->record.scope;
 
-    line_leave(&room_at(core, room)->line, core->memory, entry_at(core, index)->place);
+    line_leave(&room_at(core, room)->line, core->memory, room_entry_at(core, index)->place);
     core_forget(core, CORE_ROOM_ENTRIES, index);
-    room_count_check(room_at(core, room));
-    drop_room(core, room);
+    room_check_counts(room_at(core, room));
+    room_drop(core, room);
 }
 
 CORE_COMMAND(room_leave)
@@ -135,107 +206,8 @@ CORE_COMMAND(room_leave)
     reply_number(reply, index != NONE);
 }
 
-/* ---- admission ------------------------------------------------------------------------------- */
-
-/* The n-th pass of an ADMIT: unguessable, and the same when the journal is replayed. */
-static void make_pass(const uint8_t *entropy, uint64_t n, uint8_t token[TOKEN_BYTES])
-{
-    for (uint64_t half = 0; half < 2; half++) {
-        uint64_t input[2] = {n, half};
-        uint64_t word = siphash(entropy, input, sizeof input);
-        memcpy(token + 8 * half, &word, sizeof word);
-    }
-}
-
-/* The first in line leaves it and gets a pass; its name goes along. Cannot fail after the room for
- * it was reserved. */
-static void admit_first(struct core *core, uint32_t room_index, int64_t deadline_ms,
-                        const uint8_t token[TOKEN_BYTES], struct reply *reply)
-{
-    struct room *room = room_at(core, room_index);
-    uint32_t entry = line_first(&room->line);
-
-    line_leave(&room->line, core->memory, entry_at(core, entry)->place);
-    struct key user = store_key(&core->stores[CORE_ROOM_PASSES], room_index,
-                                store_take_name(&core->stores[CORE_ROOM_ENTRIES], entry));
-    uint32_t pass = core_find_key(core, CORE_ROOM_PASSES, &user);
-    reply_name(reply, &user.name);
-    reply_hex(reply, token);
-    if (pass == NONE) {
-        pass = store_adopt(&core->stores[CORE_ROOM_PASSES], &user);
-        room->passes++;
-    } else {
-        name_free(core->memory, &user.name);
-    }
-    memcpy(pass_at(core, pass)->token, token, TOKEN_BYTES);
-    core_arm(core, CORE_ROOM_PASSES, pass, deadline_ms);
-    room_count_check(room);
-}
-
-CORE_COMMAND(room_admit)
-{
-    const struct hf_room_admit_args *a = &args->room_admit;
-    uint32_t room = core_enter(core, CORE_ROOMS, a->event);
-    uint32_t count = room == NONE ? 0 : room_at(core, room)->line.count;
-
-    count = count < ROOM_ADMIT_MAX ? count : ROOM_ADMIT_MAX;
-    count = a->count < count ? (uint32_t)a->count : count;
-    if (!reply_reserve(reply, count * 2, count * (size_t)(HF_ID_MAX + TOKEN_BYTES * 2)) ||
-        !store_reserve(&core->stores[CORE_ROOM_PASSES], count)) {
-        reply_busy(core, reply);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t token[TOKEN_BYTES];
-        make_pass(entropy, i, token);
-        admit_first(core, room, core->now_ms + a->pass_ms, token, reply);
-    }
-}
-
-/* Compares all bytes whatever they are, so that the time taken tells nothing. */
-static bool is_token(const uint8_t token[TOKEN_BYTES], struct hf_bytes hex)
-{
-    static const char digits[] = "0123456789abcdef";
-    unsigned differs = 0;
-
-    if (hex.size != TOKEN_BYTES * 2) {
-        return false;
-    }
-    for (size_t i = 0; i < TOKEN_BYTES; i++) {
-        differs |= (unsigned)(hex.data[2 * i] ^ digits[token[i] >> 4]);
-        differs |= (unsigned)(hex.data[2 * i + 1] ^ digits[token[i] & 15]);
-    }
-    return differs == 0;
-}
-
-CORE_COMMAND(room_check)
-{
-    const struct hf_room_check_args *a = &args->room_check;
-    uint32_t room = core_enter(core, CORE_ROOMS, a->event);
-    uint32_t pass = room == NONE ? NONE : core_find(core, CORE_ROOM_PASSES, room, a->user);
-    (void)entropy;
-
-    reply_number(reply, pass != NONE && is_token(pass_at(core, pass)->token, a->pass));
-}
-
-/* ---- deadlines ------------------------------------------------------------------------------- */
-
 void room_entry_due(struct core *core, uint32_t index)
 {
-    core_emit(core, EVENT_QUEUE_ENTRY_LAPSED, CORE_ROOMS, &entry_at(core, index)->record, 1);
+    core_emit(core, EVENT_QUEUE_ENTRY_LAPSED, CORE_ROOMS, &room_entry_at(core, index)->record, 1);
     remove_entry(core, index);
-}
-
-void room_pass_due(struct core *core, uint32_t index)
-{
-    core_emit(core, EVENT_PASS_LAPSED, CORE_ROOMS, &pass_at(core, index)->record, 1);
-    core_forget(core, CORE_ROOM_PASSES, index);
-}
-
-void room_pass_let_go(struct core *core, uint32_t index)
-{
-    uint32_t room = pass_at(core, index)->record.scope;
-
-    room_at(core, room)->passes--;
-    drop_room(core, room);
 }

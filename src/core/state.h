@@ -223,6 +223,13 @@ struct order {
 
 #define TOKEN_BYTES 16
 
+enum room_flag {
+    ROOM_RANDOM = 1, /* ORDER random: those who come before START get their places by lot */
+    ROOM_PAUSED = 2,
+    ROOM_GATE = 4,     /* SEATS.RESERVE needs a pass */
+    ROOM_SHUFFLED = 8, /* the whole line is in an order drawn by lot */
+};
+
 struct room {
     struct record record;
     struct timer timer; /* at or before the first deadline of its entries and passes */
@@ -230,6 +237,12 @@ struct room {
     struct line line; /* the entries */
     uint32_t passes;  /* pass records that name this room */
     uint32_t roster_place;
+    int64_t rate, inside_max; /* 0: unlimited */
+    int64_t start_ms;         /* 0: none */
+    int64_t pass_ms;          /* how long a pass is valid; 0: ROOM_PASS_DEFAULT_MS */
+    int64_t allowance;        /* thousandths of users that RATE allowed at that time */
+    int64_t allowance_ms;
+    int64_t admitted; /* while the room had settings */
 };
 
 struct room_entry {
@@ -244,6 +257,9 @@ struct room_pass {
     struct record record; /* named by the user */
     struct timer timer;
     uint8_t token[TOKEN_BYTES];
+    uint8_t entry_token[TOKEN_BYTES]; /* the entry's, which the user was told by ROOM.JOIN */
+    uint32_t ttl_ms; /* 0: of a former version, which kept neither this nor the entry's token */
+    uint32_t spare;
 };
 
 /* ---- idempotency ----------------------------------------------------------------------------- */
@@ -281,6 +297,7 @@ struct core {
     uint32_t lapsed;                  /* bookings in state BOOKING_LAPSED */
     uint32_t slots_in_use;            /* holders of all semaphores */
     uint32_t in_line;                 /* waiters of all semaphores */
+    uint32_t gates;                   /* rooms with a gate */
 
     uint32_t leaving[CORE_KIND_COUNT]; /* the first closed scope of a kind, or NONE: leaving.c */
     uint32_t leaving_count;            /* of all kinds */
@@ -446,6 +463,13 @@ bool sem_settle(struct core *core, int64_t *budget);
 
 /* When a client falls due, by the fields of its record. */
 int64_t sem_client_deadline(const struct sem_client *client);
+
+/* May the user reserve in the event? Refuses unless it has no gate, or the pass is the user's and
+ * valid. */
+bool room_lets_reserve(struct core *core, const struct hf_seats_reserve_args *args,
+                       struct reply *reply);
+/* The user has what it came for: its pass ends, if ROOM.OPEN has opened the event's room. */
+void room_confirmed(struct core *core, struct hf_bytes event, const struct name *user);
 
 /* core_audit() without a lookup of every record: for a core whose indexes were just built. */
 uint64_t core_audit_totals(struct core *core);

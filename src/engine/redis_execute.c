@@ -24,6 +24,7 @@ void redis_execute(struct redis_engine *engine, struct pending_command *pending)
         sem_waiters_acquire(engine->waiters, pending);
         break;
     case ROOM_ADMIT:
+    case ROOM_TICK:
         room_admit_execute(pending);
         break;
     default:

@@ -64,6 +64,12 @@ static void fill_room_admit(void *context, const struct reply *reply)
     }
 }
 
+/* ROOM.TICK answers as ROOM.ADMIT. */
+static void fill_room_tick(void *context, const struct reply *reply)
+{
+    fill_room_admit(context, reply);
+}
+
 static void fill_idem_begin(void *context, const struct reply *reply)
 {
     struct typed *typed = context;

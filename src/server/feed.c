@@ -336,10 +336,12 @@ void feed_command(struct feed *feed, const struct command *command, const struct
     if (feed->kept != NULL) {
         add_command(feed, command, reply);
     }
-    if (command_id(command->spec) == ROOM_ADMIT && feed->visitor_slab.count > 0) {
+    enum command_id id = command_id(command->spec);
+    if ((id == ROOM_ADMIT || id == ROOM_TICK) && feed->visitor_slab.count > 0) {
+        struct hf_bytes event =
+            id == ROOM_ADMIT ? command->args.room_admit.event : command->args.room_tick.event;
         for (size_t i = 0; i + 1 < reply->count; i += 2) {
-            admit(feed, command->args.room_admit.event, reply_bytes(reply, i),
-                  reply_bytes(reply, i + 1));
+            admit(feed, event, reply_bytes(reply, i), reply_bytes(reply, i + 1));
         }
     }
 }

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Release worker: entries past their deadline leave the line of an event. The commands do the same
--- for themselves: nothing depends on this script being called.
+-- Release worker: entries past their deadline leave the line of an event, and passes past theirs
+-- their place inside. The commands do the same for themselves: nothing depends on this script being
+-- called.
 --
 -- KEYS[1] queue:$event        sorted set, users by arrival
 -- KEYS[2] queue:due:{$event}  sorted set, users by the deadline of their entry
@@ -9,8 +10,11 @@
 --         next: more are due already; -1: nobody is in line.
 -- Refuses nothing
 -- Errors  none
+-- Derives queue:passes:{$event}, and queue:user:{$event}:$user of those whose pass is over
 -- uses: clock common worker room
 
 local now = now_ms()
-local count, first_due = lapse_entries(KEYS[1], KEYS[2], now, worker_limit(ARGV[1]))
+local keys = room_keys(KEYS[1], KEYS[2])
+local count, first_due = lapse_entries(keys, now, worker_limit(ARGV[1]))
+lapse_passes(keys, now, worker_limit(ARGV[1]))
 return worker_answer(KEYS[2], now, count, first_due)

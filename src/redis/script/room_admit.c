@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ROOM.ADMIT as calls of its script, one after the other, until as many users are admitted as the
- * command asked for or the waiting room is empty. */
+ * ROOM.ADMIT and ROOM.TICK as calls of their scripts, one after the other, until as many users are
+ * admitted as the command asked for, or a script admits fewer than it could: then the line is
+ * empty, or the room's settings allow no more. */
 #include "redis/script/room_admit.h"
 
 static void admit_more(struct pending_command *pending);
+
+/* How many may still be admitted; ROOM.ADMIT's script is told by the command's own count. */
+static int64_t left_to_admit(struct pending_command *pending, size_t admitted)
+{
+    struct command *command = &pending->command;
+
+    if (command_id(command->spec) != ROOM_ADMIT) {
+        return ROOM_ADMIT_MAX - (int64_t)pending->reply.count / 2;
+    }
+    command->args.room_admit.count -= (int64_t)admitted;
+    return command->args.room_admit.count;
+}
 
 /* Appends the pairs that one call returned to those of the calls before it. */
 static void admitted(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                      const struct problem *problem)
 {
     struct pending_command *pending = call->context;
-    struct hf_room_admit_args *args = &pending->command.args.room_admit;
 
     if (fate != REDIS_ANSWERED || reply->type != REDIS_REPLY_ARRAY || reply->elements % 2 != 0 ||
         !reply_reserve(&pending->reply, reply->elements, 0)) {
@@ -27,8 +39,8 @@ static void admitted(struct script_call *call, enum redis_fate fate, const redis
         }
         reply_text(&pending->reply, text->str, text->len);
     }
-    args->count -= (int64_t)reply->elements / 2;
-    if (reply->elements / 2 < ROOM_ADMITTED_AT_ONCE || args->count == 0) {
+    if (left_to_admit(pending, reply->elements / 2) == 0 ||
+        reply->elements / 2 < ROOM_ADMITTED_AT_ONCE) {
         pending_finish(pending);
     } else {
         admit_more(pending);
@@ -46,9 +58,10 @@ static void admit_more(struct pending_command *pending)
 
 void room_admit_execute(struct pending_command *pending)
 {
-    struct hf_room_admit_args *args = &pending->command.args.room_admit;
-
-    args->count = args->count < ROOM_ADMIT_MAX ? args->count : ROOM_ADMIT_MAX;
+    if (command_id(pending->command.spec) == ROOM_ADMIT) {
+        int64_t *count = &pending->command.args.room_admit.count;
+        *count = *count < ROOM_ADMIT_MAX ? *count : ROOM_ADMIT_MAX;
+    }
     reply_clear(&pending->reply);
     admit_more(pending);
 }

@@ -185,7 +185,8 @@ static bool read_array(struct reply *reply, const struct command_spec *spec, con
         return from->elements > required_fields(spec) && read_lead(reply, spec, from) &&
                read_values(reply, spec, from, 1, 1);
     case REPLY_LIST:
-        return from->elements == spec->field_count && read_values(reply, spec, from, 0, 1);
+        return from->elements >= required_fields(spec) && from->elements <= spec->field_count &&
+               read_values(reply, spec, from, 0, 1);
     case REPLY_FIELDS:
         return has_names(spec, from) && read_values(reply, spec, from, 1, 2);
     case REPLY_PAIRS:
