@@ -5,9 +5,10 @@
 -- what it stands for; no record has to be there for that.
 -- The names of an event's zones and of its reserved and confirmed bookings stand in sorted sets of
 -- their own, all with score 0, so that ZRANGEBYLEX goes on behind the last name it returned. What a
--- reserve has to know of its event is in one hash: max:$zone, a zone's own limit per user, and
--- lifetime:$zone, 1 if confirmed seats count against it. For the audit the hash has also how many
--- seats were ever refunded.
+-- reserve has to know of its event is in one hash: max:$zone, a zone's own limit per user,
+-- lifetime:$zone, 1 if confirmed seats count against it, and gate, 1 if the event is entered
+-- through its waiting room, with a pass. For the audit the hash has also how many seats were ever
+-- refunded.
 -- Redis makes every function here anew for each call of a script, so there are few: RESERVE has to
 -- be fast.
 

@@ -13,7 +13,8 @@
 -- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
 -- Errors  AGAIN
 -- Derives zone:totals:{$event}:$zone, user:reservations:{$event}:$user and
---         user:confirmed:{$event}:$user of the booking
+--         user:confirmed:{$event}:$user of the booking; queue:room:{$event}, and where there is one
+--         queue:passes:{$event} and queue:user:{$event}:$user
 -- uses: clock common seats booking
 
 local user, payment, code = ARGV[2], ARGV[3], ARGV[4]
@@ -52,4 +53,9 @@ redis.call('SET', confirmed_key, digits(confirmed) .. ' ' .. digits(lifetime))
 redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', booking.quantity)
 redis.call('HSET', KEYS[1], 'status', 'confirmed', 'expires_at', '0', 'ttl', booking.ttl,
     'confirmed_at', digits(now), 'payment_id', payment, 'confirmation_code', code)
+if redis.call('EXISTS', key('queue:room')) == 1 then -- the user's place in the waiting room is free
+    redis.call('HDEL', key('queue:user', booking.user_id), 'pass', 'pass_deadline', 'pass_ttl',
+        'pass_token')
+    redis.call('ZREM', key('queue:passes'), booking.user_id)
+end
 return {1, 'CONFIRMED', code}

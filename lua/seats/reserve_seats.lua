@@ -20,10 +20,12 @@
 -- ARGV[8] price         of one seat
 -- ARGV[9] ttl           in seconds
 -- ARGV[10] lifetime     1: confirmed seats go on counting against the user's limit
+-- ARGV[11] pass         the user's, where the event's waiting room has a gate; or empty
 -- Returns {1, remaining, user_reserved, expires_at in ms or 0 if confirmed, status}
 -- Refuses INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
---         USER_LIMIT_EXCEEDED; INVALID_ID for an id with a space in it
+--         USER_LIMIT_EXCEEDED, NOT_ADMITTED; INVALID_ID for an id with a space in it
 -- Errors  AGAIN
+-- Derives queue:user:{$event}:$user, where the event's waiting room has a gate
 -- uses: clock common seats booking
 
 -- The end of a refusal for the user's sake: what the count has beside seats that are held.
@@ -46,7 +48,7 @@ if not available then
     return {0, 'ZONE_NOT_FOUND', 'no such zone: open it first'}
 end
 local rules = call('HMGET', KEYS[6] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:rules:%1')),
-    'max:' .. ARGV[5], 'lifetime:' .. ARGV[5])
+    'max:' .. ARGV[5], 'lifetime:' .. ARGV[5], 'gate')
 local closed, beyond_count = false, 0 -- beyond the count are confirmed seats it leaves out
 if call('EXISTS', KEYS[3]) > 0 then
     local booking = find_booking(KEYS[3], now)
@@ -70,6 +72,16 @@ end
 if figures[3] then
     local confirmed, lifetime = confirmed_seats(figures[3])
     beyond_count = confirmed - lifetime
+end
+if rules[3] then
+    local own = call('HMGET', KEYS[4]:gsub('seats:due:(%b{})$', 'queue:user:%1:') .. ARGV[3],
+        'pass', 'pass_deadline')
+    if not own[1] or own[1] ~= ARGV[11] or tonumber(own[2]) <= now then
+        return {0, 'NOT_ADMITTED', string.format(
+            'event "%s" is entered through its waiting room: ' .. ((ARGV[11] or '') == ''
+            and 'PASS is missing, which admission gives to user "%s"'
+            or 'PASS is not the pass of user "%s", or no longer valid'), ARGV[6], ARGV[3])}
+    end
 end
 if quantity > available then
     return {0, 'INSUFFICIENT_STOCK',

@@ -32,7 +32,9 @@
              {HF_INSUFFICIENT_STOCK, "fewer seats are available than requested"},
              {HF_USER_LIMIT_EXCEEDED, "the user would hold more than max_per_user or the zone's "
                                       "MAX; holds that expired count for 60 s more"},
-             {HF_BOOKING_EXISTS, "the booking id is in use with other arguments"}),
+             {HF_BOOKING_EXISTS, "the booking id is in use with other arguments"},
+             {HF_NOT_ADMITTED, "the event's waiting room has a gate, and PASS is not a valid pass "
+                               "of the user"}),
     .reply_note = "user_reserved is what counts against max_per_user; expires_at is 0 if a retry "
                   "finds the booking confirmed",
     MEANINGS("the event",
@@ -44,7 +46,8 @@
              "the performance, for your own records",
              "the price of a seat, for your own records, in the smallest unit of the currency",
              "how long the seats are held unless confirmed",
-             "the seats go on counting for the user's limit once they are confirmed"),
+             "the seats go on counting for the user's limit once they are confirmed",
+             "the pass of the user, where ROOM.OPEN has set GATE"),
     ARGS(seats_reserve, 6, ID(seats_reserve, event, "event"), ID(seats_reserve, zone, "zone_id"),
          ID(seats_reserve, booking, "booking_id"), ID(seats_reserve, user, "user_id"),
          COUNT(seats_reserve, quantity, 1, HF_INTEGER_MAX),
@@ -52,12 +55,14 @@
          OPTIONAL_ID(seats_reserve, show, "SHOW", "id", "show_id"),
          OPTIONAL_AMOUNT(seats_reserve, unit_price, "PRICE"),
          OPTIONAL_DURATION(seats_reserve, ttl_ms, "TTL", "ttl_seconds", SEATS_TTL_DEFAULT_MS),
-         FLAG(seats_reserve, lifetime, "LIFETIME")),
+         FLAG(seats_reserve, lifetime, "LIFETIME"),
+         OPTIONAL_ID(seats_reserve, pass, "PASS", "p", "pass")),
     ANSWER(REPLY_LEAD, seats_reserve_reply,
            NUMBER(seats_reserve_reply, remaining), NUMBER(seats_reserve_reply, user_reserved),
            NUMBER(seats_reserve_reply, expires_at), QUIET_WORD(seats_reserve_reply, status)),
     HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
-    SCRIPT("reserve_seats", "quantity max_per_user user booking zone event show price ttl lifetime",
+    SCRIPT("reserve_seats",
+           "quantity max_per_user user booking zone event show price ttl lifetime pass",
            KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE, KEY_USER_CONFIRMED, KEY_SEATS_RULES,
            KEY_SEATS_BOOKINGS)},
 

@@ -125,6 +125,8 @@ CORE_COMMAND(seats_confirm)
     user->confirmed += booking->quantity;
     user->lifetime += booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
     seat_user_check(user);
+    struct name user_name = record_name(&user->record);
+    room_confirmed(core, a->event, &user_name);
     answer_confirmed(core, booking, reply);
 }
 

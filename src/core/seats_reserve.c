@@ -157,6 +157,9 @@ CORE_COMMAND(seats_reserve)
         }
         return;
     }
+    if (!room_lets_reserve(core, a, reply)) {
+        return;
+    }
     if (a->quantity > zone_available(zone)) {
         reply_refuse_with(reply, HF_INSUFFICIENT_STOCK, "# seats available, # requested",
                           zone_available(zone), a->quantity, 0);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fixed sequence that reaches every command and every refusal there is, in a few hundred steps.
 
-Each line is the milliseconds since the last one, and a command. @pass is the pass that ann got.
+Each line is the milliseconds since the last one, and a command. @pass is the pass that
+ann got in the event, @token what its join answered, @soon a second from now.
 """
 
 from generate import START_MS
@@ -407,6 +408,91 @@ TEXT = """
 1 ROOM.CHECK gala ann @pass
 0 ROOM.ADMIT gala 9
 0 ROOM.ADMIT gala 9
+# What ROOM.OPEN sets, and who is admitted by it
+0 ROOM.OPEN ball RATE -1
+0 ROOM.OPEN ball RATE 1000001
+0 ROOM.OPEN ball INSIDE -1
+0 ROOM.OPEN ball START -1
+0 ROOM.OPEN ball START 9007199254740992
+0 ROOM.OPEN ball ORDER lifo
+0 ROOM.OPEN ball PASS 9ms
+0 ROOM.OPEN ball GATED
+0 ROOM.STATS ball
+0 ROOM.DONE ball ann
+0 ROOM.TICK ball
+0 ROOM.OPEN ball
+0 ROOM.OPEN ball RATE 2 INSIDE 3 START 0 ORDER fifo PASS 10s
+0 ROOM.JOIN ball ann
+0 ROOM.JOIN ball bob
+0 ROOM.JOIN ball cy
+0 ROOM.JOIN ball dan
+0 ROOM.JOIN ball eve
+0 ROOM.STATS ball
+0 ROOM.TICK ball
+0 ROOM.TICK ball
+499 ROOM.TICK ball
+1 ROOM.TICK ball
+0 ROOM.STATS ball
+5000 ROOM.TICK ball
+0 ROOM.ADMIT ball 9
+0 ROOM.POSITION ball ann TOKEN nothing
+0 ROOM.POSITION ball ann TOKEN @token
+0 ROOM.POSITION ball ann
+0 ROOM.CHECK ball ann @pass RENEW
+0 ROOM.DONE ball bob
+0 ROOM.DONE ball bob
+0 ROOM.OPEN ball RATE 2 INSIDE 3 PAUSED
+0 ROOM.TICK ball
+0 ROOM.STATS ball
+0 ROOM.ADMIT ball 1
+0 ROOM.POSITION ball eve
+9999 ROOM.CHECK ball ann @pass
+1 ROOM.CHECK ball ann @pass
+0 ROOM.POSITION ball ann TOKEN @token
+0 ROOM.OPEN ball INSIDE 1
+0 ROOM.TICK ball
+0 ROOM.DONE ball cy
+0 ROOM.DONE ball dan
+0 ROOM.TICK ball
+0 ROOM.OPEN ball
+0 ROOM.STATS ball
+# Nobody is admitted before the start, and nobody knows a place that is yet to be drawn
+0 ROOM.OPEN fair RATE 10 START 1800000005000 ORDER random
+0 ROOM.JOIN fair ann
+0 ROOM.JOIN fair ann
+0 ROOM.POSITION fair ann
+0 ROOM.TICK fair
+0 ROOM.ADMIT fair 1
+0 ROOM.STATS fair
+0 ROOM.OPEN fair START @soon ORDER random
+0 ROOM.TICK fair
+999 ROOM.ADMIT fair 1
+1 ROOM.POSITION fair ann
+0 ROOM.JOIN fair bob
+0 ROOM.TICK fair
+# The gate: no reserve without a pass, and a confirm ends it
+0 SEATS.OPEN play floor 5
+0 SEATS.RESERVE play floor b-0 ann 1 4
+0 ROOM.OPEN play GATE
+0 SEATS.RESERVE play floor b-1 ann 1 4
+0 SEATS.RESERVE play floor b-1 ann 1 4 PASS nothing
+0 SEATS.RESERVE play stalls b-1 ann 1 4
+0 SEATS.RESERVE play floor b-0 ann 1 4
+0 SEATS.RESERVE play floor b-0 ann 2 4
+0 ROOM.JOIN play ann
+0 ROOM.TICK play
+0 ROOM.STATS play
+0 ROOM.STATS play
+0 SEATS.RESERVE play floor b-1 bob 1 4 PASS @pass
+0 SEATS.RESERVE play floor b-1 ann 9 9 PASS @pass
+0 SEATS.RESERVE play floor b-1 ann 1 1 PASS @pass
+0 SEATS.RESERVE play floor b-1 ann 1 4 PASS @pass
+0 SEATS.CONFIRM play b-1 PAYMENT p-1
+0 ROOM.STATS play
+0 SEATS.RESERVE play floor b-1 ann 1 4
+0 SEATS.RESERVE play floor b-2 ann 1 4 PASS @pass
+0 ROOM.OPEN play
+0 SEATS.RESERVE play floor b-2 ann 1 4
 # Idempotency
 0 IDEM.BEGIN key print
 0 IDEM.BEGIN key print
@@ -450,11 +536,17 @@ class Scripted:
                 self.commands.append((now, command.encode().split(b" ")))
         self.commands += [(now, argv) for argv in LONG]
         self.count = len(self.commands)
-        self.ann_pass = None
+        self.secrets = {}  # (event, word) -> what it stood for when it was written first
 
     def next(self):
         now, argv = self.commands.pop(0)
-        if argv[-1] == b"@pass":
-            self.ann_pass = self.ann_pass or self.model.rooms.room("gala", now).passes["ann"][0]
-            argv[-1] = known(self.ann_pass).encode()
-        return now, argv
+        return now, [self.word(now, argv[1], word) if word[:1] == b"@" else word for word in argv]
+
+    def word(self, now, event, word):
+        """What stands for it: of ann's pass in the event, its secret, or the token of its entry."""
+        if word == b"@soon":
+            return b"%d" % (now + 1000)
+        if (event, word) not in self.secrets:
+            own = self.model.rooms.room(event.decode(), now).passes["ann"]
+            self.secrets[event, word] = own.secret if word == b"@pass" else own.token
+        return known(self.secrets[event, word]).encode()

@@ -10,9 +10,9 @@ import random
 import generate_ids as ids
 import model_arguments as arguments
 from generate_commands import (
-    Dice, IdempotencyWorkload, LockWorkload, QuotaWorkload, RoomWorkload, SeatsWorkload,
-    StockWorkload,
+    Dice, IdempotencyWorkload, LockWorkload, QuotaWorkload, SeatsWorkload, StockWorkload,
 )
+from generate_room import RoomWorkload
 from generate_semaphore import SemaphoreWorkload
 
 START_MS = 1_700_000_000_000
@@ -262,7 +262,7 @@ class Generator:
         if isinstance(kind, arguments.Duration):
             values = (ids.BAD_DURATIONS, ids.OUT_OF_RANGE_DURATIONS)
             return dice.pick(dice.pick(values))
-        if isinstance(kind, arguments.Policy):
+        if isinstance(kind, arguments.Choice):
             return dice.pick((b"", b"merges", b"split", b"MERGE", b"Steal"))
         if isinstance(kind, arguments.Reason):
             return dice.pick((b"", b"x" * 257, b"x" * 256, "é".encode() * 128, b"\xff", b"a\nb"))

@@ -90,7 +90,7 @@ class SeatsWorkload(Workload):
     ADD = "reserve"
     MIX = {
         "open": 5, "reserve": 34, "confirm": 13, "release": 13, "refund": 7, "extend": 8, "get": 10,
-        "zone": 6, "user": 6,
+        "zone": 6, "user": 6, "room": 8,
     }
 
     def __init__(self, *scope):
@@ -167,8 +167,31 @@ class SeatsWorkload(Workload):
                 [b"PRICE", b"%d" % dice.between(0, 2)] if dice.chance(0.15) else None,
                 self.maybe_duration(b"TTL", 0.6),
                 [b"LIFETIME"] if dice.chance(0.2) else None,
+                self.maybe_pass(user),
             ),
         ]
+
+    def maybe_pass(self, user):
+        """Mostly the user's pass, where the event's waiting room has a gate."""
+        room = self.model.rooms.room(self.key, self.model.now)
+        if not self.dice.chance(0.9 if room.settings["gate"] else 0.02):
+            return None
+        own = room.passes.get(user.decode("latin-1"))
+        if own is None or known(own.secret) is None or self.dice.chance(0.05):
+            return [b"PASS", self.ids.fresh()]
+        return [b"PASS", known(own.secret).encode("latin-1")]
+
+    def room(self, target):
+        """The event's waiting room gets a gate now and then, and lets the users in."""
+        dice, room = self.dice, self.model.rooms.room(self.key, self.model.now)
+        if dice.chance(0.3 if room.settings["gate"] else 0.1):
+            gate = not room.settings["gate"]
+            return [b"ROOM.OPEN", self.name, *self.options([b"GATE"] if gate else None)]
+        if not room.settings["gate"]:
+            return self.reserve(target)
+        if room.line and dice.chance(0.6):
+            return [b"ROOM.TICK", self.name]
+        return [b"ROOM.JOIN", self.name, dice.pick(self.users)]
 
     def live_booking(self, target):
         event = self.event()
@@ -455,72 +478,6 @@ class StockWorkload(Workload):
             delta = min(MAX_INTEGER, MAX_INTEGER - product.loaded() + dice.pick((0, 1)))
         reason = dice.pick((b"recount", b"damaged in store", "Zählung".encode(), b"x" * 256))
         return [b"STOCK.ADJUST", self.name, b"%d" % delta, reason]
-
-
-class RoomWorkload(Workload):
-    ADD = "join"
-    MIX = {"join": 38, "position": 18, "leave": 12, "admit": 12, "check": 20}
-
-    def __init__(self, *scope):
-        super().__init__(*scope)
-        self.users = self.pool(8 * self.scale)
-        self.old_passes = []  # (user, pass) of the past
-
-    def room(self):
-        return self.model.rooms.room(self.key, self.model.now)
-
-    def next(self, target):
-        if target in self.room().passes and self.dice.chance(0.6):
-            return self.check(target)
-        return super().next(target)
-
-    def join(self, target):
-        dice, room = self.dice, self.room()
-        user = target.encode("latin-1") if target else dice.pick(self.users)
-        limit = None
-        if dice.chance(0.4):
-            limit = [b"MAX", b"%d" % (dice.between(1, 9) * self.scale)]
-            if dice.chance(0.3):
-                limit = [b"MAX", b"%d" % max(1, len(room.line) + dice.pick((0, 1)))]
-        options = self.options(limit, self.maybe_duration(b"TTL", 0.6))
-        return [b"ROOM.JOIN", self.name, user, *options]
-
-    def member(self, target):
-        line = self.room().line
-        return self.aim(target, [user for user, _ in line], self.users, 0.7)
-
-    def position(self, target):
-        return [b"ROOM.POSITION", self.name, self.member(target)]
-
-    def leave(self, target):
-        return [b"ROOM.LEAVE", self.name, self.member(target)]
-
-    def admit(self, target):
-        count = b"%d" % (self.dice.between(1, 4) if self.dice.chance(0.97) else MAX_INTEGER)
-        lifetime = self.maybe_duration(b"PASS", 0.3)
-        if lifetime is None and self.dice.chance(0.5):
-            lifetime = [b"PASS", self.dice.pick((b"30", b"60s", b"90", b"2m", b"150s"))]
-        return [b"ROOM.ADMIT", self.name, count, *self.options(lifetime)]
-
-    def check(self, target):
-        dice, room = self.dice, self.room()
-        if self.old_passes and dice.chance(0.15):
-            user, user_pass = dice.pick(self.old_passes)
-            return [b"ROOM.CHECK", self.name, user, user_pass]
-        passes = room.passes
-        users = [user for user, (user_pass, _) in passes.items() if known(user_pass) is not None]
-        if not users and dice.chance(0.6):
-            return self.position(target)
-        if not users or dice.chance(0.03):
-            return [b"ROOM.CHECK", self.name, dice.pick(self.users), self.ids.fresh()]
-        user = target if target in users else dice.pick(users)
-        user_pass = known(passes[user][0]).encode("latin-1")
-        user = user.encode("latin-1")
-        if dice.chance(0.1):
-            self.old_passes = self.old_passes[-7:] + [(user, user_pass)]
-        if dice.chance(0.05):
-            user = dice.pick(self.users)
-        return [b"ROOM.CHECK", self.name, user, user_pass]
 
 
 class IdempotencyWorkload(Workload):

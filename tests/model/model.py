@@ -29,12 +29,12 @@ class Model:
         fences = fences or Fences()
         secrets = Secrets()
         self.now = 0
-        self.seats = Seats(secrets)
+        self.rooms = Rooms(secrets)
+        self.seats = Seats(secrets, self.rooms)
         self.quota = Quota()
         self.semaphores = Semaphores(fences)
         self.locks = Locks(fences, secrets)
         self.stock = stock or Stock()
-        self.rooms = Rooms(secrets)
         self.idempotency = Idempotency()
         self.families = {
             "SEATS": self.seats,

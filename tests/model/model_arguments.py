@@ -114,9 +114,13 @@ class Duration(Kind):
         return duration_ms
 
 
-class Policy(Kind):
+class Choice(Kind):
+    def __init__(self, *words):
+        super().__init__()
+        self.words = words
+
     def parse(self, raw):
-        if raw not in (b"merge", b"steal"):
+        if raw not in self.words:
             raise Refused("INVALID_ARGUMENT")
         return raw.decode("latin-1")
 
@@ -163,12 +167,14 @@ ID = Id()
 COUNT = Number("INVALID_QUANTITY", 0)
 POSITIVE_COUNT = Number("INVALID_QUANTITY", 1)
 DELTA = Number("INVALID_QUANTITY", -MAX_INTEGER)
+RATE = Number("INVALID_QUANTITY", 0, 1_000_000)
 SHARDS = Number("INVALID_QUANTITY", 1, MAX_SHARDS)
 AMOUNT = Number("INVALID_AMOUNT", 0)
 POSITIVE_AMOUNT = Number("INVALID_AMOUNT", 1)
 TTL = Duration()
 WAIT = Duration(bare_unit=b"ms", lowest_ms=0)
-POLICY = Policy()
+POLICY = Choice(b"merge", b"steal")
+ORDER = Choice(b"fifo", b"random")
 REASON = Reason()
 RESPONSE = Response()
 CURSOR = Cursor()

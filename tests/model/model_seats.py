@@ -82,8 +82,9 @@ class Event:
 
 
 class Seats:
-    def __init__(self, secrets):
+    def __init__(self, secrets, rooms):
         self.secrets = secrets
+        self.rooms = rooms
         self.events = {}
         self.released = ClosedHolds()
         self.refunded = ClosedHolds()
@@ -95,7 +96,7 @@ class Seats:
             ),
             b"SEATS.RESERVE": Command(
                 self.reserve, (ID, ID, ID, ID, POSITIVE_COUNT, COUNT),
-                show=ID, price=AMOUNT, ttl=TTL, lifetime=FLAG,
+                show=ID, price=AMOUNT, ttl=TTL, lifetime=FLAG, **{"pass": ID},
             ),
             b"SEATS.CONFIRM": Command(self.confirm, (ID, ID), user=ID, payment=ID),
             b"SEATS.RELEASE": Command(self.release, (ID, ID), user=ID),
@@ -129,7 +130,7 @@ class Seats:
 
     def reserve(
         self, now, event_id, zone, booking_id, user, quantity, max_per_user,
-        show="", price=0, ttl=DEFAULT_TTL_MS, lifetime=False,
+        show="", price=0, ttl=DEFAULT_TTL_MS, lifetime=False, **options,
     ):
         event = self.event(event_id, now)
         if zone not in event.capacity:
@@ -142,6 +143,8 @@ class Seats:
             if existing.terms() != wanted.terms():
                 return [0, "BOOKING_EXISTS"]
             return [1, event.available(zone), event.user_reserved(user), existing.expires_at]
+        if not self.rooms.lets_reserve(now, event_id, user, options.get("pass")):
+            return [0, "NOT_ADMITTED"]
         if quantity > event.available(zone):
             return [0, "INSUFFICIENT_STOCK"]
         if event.user_reserved(user) + quantity > max_per_user:
@@ -177,6 +180,7 @@ class Seats:
         add(event.user_confirmed, booking.user, booking.quantity)
         if booking.lifetime:
             add(event.user_lifetime, booking.user, booking.quantity)
+        self.rooms.confirmed(now, event_id, booking.user)
         return [1, "CONFIRMED", booking.code]
 
     def release(self, now, event_id, booking_id, user=None):

@@ -8,6 +8,7 @@ from model import MALFORMED
 # Commands for which the bare reply 0 means that nothing was done.
 ZERO_IS_REFUSAL = {
     b"SEM.RELEASE", b"LOCK.UNLOCK", b"LOCK.EXTEND", b"ROOM.LEAVE", b"ROOM.CHECK",
+    b"ROOM.DONE",
     b"IDEM.COMPLETE", b"IDEM.ABORT",
 }
 # The codes these commands can answer with. A long run has to meet them all.
@@ -17,7 +18,7 @@ CODES = (
     "PRODUCT_NOT_FOUND", "NOT_IN_QUEUE", "NOT_FOUND", "TIMEOUT", "PAYLOAD_TOO_LARGE",
     "INSUFFICIENT_STOCK", "SOLD_OUT", "INVALID_STATE", "BOOKING_EXISTS", "CAPACITY_IN_USE",
     "QUOTA_EXCEEDED", "ALREADY_IN_QUEUE", "NOT_OWNER", "KEY_REUSED", "QUEUE_FULL", "NO_SLOT",
-    "PROCESSING",
+    "PROCESSING", "NOT_ADMITTED",
 )
 CLASSES = ("granted", "refused", "malformed")
 

@@ -61,7 +61,9 @@ static struct hf_bytes random_text(const struct arg_spec *arg, char *out)
     long dice = random() % 6;
 
     if (arg->type == ARG_CHOICE) {
-        return hf_text(dice % 2 ? "merge" : "steal");
+        size_t first = strcspn(arg->choices, "|");
+        return dice % 2 ? (struct hf_bytes){arg->choices, first}
+                        : hf_text(arg->choices + first + 1);
     }
     if ((arg->keyword != NULL || arg->type == ARG_BLOB) && dice == 0) {
         return hf_text("");
@@ -238,7 +240,7 @@ static void bytes_are_as_documented(void **state)
                                      HF_TEXT("TTL"),
                                      HF_TEXT("10ms"),
                                      HF_TEXT("LIFETIME")};
-    static const char expected[] = "\x01\x02\x0a" /* version, command, arguments */
+    static const char expected[] = "\x01\x02\x0b" /* version, command, arguments */
                                    "\x02"
                                    "e"
                                    "\x04"
@@ -247,8 +249,8 @@ static void bytes_are_as_documented(void **state)
                                    "b"
                                    "\x02"
                                    "u"
-                                   "\x04\x8c\x01"      /* quantity, max_per_user */
-                                   "\x00\x02\x14\x01"; /* show, price, TTL, lifetime */
+                                   "\x04\x8c\x01"          /* quantity, max_per_user */
+                                   "\x00\x02\x14\x01\x00"; /* show, price, TTL, lifetime, pass */
     struct command command;
 
     (void)state;

@@ -38,7 +38,7 @@ static struct trial good(const struct arg_spec *arg)
     case ARG_DURATION:
         return (struct trial){HF_TEXT("5"), 5000, HF_OK};
     case ARG_CHOICE:
-        return (struct trial){HF_TEXT("steal"), 0, HF_OK};
+        return (struct trial){{arg->choices, strcspn(arg->choices, "|")}, 0, HF_OK};
     default:
         return (struct trial){HF_TEXT("5"), 5, HF_OK};
     }
@@ -115,14 +115,15 @@ static void try_struct(const struct command_spec *spec, size_t which, const stru
     check_result(command_from_struct(&command, spec, &args, &problem), tried, trial);
 }
 
-/* Tries a value wherever there is an argument of this type. */
-static void try_type(enum arg_type type, struct trial trial)
+/* Tries a value wherever there is an argument of this type; of choices, where they are these. */
+static void try_type(enum arg_type type, const char *choices, struct trial trial)
 {
     bool found = false;
 
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         for (size_t which = 0; which < command_table[i].arg_count; which++) {
-            if (command_table[i].args[which].type == type) {
+            const struct arg_spec *arg = &command_table[i].args[which];
+            if (arg->type == type && (choices == NULL || strcmp(arg->choices, choices) == 0)) {
                 try_words(&command_table[i], which, &trial);
                 try_fields(&command_table[i], which, &trial);
                 try_struct(&command_table[i], which, &trial);
@@ -135,7 +136,12 @@ static void try_type(enum arg_type type, struct trial trial)
 
 static void try_text(enum arg_type type, const char *text, size_t size, enum hf_error code)
 {
-    try_type(type, (struct trial){{text, size}, 0, code});
+    try_type(type, NULL, (struct trial){{text, size}, 0, code});
+}
+
+static void try_choice(const char *choices, const char *text, enum hf_error code)
+{
+    try_type(ARG_CHOICE, choices, (struct trial){hf_text(text), 0, code});
 }
 
 /* Many bytes of x. */
@@ -192,8 +198,8 @@ static void try_number(enum arg_type type, enum hf_error code)
     try_text(type, "1.5", 3, HF_ERR);
     try_text(type, "+1", 2, HF_ERR);
     try_text(type, "5s", 2, HF_ERR);
-    try_type(type, (struct trial){HF_TEXT("99999999999999999999999"), INT64_MAX, code});
-    try_type(type, (struct trial){HF_TEXT("-99999999999999999999999"), -INT64_MAX, code});
+    try_type(type, NULL, (struct trial){HF_TEXT("99999999999999999999999"), INT64_MAX, code});
+    try_type(type, NULL, (struct trial){HF_TEXT("-99999999999999999999999"), -INT64_MAX, code});
 }
 
 static void counts_outside_their_bounds_are_invalid_quantity(void **state)
@@ -210,7 +216,7 @@ static void amounts_outside_their_bounds_are_invalid_amount(void **state)
 
 static void try_duration(enum arg_type type, const char *text, int64_t number, enum hf_error code)
 {
-    try_type(type, (struct trial){hf_text(text), number, code});
+    try_type(type, NULL, (struct trial){hf_text(text), number, code});
 }
 
 static void durations_are_10_ms_to_30_days(void **state)
@@ -249,15 +255,17 @@ static void waits_are_0_to_30_days_and_count_milliseconds(void **state)
     try_duration(ARG_WAIT, "forever", 0, HF_ERR);
 }
 
-static void policies_are_merge_or_steal(void **state)
+static void choices_are_those_of_the_contract(void **state)
 {
     (void)state;
-    try_text(ARG_CHOICE, "merge", 5, HF_OK);
-    try_text(ARG_CHOICE, "steal", 5, HF_OK);
+    try_choice("merge|steal", "merge", HF_OK);
+    try_choice("merge|steal", "steal", HF_OK);
+    try_choice("fifo|random", "fifo", HF_OK);
+    try_choice("fifo|random", "random", HF_OK);
     try_text(ARG_CHOICE, "MERGE", 5, HF_INVALID_ARGUMENT);
     try_text(ARG_CHOICE, "mer", 3, HF_INVALID_ARGUMENT);
     try_text(ARG_CHOICE, "merge|steal", 11, HF_INVALID_ARGUMENT);
-    try_text(ARG_CHOICE, "merge|", 6, HF_INVALID_ARGUMENT);
+    try_text(ARG_CHOICE, "fifo|", 5, HF_INVALID_ARGUMENT);
     try_text(ARG_CHOICE, "|", 1, HF_INVALID_ARGUMENT);
     try_text(ARG_CHOICE, "", 0, HF_INVALID_ARGUMENT);
 }
@@ -338,7 +346,7 @@ int main(void)
         cmocka_unit_test(amounts_outside_their_bounds_are_invalid_amount),
         cmocka_unit_test(durations_are_10_ms_to_30_days),
         cmocka_unit_test(waits_are_0_to_30_days_and_count_milliseconds),
-        cmocka_unit_test(policies_are_merge_or_steal),
+        cmocka_unit_test(choices_are_those_of_the_contract),
         cmocka_unit_test(reasons_are_1_to_256_bytes_of_utf8),
         cmocka_unit_test(responses_are_any_bytes_up_to_1_mib),
         cmocka_unit_test(zero_is_refused_where_it_makes_no_sense),

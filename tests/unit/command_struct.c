@@ -88,7 +88,7 @@ static void zero_means_the_default(void **state)
     assert_int_equal(command.args.room_join.max, HF_INTEGER_MAX);
     assert_int_equal(command.args.room_join.ttl_ms, 1800 * 1000);
     expect_code(ROOM_ADMIT, &admit, OK);
-    assert_int_equal(command.args.room_admit.pass_ms, 600 * 1000);
+    assert_int_equal(command.args.room_admit.pass_ms, 0);
     expect_code(IDEM_BEGIN, &begin, OK);
     assert_int_equal(command.args.idem_begin.ttl_ms, 60 * 1000);
     expect_code(IDEM_COMPLETE, &complete, OK);

@@ -150,7 +150,7 @@ static void an_id_of_128_bytes_fits_a_reply(void **state)
 static void room_join_position_leave_answer_and_refuse(void **state)
 {
     struct hf_room_join_args join = {HF_TEXT("gala"), HF_TEXT("ann"), .max = 1, .ttl_ms = 60000};
-    struct hf_room_position_args look = {HF_TEXT("gala"), HF_TEXT("ann")};
+    struct hf_room_position_args look = {.event = HF_TEXT("gala"), .user = HF_TEXT("ann")};
     struct hf_room_leave_args leave = {HF_TEXT("gala"), HF_TEXT("ann")};
     struct hf_room_join_reply joined;
     struct hf_room_position_reply position;
@@ -192,8 +192,9 @@ static void room_admit_hands_over_a_list(void **state)
     ok(hf_room_admit(*state, &admit, &reply));
     assert_int_equal(reply.count, 2);
     for (size_t i = 0; i < 2; i++) {
-        struct hf_room_check_args check = {HF_TEXT("gala"), hf_text(users[i]),
-                                           hf_text(reply.admitted[i].pass)};
+        struct hf_room_check_args check = {.event = HF_TEXT("gala"),
+                                           .user = hf_text(users[i]),
+                                           .pass = hf_text(reply.admitted[i].pass)};
         struct hf_room_check_reply checked;
         assert_string_equal(reply.admitted[i].user, users[i]);
         assert_int_equal(strlen(reply.admitted[i].pass), 32);

@@ -53,6 +53,8 @@ static inline void fill(struct fixture *f)
         "ROOM.JOIN gala dan",
         "ROOM.LEAVE gala cat",
         "ROOM.ADMIT gala 1",
+        "ROOM.OPEN fair RATE 3 INSIDE 9 START 4000000000000 ORDER random PASS 7s PAUSED GATE",
+        "ROOM.JOIN fair eli",
         "IDEM.BEGIN i1 f1",
         "IDEM.BEGIN i2 a-fingerprint-longer-than-sixteen-bytes",
         "IDEM.COMPLETE i2 created",
