@@ -182,11 +182,11 @@ CORE_COMMAND(seats_refund)
     if (booking->record.state == BOOKING_CONFIRMED) {
         struct seat_user *user = seat_user_at(core, booking->user);
         booking->record.state = BOOKING_REFUNDED;
-        zone->confirmed -= booking->quantity;
+        seats_move(core, booking->zone,
+                   (struct seats_change){.confirmed = -booking->quantity, .bookings = -1});
         user->confirmed -= booking->quantity;
         user->lifetime -= booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
         booking_drop_sale(core, booking);
-        zone_check(zone);
         seat_user_check(user);
         core_close(core, CORE_BOOKINGS, index);
     }
