@@ -867,6 +867,17 @@ struct hf_room_tick_args {
 HF_API enum hf_error hf_room_tick(hf_handle *handle, const struct hf_room_tick_args *args,
                                   struct hf_room_admit_reply *reply);
 
+/* ROOM.CHECK: is this the user's pass, and still valid? */
+struct hf_room_check_args {
+    struct hf_bytes event, user, pass;
+    bool renew; /* its time starts again */
+};
+struct hf_room_check_reply {
+    int64_t valid;
+};
+HF_API enum hf_error hf_room_check(hf_handle *handle, const struct hf_room_check_args *args,
+                                   struct hf_room_check_reply *reply);
+
 /* ROOM.DONE: the user's pass ends and its place inside is free; done is 0 if there was no pass. */
 struct hf_room_done_args {
     struct hf_bytes event, user;
@@ -890,17 +901,6 @@ struct hf_room_stats_reply {
 };
 HF_API enum hf_error hf_room_stats(hf_handle *handle, const struct hf_room_stats_args *args,
                                    struct hf_room_stats_reply *reply);
-
-/* ROOM.CHECK: is this the user's pass, and still valid? */
-struct hf_room_check_args {
-    struct hf_bytes event, user, pass;
-    bool renew; /* its time starts again */
-};
-struct hf_room_check_reply {
-    int64_t valid;
-};
-HF_API enum hf_error hf_room_check(hf_handle *handle, const struct hf_room_check_args *args,
-                                   struct hf_room_check_reply *reply);
 
 /* ---- idempotency; scope: key ----------------------------------------------------------------- */
 

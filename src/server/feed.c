@@ -318,8 +318,7 @@ void feed_unwatch(struct feed *feed, struct feed_visitor *visitor)
     update_wanted(feed);
 }
 
-static void admit(struct feed *feed, struct hf_bytes event, struct hf_bytes user,
-                  struct hf_bytes pass)
+static void admit(struct feed *feed, struct hf_bytes event, struct hf_bytes user)
 {
     struct looking looking = {feed, event, user};
     uint32_t hash = hash_visitor(feed, event, user), index;
@@ -327,7 +326,7 @@ static void admit(struct feed *feed, struct hf_bytes event, struct hf_bytes user
     while ((index = table_find(&feed->visitors, hash, is_visitor, &looking)) != NONE) {
         struct feed_visitor *visitor = visitor_at(feed, index);
         feed_unwatch(feed, visitor);
-        visitor->admitted(visitor, pass);
+        visitor->admitted(visitor);
     }
 }
 
@@ -341,7 +340,7 @@ void feed_command(struct feed *feed, const struct command *command, const struct
         struct hf_bytes event =
             id == ROOM_ADMIT ? command->args.room_admit.event : command->args.room_tick.event;
         for (size_t i = 0; i + 1 < reply->count; i += 2) {
-            admit(feed, event, reply_bytes(reply, i), reply_bytes(reply, i + 1));
+            admit(feed, event, reply_bytes(reply, i));
         }
     }
 }

@@ -94,7 +94,7 @@ void feed_catch_up(struct feed *feed, struct feed_listener *listener);
 struct feed_visitor {
     struct session *session;
     /* Admitted: the visitor is out of the feed already. */
-    void (*admitted)(struct feed_visitor *visitor, struct hf_bytes pass);
+    void (*admitted)(struct feed_visitor *visitor);
     uint32_t hash, index;
     char event[HF_ID_SIZE], user[HF_ID_SIZE];
 };

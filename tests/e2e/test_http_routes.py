@@ -240,10 +240,12 @@ def test_a_response_that_is_no_base_64_or_comes_twice(curl, name):
 # ---- the waiting room ----------------------------------------------------------------------------
 
 def test_a_line(curl, server, name, room):
-    assert done(curl.get(room + "/cleo"), 200, "position", "total") == {"position": 3, "total": 3}
+    told = {"estimated_wait_s": -1, "in_waiting_room": 1, "refresh_s": 5}
+    assert done(curl.get(room + "/cleo"), 200, *told, "position", "total") == {
+        "position": 3, "total": 3, **told}
     for left in (1, 0):
         assert done(curl.delete(room + "/bob"), 200, "left") == {"left": left}
-    assert curl.get(room + "/cleo").json == {"position": 2, "total": 2}
+    assert curl.get(room + "/cleo").json == {"position": 2, "total": 2, **told}
     let_in = curl.post(room + "/admit", {"count": 5, "pass_seconds": 60})
     assert let_in.status == 200
     assert [one["user"] for one in let_in.json] == ["ann", "cleo"], "oldest first"
@@ -260,19 +262,64 @@ def test_the_stream_of_a_place_until_it_is_admitted(curl, room):
     with curl.stream(room + "/bob/stream") as stream:
         assert stream.status == 200
         assert stream.headers["content-type"].startswith("text/event-stream")
-        assert stream.read_event() == {"event": "position", "data": '{"position":2,"total":3}'}
+        told = '"estimated_wait_s":-1,"in_waiting_room":1,"refresh_s":5}'
+        assert stream.read_event() == {
+            "event": "position", "data": '{"position":2,"total":3,' + told}
         curl.delete(room + "/ann")
-        assert stream.read_until("position") == {"position": 1, "total": 2}
+        assert place(stream) == (1, 2)
         given = curl.post(room + "/admit", {"count": 1}).json
-        assert stream.read_until("admitted") == {"pass": given[0]["pass"]}
+        assert stream.read_until("admitted") == {}, "the pass is for who shows the token"
         assert given[0]["user"] == "bob"
         assert stream.read_event() is None, "that was the last"
         assert stream.process.wait(10) == 0, "and curl is content"
 
 
+def place(stream):
+    """The position and the total of the next event that tells them."""
+    event = stream.read_until("position")
+    return event["position"], event["total"]
+
+
+def test_the_stream_tells_the_pass_to_who_shows_the_token(curl, server, name, room):
+    token = curl.post(room, {"user_id": "dan"}).json["token"]
+    with curl.stream(f"{room}/dan/stream?token={token}") as stream, \
+            curl.stream(f"{room}/dan/stream?token={'0' * 32}") as other:
+        assert place(stream) == place(other) == (4, 4)
+        given = {one["user"]: one["pass"] for one in curl.post(room[:-5] + "room/tick", {}).json}
+        assert stream.read_until("admitted") == {"pass": given["dan"]}
+        assert other.read_until("admitted") == {}
+        assert stream.read_event() is None and other.read_event() is None
+    with curl.stream(f"{room}/dan/stream?token={token}") as stream:
+        assert stream.read_until("admitted") == {"pass": given["dan"]}, "who comes late, too"
+    assert curl.get(f"{room}/dan?token={token}").json["pass"] == given["dan"]
+    assert curl.get(f"{room}/dan").code == "NOT_IN_QUEUE"
+    assert curl.get(f"{room}/dan/stream?user=dan").code == "INVALID_ARGUMENT"
+
+
+def test_a_room_and_its_gate(curl, server, name, room):
+    opened = curl.put(room[:-5] + "room", {"rate": 2, "inside": 2, "gate": True})
+    assert done(opened, 200, "waiting", "inside") == {"waiting": 3, "inside": 0}
+    server.call("SEATS.OPEN", name, "floor", 9)
+    seats = {"zone_id": "floor", "user_id": "ann", "quantity": 1, "max_per_user": 2}
+    refused = curl.post(f"/v1/events/{name}/bookings", seats)
+    assert (refused.status, refused.code) == (403, "NOT_ADMITTED")
+    given = curl.post(room[:-5] + "room/tick", {}).json
+    assert [one["user"] for one in given] == ["ann", "bob"]
+    ann = {"user_id": "ann", "pass": given[0]["pass"]}
+    booking = curl.post(f"/v1/events/{name}/bookings", {**seats, "pass": ann["pass"]})
+    assert booking.status == 201
+    for valid, body in ((1, ann), (1, {**ann, "renew": True}), (0, {**ann, "user_id": "bob"})):
+        assert curl.post(room[:-5] + "room/check", body).json == {"valid": valid}
+    for ended in (1, 0):
+        assert curl.post(room[:-5] + "room/done", {"user_id": "bob"}).json == {"done": ended}
+    assert curl.get(room[:-5] + "room").json == {
+        "waiting": 1, "inside": 1, "admitted": 2, "rate": 2, "inside_max": 2, "started": 1,
+        "paused": 0, "estimated_wait_s": 1}
+
+
 def test_the_stream_of_a_place_that_is_left(curl, room):
     with curl.stream(room + "/cleo/stream") as stream:
-        assert stream.read_until("position") == {"position": 3, "total": 3}
+        assert place(stream) == (3, 3)
         curl.delete(room + "/cleo")
         assert stream.read_until("gone") == {}
         assert stream.read_event() is None
@@ -282,7 +329,7 @@ def test_the_stream_of_a_place_that_is_left(curl, room):
 def test_a_listener_that_hangs_up_keeps_the_place(curl, room):
     with curl.stream(room + "/ann/stream") as stream:
         stream.read_until("position")
-    assert curl.get(room + "/ann").json == {"position": 1, "total": 3}
+    assert curl.get(room + "/ann").json["position"] == 1
 
 
 # ---- the server's own ----------------------------------------------------------------------------
@@ -399,7 +446,9 @@ def test_the_document_holds_together(document):
         "POST /v1/keys/{key}/complete", "POST /v1/keys/{key}/abort",
         "POST /v1/events/{event}/queue", "GET /v1/events/{event}/queue/{user}",
         "DELETE /v1/events/{event}/queue/{user}", "GET /v1/events/{event}/queue/{user}/stream",
-        "POST /v1/events/{event}/queue/admit", "GET /livez", "GET /readyz", "GET /metrics",
+        "POST /v1/events/{event}/queue/admit", "PUT /v1/events/{event}/room",
+        "GET /v1/events/{event}/room", "POST /v1/events/{event}/room/tick",
+        "POST /v1/events/{event}/room/check", "POST /v1/events/{event}/room/done", "GET /livez", "GET /readyz", "GET /metrics",
         "GET /v1/info", "GET /")])
 def test_the_document_has_every_route_of_the_contract(document, method, path):
     assert (method, path) in document.routes

@@ -250,18 +250,57 @@ static void who_waits_hears_of_each_step(void **state)
     join("bob");
     ask(1, "GET", "/v1/events/e/queue/bob/stream", "", NULL);
     assert_int_equal(status(), 200);
-    has("event: position\ndata: {\"position\":2,\"total\":2}\n\n");
+    has("event: position\ndata: {\"position\":2,\"total\":2,\"estimated_wait_s\":-1,"
+        "\"in_waiting_room\":1,\"refresh_s\":5}\n\n");
     expect(0, "DELETE", "/v1/events/e/queue/ann", NULL, 200, "1");
     wait_to_hear(1);
-    assert_string_equal(fixture.heard, "event: position\ndata: {\"position\":1,\"total\":1}\n\n");
+    has("event: position\ndata: {\"position\":1,\"total\":1,");
     ask(2, "GET", "/v1/events/e/queue/bob/stream", "", NULL);
     expect(0, "POST", "/v1/events/e/queue/admit", "{\"count\":1}", 200, "bob");
-    for (int i = 1; i <= 2; i++) { /* at once, and both of them */
+    for (int i = 1; i <= 2; i++) { /* at once, and both of them; the pass is not for everybody */
         heard(i);
-        has("event: admitted\ndata: {\"pass\":\"");
+        has("event: admitted\ndata: {}\n\n");
         assert_true(fixture.clients[i].closing);
     }
     assert_false(feed_wanted(&fixture.server.feed));
+}
+
+/* Asks for ann's stream with a token, which is joined and admitted meanwhile, and listens. */
+static void hear_of_admission(int client, const char *token)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "/v1/events/e/queue/ann/stream?token=%s", token);
+    ask(client, "GET", path, "", NULL);
+    assert_int_equal(status(), 200);
+    has("event: position\n");
+}
+
+static void the_pass_is_for_who_shows_the_token(void **state)
+{
+    char token[64], pass[128];
+    (void)state;
+
+    expect(0, "POST", "/v1/events/e/queue", "{\"user_id\":\"ann\"}", 201, "token");
+    const char *at = strstr(fixture.heard, "\"token\":\"");
+    assert_non_null(at);
+    snprintf(token, sizeof token, "%.32s", at + 9);
+    hear_of_admission(1, token);
+    hear_of_admission(2, "0123456789abcdef0123456789abcdef");
+    expect(0, "POST", "/v1/events/e/room/tick", "{}", 200, "ann");
+    at = strstr(fixture.heard, "\"pass\":\"");
+    assert_non_null(at);
+    snprintf(pass, sizeof pass, "event: admitted\ndata: {\"pass\":\"%.32s\"}\n\n", at + 8);
+    wait_to_hear(1);
+    assert_string_equal(fixture.heard, pass);
+    wait_to_hear(2);
+    assert_string_equal(fixture.heard, "event: admitted\ndata: {}\n\n");
+    assert_true(fixture.clients[1].closing && fixture.clients[2].closing);
+    assert_false(feed_wanted(&fixture.server.feed));
+    snprintf(pass, sizeof pass, "/v1/events/e/queue/ann/stream?token=%s", token);
+    ask(3, "GET", pass, "", NULL); /* who comes late gets it, too */
+    has("event: admitted\ndata: {\"pass\":\"");
+    expect(0, "GET", "/v1/events/e/queue/ann/stream?tokens=1", NULL, 400, "token=");
 }
 
 static void who_left_is_told_so(void **state)
@@ -359,6 +398,7 @@ int main(void)
         TEST(nothing_is_kept_when_nobody_listens),
         TEST(who_may_no_longer_listen_is_cut_off),
         TEST(who_waits_hears_of_each_step),
+        TEST(the_pass_is_for_who_shows_the_token),
         TEST(who_left_is_told_so),
         TEST(who_is_not_in_line_gets_an_answer_like_others),
         TEST(a_watcher_may_leave_at_any_time),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The executor of ROOM.ADMIT and ROOM.TICK. A call of a script admits only a few users, so that it never holds
- * up Redis for long; the executor repeats it. */
+ * The executor of ROOM.ADMIT and ROOM.TICK. A call of their scripts admits only a few users, so
+ * that it never holds up Redis for long; the executor repeats it. */
 #ifndef REDIS_SCRIPT_ROOM_ADMIT_H
 #define REDIS_SCRIPT_ROOM_ADMIT_H
 

@@ -16,8 +16,10 @@ struct http_stream {
     struct server *server;
     enum role needed;
     bool is_visitor, watched, asking;
+    bool admitted; /* by the feed; whether the token is right is yet to be asked */
     uint64_t wrote_ns, asked_ns, taken_ns;
     int64_t position, total; /* as last sent */
+    char token[HF_ID_SIZE];  /* that the client showed; empty: none */
     struct feed_listener listener;
     struct feed_visitor visitor;
 };
@@ -110,34 +112,38 @@ void http_stream_close(struct session *session)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-/* ?scope=…: only what happens there. */
-static bool read_scope(struct session *session, char scope[HF_ID_SIZE])
+/* The one argument that a stream takes: "scope=" or "token=", and an id. */
+static bool read_argument(struct session *session, struct hf_bytes name, char id[HF_ID_SIZE])
 {
     struct hf_bytes query = http_request_of(session)->query;
-    static const struct hf_bytes name = HF_TEXT("scope=");
-    bool named = query.size > name.size && memcmp(query.data, name.data, name.size) == 0;
-    char *text = named ? (char *)query.data + name.size : NULL;
-    size_t size = named ? query.size - name.size : 0;
+    char text[HF_ID_MAX * 3];
+    size_t size = query.size > name.size ? query.size - name.size : 0;
 
+    id[0] = '\0';
     if (query.size == 0) {
         return true;
     }
-    if (!named || memchr(text, '&', size) != NULL || !router_decode(text, &size, true) ||
-        !text_is_id((struct hf_bytes){text, size})) {
-        session_refuse(session, HF_INVALID_ARGUMENT, "the feed takes one argument: scope=ID");
+    if (size == 0 || size > sizeof text || memcmp(query.data, name.data, name.size) != 0) {
         return false;
     }
-    memcpy(scope, text, size);
+    memcpy(text, query.data + name.size, size);
+    if (memchr(text, '&', size) != NULL || !router_decode(text, &size, true) ||
+        !text_is_id((struct hf_bytes){text, size})) {
+        return false;
+    }
+    memcpy(id, text, size);
+    id[size] = '\0';
     return true;
 }
 
 void http_stream_feed(struct session *session)
 {
     struct hf_bytes last = http_request_of(session)->headers[HEADER_LAST_EVENT_ID];
-    char scope[HF_ID_SIZE] = "";
+    char scope[HF_ID_SIZE];
     int64_t after = -1;
 
-    if (!read_scope(session, scope)) {
+    if (!read_argument(session, (struct hf_bytes)HF_TEXT("scope="), scope)) {
+        session_refuse(session, HF_INVALID_ARGUMENT, "the feed takes one argument: scope=ID");
         return;
     }
     if (last.size > 0 && (!text_to_integer(last, &after) || after < 0)) {
@@ -163,10 +169,12 @@ void http_stream_feed(struct session *session)
 
 /* ---- a position in line ---------------------------------------------------------------------- */
 
+static const struct hf_bytes token_name = HF_TEXT("token=");
+
 static enum hf_error ask(struct command *command, struct hf_bytes event, struct hf_bytes user,
-                         struct problem *problem)
+                         const char *token, struct problem *problem)
 {
-    struct hf_room_position_args args = {.event = event, .user = user};
+    struct hf_room_position_args args = {.event = event, .user = user, .token = hf_text(token)};
 
     return command_from_struct(command, &command_table[ROOM_POSITION], &args, problem);
 }
@@ -174,14 +182,24 @@ static enum hf_error ask(struct command *command, struct hf_bytes event, struct 
 void http_stream_position(struct session *session)
 {
     const struct route_match *match = &http_of(session)->match;
+    char token[HF_ID_SIZE];
     struct command command;
     struct problem problem;
 
-    if (ask(&command, match->args[0].text, match->args[1].text, &problem) != HF_OK) {
+    if (!read_argument(session, token_name, token)) {
+        session_refuse(session, HF_INVALID_ARGUMENT,
+                       "the stream takes one argument: token=, and what ROOM.JOIN answered");
+    } else if (ask(&command, match->args[0].text, match->args[1].text, token, &problem) != HF_OK) {
         session_refuse(session, problem.code, "%s", problem.message);
-        return;
+    } else {
+        http_submit(session, &command, STEP_RUNNING);
     }
-    http_submit(session, &command, STEP_RUNNING);
+}
+
+/* Is the reply that of a user who was admitted, to a client that showed the right token? */
+static bool is_admitted(const struct reply *reply)
+{
+    return reply->code == HF_OK && reply->count == command_table[ROOM_POSITION].field_count;
 }
 
 static void tell_position(struct http_stream *stream, const struct reply *reply)
@@ -190,25 +208,53 @@ static void tell_position(struct http_stream *stream, const struct reply *reply)
 
     stream->position = reply->values[0].number;
     stream->total = reply->values[1].number;
-    buffer_text(out, "event: position\ndata: {\"position\":");
-    buffer_decimal(out, stream->position);
-    buffer_text(out, ",\"total\":");
-    buffer_decimal(out, stream->total);
-    buffer_text(out, "}\n\n");
+    buffer_text(out, "event: position\ndata: ");
+    reply_to_json_all(reply, &command_table[ROOM_POSITION], out);
+    buffer_text(out, "\n\n");
     wrote(stream);
 }
 
-static void tell_admitted(struct feed_visitor *visitor, struct hf_bytes pass)
+/* The last event: admitted, with the pass for a client that showed the token. */
+static void tell_admitted(struct http_stream *stream, const struct reply *reply)
 {
-    struct http_stream *stream = http_of(visitor->session)->stream;
-    struct buffer *out = &visitor->session->out;
+    struct buffer *out = &stream->session->out;
 
-    stream->watched = false;
-    buffer_text(out, "event: admitted\ndata: {\"pass\":");
-    json_text(out, pass);
+    buffer_text(out, "event: admitted\ndata: {");
+    if (is_admitted(reply)) {
+        buffer_text(out, "\"pass\":");
+        json_text(out, reply_bytes(reply, reply->count - 1));
+    }
     buffer_text(out, "}\n\n");
     wrote(stream);
-    http_stream_end(visitor->session);
+    http_stream_end(stream->session);
+}
+
+/* The feed has seen the admission. The engine is asked in the next tick, in which no other command
+ * is being answered, whether the token is right. */
+static void note_admitted(struct feed_visitor *visitor)
+{
+    static const struct reply unproven = {.code = HF_NOT_IN_QUEUE};
+    struct http_stream *stream = http_of(visitor->session)->stream;
+
+    stream->watched = false;
+    if (stream->token[0] == '\0') {
+        tell_admitted(stream, &unproven);
+    } else {
+        stream->admitted = true;
+    }
+}
+
+static void watch(struct session *session, struct http_stream *stream, const struct reply *reply)
+{
+    if (is_admitted(reply)) {
+        tell_admitted(stream, reply);
+        return;
+    }
+    stream->watched = feed_watch(&session->server->feed, &stream->visitor);
+    tell_position(stream, reply);
+    if (!stream->watched) {
+        http_stream_end(session);
+    }
 }
 
 void http_stream_begin(struct session *session, const struct reply *reply)
@@ -229,16 +275,12 @@ void http_stream_begin(struct session *session, const struct reply *reply)
         return;
     }
     stream->is_visitor = true;
-    stream->visitor.admitted = tell_admitted;
+    stream->visitor.admitted = note_admitted;
     memcpy(stream->visitor.event, match->args[0].text.data, match->args[0].text.size);
     memcpy(stream->visitor.user, match->args[1].text.data, match->args[1].text.size);
-    if (!start(session, stream)) {
-        return;
-    }
-    stream->watched = feed_watch(&session->server->feed, &stream->visitor);
-    tell_position(stream, reply);
-    if (!stream->watched) {
-        http_stream_end(session);
+    read_argument(session, token_name, stream->token);
+    if (start(session, stream)) {
+        watch(session, stream, reply);
     }
 }
 
@@ -249,8 +291,12 @@ static void position_answered(void *context, const struct reply *reply)
     stream->asking = false;
     if (stream->session == NULL) {
         discard(stream);
+    } else if (stream->admitted && (reply->code == HF_OK || reply->code == HF_NOT_IN_QUEUE)) {
+        tell_admitted(stream, reply);
     } else if (!stream->watched) {
-        return; /* admitted meanwhile */
+        return;                      /* admitted meanwhile */
+    } else if (is_admitted(reply)) { /* through another server */
+        tell_admitted(stream, reply);
     } else if (reply->code == HF_NOT_IN_QUEUE) {
         buffer_text(&stream->session->out, "event: gone\ndata: {}\n\n");
         wrote(stream);
@@ -274,13 +320,15 @@ static void look_after_visitor(struct http_stream *stream, uint64_t now_ns)
     struct server *server = stream->server;
     struct command command;
 
-    if (!stream->watched || stream->asking || now_ns - stream->asked_ns < pause_ns(server) ||
-        server->engine == NULL || stream->session->out.size > POSITION_BACKLOG_MAX) {
+    bool due =
+        stream->admitted || (stream->watched && now_ns - stream->asked_ns >= pause_ns(server));
+    if (!due || stream->asking || server->engine == NULL ||
+        stream->session->out.size > POSITION_BACKLOG_MAX) {
         return;
     }
     stream->asked_ns = now_ns;
-    if (ask(&command, hf_text(stream->visitor.event), hf_text(stream->visitor.user), NULL) ==
-        HF_OK) {
+    if (ask(&command, hf_text(stream->visitor.event), hf_text(stream->visitor.user), stream->token,
+            NULL) == HF_OK) {
         stream->asking = true;
         engine_submit(server->engine, &command, position_answered, stream);
     }
