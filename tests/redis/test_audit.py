@@ -192,6 +192,16 @@ BROKEN = {
     "a deadline without a waiter": (
         ["ZREM queue:gala cid"],
         ["user cid of the waiting room of event gala: has a deadline, but is not in line"]),
+    "a place inside without a pass": (
+        ["ZADD queue:passes:{gala} 9000000000000 dora"],
+        ["user dora of the waiting room of event gala: inside until 9000000000000, but the pass is "
+         "valid until 0"]),
+    "a gate that nobody sees": (
+        ["HSET queue:room:{gala} gate 1 order fifo"],
+        ["event gala: its waiting room has a gate that reserves do not see"]),
+    "a gate without a room": (
+        ["HSET seats:rules:{gala} gate 1"],
+        ["event gala: reserves see a gate that its waiting room does not have"]),
     "a slot without an end": (
         ["ZREM adv-sem:semaphore_ttl:gpu me"],
         ["holder me of semaphore gpu: has a slot without an end of its time"]),

@@ -3,7 +3,9 @@
  * Waiting rooms and semaphores: who is in one sorted set has to be in another one too.
  *
  *  1. Everybody in a room's line has a deadline, and the other way round.
- *  2. Every slot of a semaphore that came through our scripts has an end of its time, and everybody
+ *  2. Everybody inside a room has a pass that ends when their place does, and reserves of seats see
+ *     the gate of a room that has one.
+ *  3. Every slot of a semaphore that came through our scripts has an end of its time, and everybody
  *     in line that did has a sign of life. What other programs keep there is theirs.
  *
  * More slots than the limit are no finding: a lower limit evicts nobody. */
@@ -97,6 +99,88 @@ static void check_pair(struct audit *audit, const struct audit_pair *pair, struc
     }
 }
 
+/* ---- waiting rooms --------------------------------------------------------------------------- */
+
+/* The time of Redis, in ms, from the answer to TIME; 0 if it is none. */
+static int64_t redis_now_ms(const redisReply *time)
+{
+    int64_t seconds, micros;
+
+    return time->type == REDIS_REPLY_ARRAY && time->elements == 2 &&
+                   audit_reply_integer(time->element[0], 0, &seconds) &&
+                   audit_reply_integer(time->element[1], 0, &micros)
+               ? seconds * 1000 + micros / 1000
+               : 0;
+}
+
+/* Where somebody is inside, their pass has to end at the same time. One that is over may have lost
+ * its pass already. */
+static void check_pass(struct audit *audit, size_t master, struct hf_bytes event,
+                       struct hf_bytes user)
+{
+    int64_t until_ms = 0, pass_ms = 0;
+
+    audit_reader_begin(&audit->reader, master);
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, KEY_QUEUE_PASSES, event),
+              user);
+    AUDIT_ASK(&audit->reader, master, hf_text("HGET"),
+              audit_key(audit, KEY_QUEUE_USER, event, user), hf_text("pass_deadline"));
+    AUDIT_ASK(&audit->reader, master, hf_text("TIME"));
+    redisReply *reply = audit_reader_commit(&audit->reader, master);
+
+    if (reply == NULL || !audit_reply_integer(reply->element[0], 0, &until_ms) ||
+        !audit_reply_integer(reply->element[1], 0, &pass_ms)) {
+        audit->unread = true;
+    } else if (until_ms > redis_now_ms(reply->element[2]) && until_ms != pass_ms) {
+        audit_finding(audit, "user", user, "the waiting room of event", event,
+                      "inside until %lld, but the pass is valid until %lld", (long long)until_ms,
+                      (long long)pass_ms);
+    }
+    freeReplyObject(reply);
+}
+
+static void check_passes(struct audit *audit, struct hf_bytes event)
+{
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, KEY_QUEUE_PASSES, event));
+    size_t count = PAGE;
+
+    for (int64_t start = 0; count == PAGE && audit_goes_on(audit); start += PAGE) {
+        char from[21], to[21];
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, KEY_QUEUE_PASSES, event),
+                  (struct hf_bytes){from, decimal_write(from, start)},
+                  (struct hf_bytes){to, decimal_write(to, start + PAGE - 1)});
+        redisReply *users = audit_answer(audit, master);
+        count = users != NULL ? users->elements : 0;
+        for (size_t i = 0; i < count; i++) {
+            check_pass(audit, master, event, audit_reply_text(users->element[i]));
+        }
+        freeReplyObject(users);
+    }
+}
+
+static void check_gate(struct audit *audit, struct hf_bytes event)
+{
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, KEY_QUEUE_ROOM, event));
+    int64_t has = 0, seen = 0;
+
+    audit_reader_begin(&audit->reader, master);
+    AUDIT_ASK(&audit->reader, master, hf_text("HGET"), KEY1(audit, KEY_QUEUE_ROOM, event),
+              hf_text("gate"));
+    AUDIT_ASK(&audit->reader, master, hf_text("HGET"), KEY1(audit, KEY_SEATS_RULES, event),
+              hf_text("gate"));
+    redisReply *reply = audit_reader_commit(&audit->reader, master);
+
+    if (reply == NULL || !audit_reply_integer(reply->element[0], 0, &has) ||
+        !audit_reply_integer(reply->element[1], 0, &seen)) {
+        audit->unread = true;
+    } else if (has != seen) {
+        audit_finding(audit, "event", event, NULL, event,
+                      has != 0 ? "its waiting room has a gate that reserves do not see"
+                               : "reserves see a gate that its waiting room does not have");
+    }
+    freeReplyObject(reply);
+}
+
 static void check_room(struct audit *audit, uint32_t index)
 {
     static const struct audit_pair pairs[] = {
@@ -106,9 +190,13 @@ static void check_room(struct audit *audit, uint32_t index)
          "has a deadline, but is not in line"},
     };
 
+    struct hf_bytes event = named_text(named_at(audit, AUDIT_ROOMS, index));
+
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        check_pair(audit, &pairs[i], named_text(named_at(audit, AUDIT_ROOMS, index)));
+        check_pair(audit, &pairs[i], event);
     }
+    check_passes(audit, event);
+    check_gate(audit, event);
 }
 
 void audit_rooms(struct audit *audit)

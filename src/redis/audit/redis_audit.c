@@ -37,6 +37,8 @@ static const struct {
     {KEY_STOCK_INBOX, AUDIT_COUNTERS, 0},
     {KEY_QUEUE_DUE, AUDIT_ROOMS, 0}, /* many a program has a queue:… of its own */
     {KEY_QUEUE_USER, AUDIT_ROOMS, 0},
+    {KEY_QUEUE_ROOM, AUDIT_ROOMS, 0},
+    {KEY_QUEUE_PASSES, AUDIT_ROOMS, 0},
     {KEY_SEM_SLOTS, AUDIT_SEMAPHORES, 0},
     {KEY_SEM_LINE, AUDIT_SEMAPHORES, 0},
 };
