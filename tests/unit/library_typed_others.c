@@ -214,6 +214,48 @@ static void room_admit_hands_over_a_list(void **state)
     assert_int_equal(reply.count, 0);
 }
 
+static void a_room_is_opened_ticked_and_left(void **state)
+{
+    struct hf_room_open_args open = {
+        .event = HF_TEXT("gala"), .rate = 9, .inside = 1, .gate = true};
+    struct hf_room_join_args join = {HF_TEXT("gala"), HF_TEXT("ann"), .max = 0};
+    struct hf_room_tick_args tick = {HF_TEXT("gala")};
+    struct hf_room_done_args done = {HF_TEXT("gala"), HF_TEXT("ann")};
+    struct hf_room_stats_args ask = {HF_TEXT("gala")};
+    struct hf_seats_open_args zone = {
+        .event = HF_TEXT("gala"), .zone = HF_TEXT("floor"), .capacity = 5};
+    struct hf_seats_reserve_args reserve = {.event = HF_TEXT("gala"),
+                                            .zone = HF_TEXT("floor"),
+                                            .booking = HF_TEXT("b"),
+                                            .user = HF_TEXT("ann"),
+                                            .quantity = 1,
+                                            .max_per_user = 1};
+    struct hf_room_open_reply opened;
+    struct hf_room_admit_reply admitted;
+    struct hf_room_done_reply left;
+    struct hf_room_stats_reply stats;
+
+    ok(hf_room_join(*state, &join, NULL));
+    ok(hf_room_open(*state, &open, &opened));
+    assert_int_equal(opened.waiting, 1);
+    assert_int_equal(opened.inside, 0);
+    ok(hf_seats_open(*state, &zone, NULL));
+    refused(hf_seats_reserve(*state, &reserve, NULL), HF_NOT_ADMITTED);
+    ok(hf_room_tick(*state, &tick, &admitted));
+    assert_int_equal(admitted.count, 1);
+    reserve.pass = hf_text(admitted.admitted[0].pass);
+    ok(hf_seats_reserve(*state, &reserve, NULL));
+    hf_free(admitted.admitted);
+    ok(hf_room_stats(*state, &ask, &stats));
+    assert_int_equal(stats.inside, 1);
+    assert_int_equal(stats.admitted, 1);
+    assert_int_equal(stats.estimated_wait_s, 0);
+    ok(hf_room_done(*state, &done, &left));
+    assert_int_equal(left.done, 1);
+    open.order = hf_text("last");
+    refused(hf_room_open(*state, &open, NULL), HF_INVALID_ARGUMENT);
+}
+
 /* ---- idempotency ----------------------------------------------------------------------------- */
 
 static void idem_begin_hands_over_the_response(void **state)
@@ -294,6 +336,7 @@ int main(void)
         CASE(an_id_of_128_bytes_fits_a_reply),
         CASE(room_join_position_leave_answer_and_refuse),
         CASE(room_admit_hands_over_a_list),
+        CASE(a_room_is_opened_ticked_and_left),
         CASE(idem_begin_hands_over_the_response),
         CASE(an_empty_response_is_handed_over_too),
         CASE(idem_complete_and_abort_answer_and_refuse),
