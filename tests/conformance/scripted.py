@@ -521,6 +521,12 @@ LONG = [
     [b"IDEM.BEGIN", b"key", b"print"],
     [b"SEATS.OPEN", b"g" * 129, b"floor", b"1"],
 ]
+# More in line than an order is drawn of at once.
+THRONG = [[b"ROOM.JOIN", b"throng", b"u-%d" % n] for n in range(501)] + [
+    [b"ROOM.OPEN", b"throng", b"START", b"9007199254740991", b"ORDER", b"random"],
+    [b"ROOM.STATS", b"throng"],
+    [b"ROOM.TICK", b"throng"],
+]
 
 
 class Scripted:
@@ -534,7 +540,7 @@ class Scripted:
                 step, command = line.split(" ", 1)
                 now += int(step)
                 self.commands.append((now, command.encode().split(b" ")))
-        self.commands += [(now, argv) for argv in LONG]
+        self.commands += [(now, argv) for argv in LONG + THRONG]
         self.count = len(self.commands)
         self.secrets = {}  # (event, word) -> what it stood for when it was written first
 

@@ -29,7 +29,11 @@ IDEM.BEGIN k-1 f-1
 QUOTA.RESERVE acme 5 HOLD h-2
 QUOTA.COMMIT acme h-2
 ROOM.JOIN club ann MAX 1
-"""
+ROOM.OPEN fair START 9007199254740991 ORDER random
+ROOM.JOIN fair ann
+SEATS.OPEN play floor 9
+ROOM.OPEN play GATE
+""" + "".join(f"ROOM.JOIN throng u-{n}\n" for n in range(501))
 
 ID = ": another request needs another id"
 REFUSALS = [
@@ -123,6 +127,17 @@ REFUSALS = [
      f"that would make {2**53} in all: at most {2**53 - 1}"),
     ("ROOM.JOIN club ann MAX 1", "ALREADY_IN_QUEUE", "in the queue already, at place 1 of 1"),
     ("ROOM.JOIN club bob MAX 1", "QUEUE_FULL", "1 in the queue, at most 1 allowed"),
+    ("ROOM.JOIN fair ann", "ALREADY_IN_QUEUE",
+     "in the queue already, one of 1 whose order is drawn at the start"),
+    ("ROOM.OPEN throng START 9007199254740991 ORDER random", "INVALID_STATE",
+     "501 are in line: ORDER random with a START to come draws the order of at most 500; set it "
+     "before they come"),
+    ("SEATS.RESERVE play floor b-1 ann 1 4", "NOT_ADMITTED",
+     'event "play" is entered through its waiting room: PASS is missing, which admission gives to '
+     'user "ann"'),
+    ("SEATS.RESERVE play floor b-1 ann 1 4 PASS x", "NOT_ADMITTED",
+     'event "play" is entered through its waiting room: PASS is not the pass of user "ann", or no '
+     "longer valid"),
 ]
 
 
