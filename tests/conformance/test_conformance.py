@@ -20,6 +20,8 @@ COMMANDS = {"driver": 100_000, "resp": 20_000, "http": 5_000}
 SEEDS = {"driver": (1, 2, 3, 11), "resp": (5,), "http": (6,)}
 SANITIZED_SHARE = 0.1
 ENOUGH = 100_000  # random commands grant every command, and meet every refusal of each
+# Refusals that take more users than a random run has in a room; Scripted has them.
+CROWDED = {("ROOM.OPEN", "INVALID_STATE")}
 # A call that waits goes over RESP here; tests/unit/library_call.c has the end of such a wait.
 ELSEWHERE = {"library": {("SEM.ACQUIRE", "TIMEOUT")}}
 
@@ -68,7 +70,7 @@ def test_random_commands(target, rows, sanitized, record_property):
     if total >= ENOUGH:
         granted = {name.decode() for name, outcome in outcomes.counts if outcome == "granted"}
         assert sorted({row.name for row in rows.values()} - granted) == []
-        assert sorted(own_refusals(rows) - outcomes.refused_with(rows)) == []
+        assert sorted(own_refusals(rows) - outcomes.refused_with(rows) - CROWDED) == []
 
 
 def own_refusals(rows):
