@@ -123,7 +123,7 @@ struct command_spec {
      * answer; its arguments are the first ones of this command. NULL if there is none. */
     const struct command_spec *undo;
 
-    const char *method, *route; /* NULL where HTTP has no route of its own for it */
+    const char *method, *route; /* of HTTP; every command has one */
     bool created;               /* its success is 201 */
     /* The argument, counted from 1, that the server makes if an HTTP client leaves it out; 0: none.
      * With `carries`, the id that is made carries the scope, so that the id alone is enough. */

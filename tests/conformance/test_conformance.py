@@ -47,11 +47,17 @@ def test_every_command_and_every_refusal(target):
 def test_every_refusal_of_every_row(deployment, rows, engine, front):
     comparison = deployment(engine).compare(front, lambda model: Refusals(model, rows), chunk=1)
     comparison.run()
-    asked = [row for row in rows.values() if front != "http" or row.method]
-    named = {(row.name, code) for row in asked for code in row.refusals}
+    named = {(row.name, code) for row in rows.values() for code in row.refusals}
     reached = comparison.driver.reached[front]
     assert sorted(named - reached - ELSEWHERE.get(front, set())) == []
     assert sorted(reached - named) == [], "which their rows do not name"
+
+
+def test_every_row_has_a_route_that_is_answered(deployment, rows):
+    comparison = deployment("embedded").compare("http", Scripted, chunk=1)
+    comparison.run()
+    asked = {name for name, granted in comparison.driver.asked if granted}
+    assert sorted({row.name for row in rows.values()} - asked) == []
 
 
 def test_random_commands(target, rows, sanitized, record_property):

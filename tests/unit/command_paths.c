@@ -68,6 +68,16 @@ static void each_route_of_the_contract_leads_to_its_command(void **state)
     }
 }
 
+static void every_command_has_a_route(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (command_table[i].route == NULL || command_table[i].method == NULL) {
+            fail_msg("%s has no route: add HTTP() to its row", command_table[i].name);
+        }
+    }
+}
+
 static bool is_same(const char *a, const char *b)
 {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
@@ -241,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_route_of_the_contract_leads_to_its_command),
+        cmocka_unit_test(every_command_has_a_route),
         cmocka_unit_test(no_two_commands_share_a_route),
         cmocka_unit_test(each_placeholder_of_a_route_is_the_field_of_a_required_id),
         cmocka_unit_test(each_placeholder_of_a_key_is_an_id),
