@@ -15,7 +15,7 @@
 -- Returns {changed, in_use}; changed 0: the id holds no slot, or no longer
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])
 local heartbeat, ttl = to_ms(ARGV[3]), to_ms(ARGV[4])

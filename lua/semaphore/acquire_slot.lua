@@ -26,7 +26,7 @@
 --         or by await_slot, which is to be called after ms at the latest.
 -- Refuses NO_SLOT; INVALID_STATE if the slot is held with another heartbeat or TTL
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])
 local heartbeat, ttl, wait = to_ms(ARGV[3]), to_ms(ARGV[4]), span_ms(ARGV[5])

@@ -14,7 +14,7 @@
 -- Returns {changed_waiting, changed_slot}; {0, 0}: the id was taken for dead
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, heartbeat = ARGV[1], to_ms(ARGV[2])
 

@@ -16,7 +16,7 @@
 --         adv-sem:acquisition_notification:{$name}:ID.
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, heartbeat, ttl = ARGV[1], to_ms(ARGV[2]), to_ms(ARGV[3])
 

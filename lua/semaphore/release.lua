@@ -12,7 +12,7 @@
 -- Returns 1, or 0 if the id neither held a slot nor stood in line
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id = ARGV[1]
 

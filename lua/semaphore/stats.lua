@@ -12,7 +12,7 @@
 -- Returns {'in_use', n, 'max', n, 'waiting', n}
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local sem = open_semaphore({
     main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],

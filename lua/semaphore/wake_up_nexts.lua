@@ -14,7 +14,7 @@
 -- Returns how many clients got a slot
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local limit, heartbeat, ttl = check_limit(ARGV[1]), to_ms(ARGV[2]), to_ms(ARGV[3])
 

@@ -16,7 +16,7 @@
 --         {2, position, ms}: it waits; to be called again after ms at the latest
 -- Refuses TIMEOUT: the wait is over, the call gave up, or it is no longer in line
 -- Errors  AGAIN
--- uses: clock common semaphore
+-- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, token, lease, gives_up = ARGV[1], ARGV[2], span_ms(ARGV[3]), ARGV[4] == '1'
 

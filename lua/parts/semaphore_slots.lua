@@ -1,0 +1,242 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The slots of a semaphore: how they are granted, given up and handed on, by a command or because
+-- time passed.
+
+-- ---- slots ------------------------------------------------------------------------------------
+
+-- Returns the next fence. Fences grow from grant to grant, also after the key was lost, unless the
+-- clock stepped back.
+local function take_fence(sem)
+    if not sem.last_fence then
+        sem.last_fence = tonumber(redis.call('GET', sem.fence)) or 0
+    end
+    sem.last_fence = math.max(sem.last_fence + 1, sem.now * 1000)
+    return sem.last_fence
+end
+
+local function save_fence(sem, ttl)
+    redis.call('SET', sem.fence, digits(sem.last_fence), 'KEEPTTL')
+    keep(sem.fence, ttl)
+end
+
+-- Keeps the keys of a slot until its TTL is over, whether its holder pings or not.
+local function keep_slots(sem, ttl)
+    keep(sem.main, ttl, sem.is_new)
+    keep(sem.ttl, ttl, sem.is_new)
+    keep(sem.own, ttl, sem.is_new)
+    keep(sem.max, ttl, sem.is_new)
+end
+
+-- Notifies a client that it got a slot: the call that waits for it, unless this script replies to
+-- it, or the client's list.
+local function tell_granted(sem, id, terms, slot)
+    if terms.channel ~= '' then
+        answer_call(sem, id, terms, '1 ' .. digits(slot.in_use) .. ' ' .. digits(slot.fence))
+    elseif terms.token == '' or terms.token ~= sem.token then
+        local list = notification_key(sem, id)
+        redis.call('RPUSH', list, '1')
+        redis.call('PEXPIRE', list, digits(slot.heartbeat + GARBAGE_AFTER_MS))
+    end
+end
+
+-- Gives slots to these ids from a time on, each on the terms of its note, if it has one. With
+-- `held` another program has given them already.
+local function grant(sem, ids, notes, at, held)
+    local ends, ttl_ends, texts = {}, {}, {}
+    local longest_ttl = 0
+    for i, id in ipairs(ids) do
+        local note = notes[i]
+        local terms = note and not note.holds and note or sem.terms
+        local slot = {
+            holds = true, heartbeat = terms.heartbeat, ttl = terms.ttl, granted = at,
+            fence = take_fence(sem), token = terms.token, in_use = sem.in_use + (held and 0 or i),
+        }
+        ends[2 * i - 1], ends[2 * i] = (at + slot.heartbeat) / 1000, id
+        ttl_ends[2 * i - 1], ttl_ends[2 * i] = (at + slot.ttl) / 1000, id
+        texts[2 * i - 1], texts[2 * i] = id, note_text(slot)
+        longest_ttl = math.max(longest_ttl, slot.ttl)
+        sem.granted[id] = slot
+        if not held or terms.channel ~= '' then
+            tell_granted(sem, id, terms, slot)
+        end
+    end
+    sem.in_use = sem.in_use + redis.call('ZADD', sem.main, unpack(ends))
+    redis.call('ZADD', sem.ttl, unpack(ttl_ends))
+    redis.call('HSET', sem.own, unpack(texts))
+    save_fence(sem, longest_ttl)
+    keep_slots(sem, longest_ttl)
+end
+
+-- Grants free slots to the first in line. Returns how many, and whether the rest needs another
+-- call.
+local function hand_out(sem, at)
+    local granted = 0
+    while sem.in_use < sem.limit and sem.waiting > 0 do
+        local count = math.min(sem.limit - sem.in_use, sem.waiting,
+            math.floor(sem.steps / GRANT_STEPS))
+        if count < 1 then
+            return granted, true
+        end
+        local ids = redis.call('ZRANGE', sem.line, 0, digits(count - 1))
+        local notes = redis.call('HMGET', sem.own, unpack(ids))
+        for i = 1, #ids do
+            notes[i] = read_note(notes[i])
+        end
+        redis.call('ZREM', sem.line, unpack(ids))
+        redis.call('ZREM', sem.alive, unpack(ids))
+        grant(sem, ids, notes, at)
+        granted = granted + #ids
+        sem.waiting = sem.waiting - #ids
+        sem.steps = sem.steps - #ids * GRANT_STEPS
+    end
+    return granted, false
+end
+
+-- Does the same at the current time, as part of a command. Returns true if the script has to answer
+-- AGAIN: the next script on this semaphore hands out the rest first.
+local function hand_out_now(sem)
+    local _, more = hand_out(sem, sem.now)
+    if more then
+        redis.call('HSET', sem.own, HANDING_ON, digits(sem.now))
+    end
+    return more
+end
+
+-- Takes the slots from these holders.
+local function take_slots(sem, ids)
+    if #ids == 0 then
+        return
+    end
+    sem.in_use = sem.in_use - redis.call('ZREM', sem.main, unpack(ids))
+    redis.call('ZREM', sem.ttl, unpack(ids))
+    local notes = sem.behind and redis.call('HMGET', sem.own, unpack(ids)) or {}
+    redis.call('HDEL', sem.own, unpack(ids))
+    for i, id in ipairs(ids) do
+        local slot = sem.granted[id] or read_note(notes[i])
+        if slot and slot.holds and slot.token ~= '' and slot.granted >= (sem.behind or 0) then
+            redis.call('HSET', sem.own, answer_field(id, slot.token),
+                digits(slot.in_use) .. ' ' .. digits(slot.fence))
+        end
+    end
+end
+
+-- Takes these waiters out of the line.
+local function remove_waiters(sem, ids, why)
+    if #ids == 0 then
+        return
+    end
+    local notes = redis.call('HMGET', sem.own, unpack(ids))
+    for i, id in ipairs(ids) do
+        local note = read_note(notes[i])
+        if note and not note.holds then
+            answer_timeout(sem, id, note, why)
+        end
+    end
+    sem.waiting = sem.waiting - redis.call('ZREM', sem.line, unpack(ids))
+    redis.call('ZREM', sem.alive, unpack(ids))
+    redis.call('HDEL', sem.own, unpack(ids))
+end
+
+-- Removes a semaphore without holders and waiters, with its limit.
+local function drop_if_idle(sem)
+    if sem.in_use > 0 or sem.waiting > 0 then
+        return
+    end
+    sem.limit = 0
+    redis.call('DEL', sem.max, sem.ttl, sem.alive)
+    redis.call('HDEL', sem.own, HANDING_ON, BEHIND, WOKEN)
+    redis.call('PEXPIRE', sem.own, GARBAGE_AFTER_MS) -- if answers are left there, or old notes
+end
+
+-- ---- time -------------------------------------------------------------------------------------
+
+local function first_score(key)
+    return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or math.huge)
+end
+
+-- Returns the first moment at which a holder loses its slot; infinite if there is no holder.
+local function slots_due(sem)
+    if sem.in_use == 0 then
+        return math.huge
+    end
+    return math.min(first_score(sem.main), first_score(sem.ttl))
+end
+
+local function waiters_due(sem)
+    return sem.waiting > 0 and first_score(sem.alive) or math.huge
+end
+
+-- Returns the ids that are due in the millisecond of this score, as many as the call has steps
+-- left.
+local function ids_due(sem, key, score)
+    local bound = math.max(score, (from_score(score) + 0.499) / 1000)
+    local ids = redis.call('ZRANGEBYSCORE', key, '-inf', bound, 'LIMIT', 0, sem.steps)
+    sem.steps = sem.steps - #ids
+    return ids
+end
+
+-- Returns the same of a sorted set that goes with another one. Ids that the other one no longer has
+-- are left over from what another program did, and are removed.
+local function partners_due(sem, key, other, score)
+    local partners, left_over = {}, {}
+    for _, id in ipairs(ids_due(sem, key, score)) do
+        local list = redis.call('ZSCORE', other, id) and partners or left_over
+        list[#list + 1] = id
+    end
+    if #left_over > 0 then
+        redis.call('ZREM', key, unpack(left_over))
+    end
+    return partners
+end
+
+-- Removes holders and waiters that are due at this score. Returns whether that freed a slot.
+local function drop_due(sem, score)
+    local in_use = sem.in_use
+    take_slots(sem, ids_due(sem, sem.main, score))
+    take_slots(sem, partners_due(sem, sem.ttl, sem.main, score))
+    remove_waiters(sem, partners_due(sem, sem.alive, sem.line, score), WAITED)
+    return sem.in_use < in_use
+end
+
+-- Carries out all that is due up to now, in the order in which it fell due; a slot that fell free
+-- is granted as of that moment. Returns false if that takes another call.
+local function expire(sem)
+    local handing_on = sem.waiting > 0 and tonumber(redis.call('HGET', sem.own, HANDING_ON)) or nil
+    local was_handing_on, now, dropped = handing_on, sem.now, false
+    local more, first_due = false, nil
+    while not more do
+        local score = math.min(slots_due(sem), waiters_due(sem))
+        local due = score < math.huge and from_score(score) or math.huge
+        if handing_on and due > math.min(handing_on, now) then
+            more = select(2, hand_out(sem, handing_on))
+            if not more then
+                handing_on = nil
+            end
+        elseif due > now then
+            break
+        elseif sem.steps == 0 then
+            more = true
+        else
+            if not dropped then
+                dropped, first_due = true, due
+                sem.behind = tonumber(redis.call('HGET', sem.own, BEHIND) or nil)
+            end
+            handing_on = drop_due(sem, score) and due or handing_on
+        end
+    end
+    if handing_on then
+        redis.call('HSET', sem.own, HANDING_ON, digits(handing_on))
+    elseif was_handing_on then
+        redis.call('HDEL', sem.own, HANDING_ON)
+    end
+    if more and first_due then
+        redis.call('HSETNX', sem.own, BEHIND, digits(first_due))
+    elseif sem.behind then
+        redis.call('HDEL', sem.own, BEHIND)
+    end
+    if dropped then
+        drop_if_idle(sem)
+    end
+    sem.behind, sem.steps = nil, STEPS_MAX
+    return not more
+end
