@@ -37,18 +37,32 @@ static uint32_t blocks(uint32_t capacity)
     return (capacity + LINE_BLOCK - 1) / LINE_BLOCK;
 }
 
-static void count_add(struct line *line, uint32_t at, int difference)
+static struct line_sum plus(struct line_sum a, struct line_sum b)
 {
-    line->counts[at] = (uint8_t)(line->counts[at] + difference);
-    line->sums[at / LINE_BLOCK] += (uint32_t)difference;
-    line->count += (uint32_t)difference;
+    return (struct line_sum){a.count + b.count, a.weight + b.weight};
+}
+
+/* Adds to the sums of a part, of its block and of the line. */
+static void sum_add(struct line *line, uint32_t at, struct line_sum more)
+{
+    line->part_sums[at] = plus(line->part_sums[at], more);
+    line->block_sums[at / LINE_BLOCK] = plus(line->block_sums[at / LINE_BLOCK], more);
+    line->count += more.count;
+    line->weight += more.weight;
+}
+
+static void sum_subtract(struct line *line, uint32_t at, struct line_sum less)
+{
+    CHECK(line->part_sums[at].count >= less.count && line->part_sums[at].weight >= less.weight);
+    /* Unsigned numbers wrap: adding what is missing to 2^n takes away. */
+    sum_add(line, at, (struct line_sum){0 - less.count, 0 - less.weight});
 }
 
 static void free_ring(struct line *line, struct memory *memory)
 {
     memory_free(memory, line->parts, line->capacity * sizeof(*line->parts));
-    memory_free(memory, line->counts, line->capacity);
-    memory_free(memory, line->sums, blocks(line->capacity) * sizeof(*line->sums));
+    memory_free(memory, line->part_sums, line->capacity * sizeof(*line->part_sums));
+    memory_free(memory, line->block_sums, blocks(line->capacity) * sizeof(*line->block_sums));
 }
 
 /* Puts the parts into a ring of another size. */
@@ -58,16 +72,16 @@ static bool resize_ring(struct line *line, struct memory *memory, uint32_t capac
     uint32_t parts = capacity < line->capacity ? capacity : line->capacity;
 
     more.parts = memory_zeroed(memory, more.capacity * sizeof(*more.parts));
-    more.counts = memory_zeroed(memory, more.capacity);
-    more.sums = memory_zeroed(memory, blocks(more.capacity) * sizeof(*more.sums));
-    if (more.parts == NULL || more.counts == NULL || more.sums == NULL) {
+    more.part_sums = memory_zeroed(memory, more.capacity * sizeof(*more.part_sums));
+    more.block_sums = memory_zeroed(memory, blocks(more.capacity) * sizeof(*more.block_sums));
+    if (more.parts == NULL || more.part_sums == NULL || more.block_sums == NULL) {
         free_ring(&more, memory);
         return false;
     }
     for (uint32_t i = 0; i < parts; i++) {
         uint32_t part = line->first + i, from = ring(line, part), to = ring(&more, part);
         more.parts[to] = line->parts[from];
-        count_add(&more, to, line->counts[from]);
+        sum_add(&more, to, line->part_sums[from]);
     }
     free_ring(line, memory);
     *line = more;
@@ -103,15 +117,16 @@ bool line_reserve(struct line *line, struct memory *memory)
     return *at != NULL;
 }
 
-uint32_t line_join(struct line *line, uint32_t index)
+uint32_t line_join(struct line *line, uint32_t index, uint16_t weight)
 {
     uint32_t place = line->next++, at = ring(line, part_of(place));
     struct line_part *part = line->parts[at];
 
-    CHECK(part != NULL && line->counts[at] < LINE_PART);
+    CHECK(part != NULL && line->part_sums[at].count < LINE_PART);
     part->records[place % LINE_PART] = index;
+    part->weights[place % LINE_PART] = weight;
     part->present |= UINT64_C(1) << place % LINE_PART;
-    count_add(line, at, 1);
+    sum_add(line, at, (struct line_sum){1, weight});
     return place;
 }
 
@@ -122,41 +137,85 @@ void line_leave(struct line *line, struct memory *memory, uint32_t place)
 
     CHECK(part != NULL && part->present >> place % LINE_PART & 1);
     part->present &= ~(UINT64_C(1) << place % LINE_PART);
-    count_add(line, at, -1);
-    if (line->counts[at] > 0 || part_of(place) == part_of(line->next)) {
+    sum_subtract(line, at, (struct line_sum){1, part->weights[place % LINE_PART]});
+    if (line->part_sums[at].count > 0 || part_of(place) == part_of(line->next)) {
         return; /* the last part is used on */
     }
     memory_free(memory, part, sizeof *part);
     line->parts[at] = NULL;
-    while (line->first != part_of(line->next) && line->counts[ring(line, line->first)] == 0) {
+    while (line->first != part_of(line->next) &&
+           line->part_sums[ring(line, line->first)].count == 0) {
         line->first = (line->first + 1) & (PART_NUMBERS - 1);
     }
     shrink_ring(line, memory);
 }
 
-/* How many stand in so many parts from the first on. */
-static uint32_t count_parts(const struct line *line, uint32_t parts)
+/* Sums parts up from the first on, most of them by the block, as long as they are before `end` and
+ * their weight is at most `most`. *parts is how many they were. */
+static struct line_sum sum_parts(const struct line *line, uint32_t end, uint64_t most,
+                                 uint32_t *parts)
 {
-    uint32_t count = 0;
+    struct line_sum sum = {0};
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < parts;) {
+    while (i < end) {
         uint32_t at = ring(line, line->first + i);
-        bool whole = at % LINE_BLOCK == 0 && parts - i >= LINE_BLOCK;
-        count += whole ? line->sums[at / LINE_BLOCK] : line->counts[at];
+        bool whole = at % LINE_BLOCK == 0 && end - i >= LINE_BLOCK &&
+                     sum.weight + line->block_sums[at / LINE_BLOCK].weight <= most;
+        struct line_sum next = whole ? line->block_sums[at / LINE_BLOCK] : line->part_sums[at];
+        if (sum.weight + next.weight > most) {
+            break;
+        }
+        sum = plus(sum, next);
         i += whole ? LINE_BLOCK : 1;
     }
-    return count;
+    *parts = i;
+    return sum;
+}
+
+/* Adds the records of one part that stand at a place of `mask`, from the first on, as long as the
+ * weight is at most `most`. */
+static struct line_sum sum_records(struct line_sum sum, const struct line_part *part, uint64_t mask,
+                                   uint64_t most)
+{
+    for (uint64_t rest = part->present & mask; rest != 0; rest &= rest - 1) {
+        uint16_t weight = part->weights[__builtin_ctzll(rest)];
+        if (sum.weight + weight > most) {
+            break;
+        }
+        sum = plus(sum, (struct line_sum){1, weight});
+    }
+    return sum;
+}
+
+struct line_sum line_upto(const struct line *line, uint32_t place)
+{
+    uint32_t parts;
+
+    if (place + 1 == line->next) {
+        return (struct line_sum){line->count, line->weight};
+    }
+    struct line_sum sum = sum_parts(line, parts_before(line, part_of(place)), UINT64_MAX, &parts);
+    return sum_records(sum, line->parts[ring(line, part_of(place))],
+                       UINT64_MAX >> (LINE_PART - 1 - place % LINE_PART), UINT64_MAX);
 }
 
 uint32_t line_position(const struct line *line, uint32_t place)
 {
-    if (place + 1 == line->next) {
-        return line->count;
+    return line_upto(line, place).count;
+}
+
+struct line_sum line_fitting(const struct line *line, uint64_t most)
+{
+    uint32_t end = parts_before(line, part_of(line->next)) + 1, parts;
+
+    if (line->weight <= most) {
+        return (struct line_sum){line->count, line->weight};
     }
-    const struct line_part *part = line->parts[ring(line, part_of(place))];
-    uint32_t count = count_parts(line, parts_before(line, part_of(place)));
-    uint64_t upto = UINT64_MAX >> (LINE_PART - 1 - place % LINE_PART);
-    return count + (uint32_t)__builtin_popcountll(part->present & upto);
+    struct line_sum sum = sum_parts(line, end, most, &parts);
+    const struct line_part *part = line->parts[ring(line, line->first + parts)];
+    CHECK(part != NULL); /* it weighs too much to be empty */
+    return sum_records(sum, part, UINT64_MAX, most);
 }
 
 /* How many parts, from the first on, stand wholly before a position; *before is how many records
@@ -168,11 +227,11 @@ static uint32_t parts_until(const struct line *line, uint32_t position, uint32_t
     for (*before = 0;;) {
         uint32_t at = ring(line, line->first + parts);
         bool whole = at % LINE_BLOCK == 0 && line->capacity - parts >= LINE_BLOCK &&
-                     *before + line->sums[at / LINE_BLOCK] < position;
-        if (!whole && *before + line->counts[at] >= position) {
+                     *before + line->block_sums[at / LINE_BLOCK].count < position;
+        if (!whole && *before + line->part_sums[at].count >= position) {
             return parts;
         }
-        *before += whole ? line->sums[at / LINE_BLOCK] : line->counts[at];
+        *before += whole ? line->block_sums[at / LINE_BLOCK].count : line->part_sums[at].count;
         parts += whole ? LINE_BLOCK : 1;
         CHECK(parts < line->capacity);
     }
@@ -189,6 +248,11 @@ uint32_t line_place(const struct line *line, uint32_t position)
         present &= present - 1;
     }
     return (part << LINE_PART_BITS) + (uint32_t)__builtin_ctzll(present);
+}
+
+static uint16_t weight_at(const struct line *line, uint32_t place)
+{
+    return line->parts[ring(line, part_of(place))]->weights[place % LINE_PART];
 }
 
 static uint32_t *record_at(const struct line *line, uint32_t place)
@@ -209,6 +273,7 @@ void line_swap(struct line *line, uint32_t place, uint32_t other)
     uint32_t *first = record_at(line, place), *second = record_at(line, other);
     uint32_t index = *first;
 
+    CHECK(weight_at(line, place) == weight_at(line, other));
     *first = *second;
     *second = index;
 }

@@ -84,7 +84,7 @@ static uint32_t add_entry(struct core *core, uint32_t room_index, struct hf_byte
         line_reserve(&room->line, core->memory) ? core_add(core, CORE_ROOM_ENTRIES, &key) : NONE;
 
     if (index != NONE) {
-        room_entry_at(core, index)->place = line_join(&room->line, index);
+        room_entry_at(core, index)->place = line_join(&room->line, index, 1);
     }
     return index;
 }

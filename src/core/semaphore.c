@@ -38,7 +38,7 @@ static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_byt
 static void stand_in_line(struct core *core, uint32_t which, uint32_t index)
 {
     struct semaphore *semaphore = semaphore_at(core, which);
-    uint32_t place = line_join(&semaphore->line, index);
+    uint32_t place = line_join(&semaphore->line, index, 1);
 
     sem_client_at(core, index)->place = place;
     core->in_line++;

@@ -306,7 +306,7 @@ static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
             codec->failed = true;
             return;
         }
-        uint32_t place = line_join(line, (uint32_t)index);
+        uint32_t place = line_join(line, (uint32_t)index, 1);
         if (kind == CORE_SEMAPHORES) {
             ((struct sem_client *)core_at(core, member_kind, (uint32_t)index))->place = place;
             core->in_line++;

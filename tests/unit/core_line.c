@@ -39,10 +39,15 @@ static int teardown(void **state)
     return 0;
 }
 
+static uint16_t weight_of(uint32_t who)
+{
+    return (uint16_t)(who % 7 == 0 ? 1000 : who % 5 + 1);
+}
+
 static void join(struct crowd *crowd, uint32_t who)
 {
     assert_true(line_reserve(&crowd->line, &crowd->memory));
-    crowd->place[who] = line_join(&crowd->line, who);
+    crowd->place[who] = line_join(&crowd->line, who, weight_of(who));
     crowd->waits[who] = true;
     crowd->list[crowd->count++] = who;
 }
@@ -60,9 +65,24 @@ static void leave(struct crowd *crowd, uint32_t who)
     memmove(crowd->list + at, crowd->list + at + 1, (crowd->count - at) * sizeof crowd->list[0]);
 }
 
+/* Those that a weight suffices for are the same: from the first on, and none is left out. */
+static void assert_fitting(const struct crowd *crowd, uint64_t most)
+{
+    struct line_sum sum = line_fitting(&crowd->line, most);
+    uint64_t weight = 0;
+    uint32_t count = 0;
+
+    while (count < crowd->count && weight + weight_of(crowd->list[count]) <= most) {
+        weight += weight_of(crowd->list[count++]);
+    }
+    assert_int_equal(sum.count, count);
+    assert_int_equal(sum.weight, weight);
+}
+
 static void assert_same(struct crowd *crowd)
 {
     uint32_t place = line_start(&crowd->line);
+    uint64_t weight = 0;
 
     assert_int_equal(crowd->line.count, crowd->count);
     assert_int_equal(line_first(&crowd->line), crowd->count ? crowd->list[0] : NONE);
@@ -71,10 +91,17 @@ static void assert_same(struct crowd *crowd)
         assert_int_equal(line_position(&crowd->line, crowd->place[who]), i + 1);
         assert_int_equal(line_place(&crowd->line, i + 1), crowd->place[who]);
         assert_int_equal(line_at(&crowd->line, crowd->place[who]), who);
+        weight += weight_of(who);
+        assert_int_equal(line_upto(&crowd->line, crowd->place[who]).weight, weight);
         assert_int_equal(line_walk(&crowd->line, &place), who);
         assert_int_equal(place, crowd->place[who] + 1);
     }
     assert_int_equal(line_walk(&crowd->line, &place), NONE);
+    assert_int_equal(crowd->line.weight, weight);
+    for (uint64_t most = 0; most <= weight; most += weight / 13 + 1) {
+        assert_fitting(crowd, most);
+    }
+    assert_fitting(crowd, weight);
 }
 
 static void an_empty_line_has_no_first(void **state)
@@ -144,7 +171,7 @@ static void a_long_line_knows_every_position(void **state)
     crowd->line.first = crowd->line.next >> LINE_PART_BITS;
     for (uint32_t i = 0; i < LONG; i++) {
         assert_true(line_reserve(&crowd->line, &crowd->memory));
-        place[i] = line_join(&crowd->line, i);
+        place[i] = line_join(&crowd->line, i, 1);
         waits[i] = true;
     }
     for (int round = 0; round < 5; round++) {
@@ -163,6 +190,10 @@ static void a_long_line_knows_every_position(void **state)
         }
         assert_int_equal(line_walk(&crowd->line, &at), NONE);
         assert_int_equal(crowd->line.count, position);
+        for (uint64_t most = 0; most < position; most += 997) {
+            assert_int_equal(line_fitting(&crowd->line, most).count, most);
+        }
+        assert_int_equal(line_fitting(&crowd->line, UINT64_MAX).count, position);
     }
 }
 
@@ -213,7 +244,7 @@ static void a_line_that_drained_gives_its_memory_back(void **state)
         static uint32_t place[LONG];
         for (uint32_t i = 0; i < LONG; i++) {
             assert_true(line_reserve(&crowd->line, &crowd->memory));
-            place[i] = line_join(&crowd->line, i);
+            place[i] = line_join(&crowd->line, i, 1);
         }
         size_t full = crowd->memory.used;
         for (uint32_t i = 0; i < LONG; i++) {
