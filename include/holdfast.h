@@ -506,14 +506,17 @@ HF_API enum hf_error hf_quota_get(hf_handle *handle, const struct hf_quota_get_a
 
 /* ---- semaphore: N slots, strict FIFO, heartbeats; scope: name -------------------------------- */
 
-/* SEM.ACQUIRE: take a slot. With wait_ms the calling thread waits in line up to that long. NO_SLOT
- * without a wait, TIMEOUT when it ran out; either way no trace of the caller is left. */
+/* SEM.ACQUIRE: take a slot, or several at once. With wait_ms the calling thread waits in line up to
+ * that long; nobody behind it overtakes, however few slots it wants. NO_SLOT without a wait,
+ * TIMEOUT when it ran out; either way no trace of the caller is left. More slots than the limit:
+ * INVALID_QUANTITY. A lock to wait for is a semaphore of limit 1. */
 struct hf_sem_acquire_args {
     struct hf_bytes name, id;
     int64_t limit;
     int64_t heartbeat_ms; /* 0: 180 s */
     int64_t ttl_ms;       /* 0: 24 h */
     int64_t wait_ms;      /* 0: do not wait */
+    int64_t slots;        /* 0: 1; at most 1000 */
 };
 struct hf_sem_acquire_reply {
     int64_t in_use, fence;

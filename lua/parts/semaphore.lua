@@ -13,7 +13,7 @@ local function open_semaphore(keys)
     -- The terms of clients that recorded none.
     sem.terms = {
         heartbeat = limits.SEM_HEARTBEAT_DEFAULT_MS, ttl = limits.SEM_TTL_DEFAULT_MS, token = '',
-        channel = '',
+        channel = '', slots = 1,
     }
     if sem.in_use == 0 and sem.waiting == 0 then
         sem.is_new = true
@@ -26,10 +26,26 @@ local function open_semaphore(keys)
     return sem
 end
 
--- Completes the grant of a slot that another program gave to a waiter of these scripts.
+-- Puts a waiter for several slots back at the head of the line: another program took it out and
+-- gave it one slot, and there are no more.
+local function put_back(sem, id, note)
+    local first = redis.call('ZRANGE', sem.line, 0, 0, 'WITHSCORES')[2]
+    take_slots(sem, {id})
+    redis.call('ZADD', sem.line, first and tonumber(first) - 0.000001 or sem.now / 1000, id)
+    redis.call('ZADD', sem.alive, math.min(note.wait_end, sem.now + GARBAGE_AFTER_MS) / 1000, id)
+    write_note(sem, id, note)
+    sem.waiting = sem.waiting + 1
+end
+
+-- Completes the grant of a slot that another program gave to a waiter of these scripts. Returns the
+-- note on it; nil if the waiter needs more slots than there are, and is in line again.
 local function adopt(sem, id, note)
     if note.channel ~= '' then
         redis.call('DEL', notification_key(sem, id))
+    end
+    if note.slots > 1 and sem.in_use - 1 + note.slots > math.max(sem.limit, note.limit) then
+        put_back(sem, id, note)
+        return nil
     end
     grant(sem, {id}, {note}, sem.now, true)
     return sem.granted[id]
@@ -44,7 +60,11 @@ local function find_client(sem, id)
     end
     local note = read_note(redis.call('HGET', sem.own, id))
     if note and holds and not note.holds then
-        note = adopt(sem, id, note)
+        local slot = adopt(sem, id, note)
+        if not slot then
+            return false, 1, note
+        end
+        note = slot
     elseif note and not holds and note.holds then
         note = nil
     end
@@ -56,6 +76,7 @@ local function note_stranger(sem, id, heartbeat, ttl, token)
     local note = {
         holds = true, heartbeat = heartbeat, ttl = ttl, granted = sem.now,
         fence = take_fence(sem), token = token, in_use = sem.in_use,
+        slots = 1,
     }
     redis.call('ZADD', sem.ttl, 'NX', (sem.now + ttl) / 1000, id)
     write_note(sem, id, note)
@@ -69,6 +90,27 @@ local function set_limit(sem, limit)
         redis.call('SET', sem.max, digits(limit), 'KEEPTTL')
         sem.limit = limit
     end
+end
+
+-- Returns the slots that this many waiters from the first on wait for. Of more than one call can
+-- read, each is taken to wait for one: who is granted nothing then still waits, or is refused.
+local function slots_ahead(sem, ahead)
+    if ahead == 0 or ahead > limits.SEM_SLOTS_MAX then
+        return ahead
+    end
+    local slots = 0
+    local ids = redis.call('ZRANGE', sem.line, 0, digits(ahead - 1))
+    local notes = read_notes(sem, ids)
+    for i = 1, #ids do
+        slots = slots + slots_wanted(notes[i])
+    end
+    return slots
+end
+
+-- Returns whether the slots in use, those ahead in line wait for, and these fit the limit.
+local function fits_behind(sem, ahead, slots, limit)
+    return sem.in_use + ahead + slots <= limit
+        and sem.in_use + slots_ahead(sem, ahead) + slots <= limit
 end
 
 -- Removes some of the notes on ids that other programs removed. They pile up if the semaphore is
@@ -101,6 +143,14 @@ local function join_line(sem, id)
     sweep_notes(sem)
     redis.call('ZADD', sem.line, arrival, id)
     sem.waiting = sem.waiting + 1
+end
+
+local function no_slot(sem, slots, limit)
+    local why = slots == 1
+        and string.format('%.0f of %.0f slots in use, %.0f waiting', sem.in_use, limit, sem.waiting)
+        or string.format('SLOTS %.0f, but %.0f slots are free, %.0f waiting', slots,
+            math.max(limit - sem.in_use, 0), sem.waiting)
+    return {0, 'NO_SLOT', why}
 end
 
 -- Keeps the keys of a waiter for these milliseconds.

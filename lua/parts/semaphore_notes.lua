@@ -11,14 +11,19 @@
 -- Scores are seconds. What other programs do not know is beside it:
 --
 --   own    hash, a note on each id that came through these scripts:
---          H heartbeat ttl granted fence token in_use    it got a slot, with so many in use then
---          W heartbeat ttl wait_end limit token channel  it waits
+--          H heartbeat ttl granted fence token in_use [slots]    it got slots, with so many in use
+--                                                                then
+--          W heartbeat ttl wait_end limit token channel [slots]  it waits
+--          Without a number of slots it is 1.
 --          The token is that of the ACQUIRE that waits or waited, the channel that of the engine
 --          it waits in; both are empty if none did. Other programs remove ids but not their notes,
 --          so a note counts only if the sorted sets have the id, in the state the note says.
 --   fence  string, the last fence; it outlives the semaphore
 --
 -- A field of `own` in braces, which no id can have, is about the semaphore as a whole.
+--
+-- Other programs count the members of `main`. So a client with n slots has n members there and in
+-- `ttl`, its id and those of members_of(), always with the same score. In line it stands once.
 local DAY_MS = 86400000
 
 -- The field with the time at which slots fell free that are still to be handed on: an earlier call
@@ -57,6 +62,14 @@ local function check_limit(text)
     return limit
 end
 
+local function check_slots(text)
+    local slots = tonumber(text)
+    if not slots or not (slots >= 1 and slots <= limits.SEM_SLOTS_MAX) or slots % 1 ~= 0 then
+        error('slots are a whole number from 1 to limits.SEM_SLOTS_MAX')
+    end
+    return slots
+end
+
 local function from_score(score)
     return math.floor(tonumber(score) * 1000 + 0.5)
 end
@@ -73,12 +86,13 @@ end
 -- ---- notes ------------------------------------------------------------------------------------
 
 local function note_text(note)
+    local slots = note.slots > 1 and ' ' .. digits(note.slots) or ''
     if note.holds then
         return string.format('H %.0f %.0f %.0f %.0f %s %.0f', note.heartbeat, note.ttl,
-            note.granted, note.fence, note.token, note.in_use)
+            note.granted, note.fence, note.token, note.in_use) .. slots
     end
     return string.format('W %.0f %.0f %.0f %.0f %s %s', note.heartbeat, note.ttl,
-        note.wait_end, note.limit, note.token, note.channel)
+        note.wait_end, note.limit, note.token, note.channel) .. slots
 end
 
 local function write_note(sem, id, note)
@@ -94,18 +108,47 @@ local function read_note(text)
     if not kind then
         return nil
     end
-    local note = {heartbeat = tonumber(heartbeat), ttl = tonumber(ttl), token = token}
+    local last, slots = rest:match('^(%S*) (%d+)$')
+    local note = {
+        heartbeat = tonumber(heartbeat), ttl = tonumber(ttl), token = token,
+        slots = tonumber(slots) or 1,
+    }
+    last = last or rest
     if kind == 'H' then
         note.holds, note.granted, note.fence = true, tonumber(time), tonumber(number)
-        note.in_use = tonumber(rest) or 0
+        note.in_use = tonumber(last) or 0
     else
-        note.wait_end, note.limit, note.channel = tonumber(time), tonumber(number), rest
+        note.wait_end, note.limit, note.channel = tonumber(time), tonumber(number), last
     end
     return note
 end
 
--- Returns the field that holds the answer for a call that got a slot and lost it again before it
--- polled.
+-- Returns the notes on these ids.
+local function read_notes(sem, ids)
+    local notes = redis.call('HMGET', sem.own, unpack(ids))
+    for i = 1, #ids do
+        notes[i] = read_note(notes[i])
+    end
+    return notes
+end
+
+-- Returns how many slots a client with this note waits for; one that recorded nothing, for one.
+local function slots_wanted(note)
+    return note and not note.holds and note.slots or 1
+end
+
+-- Returns the members by which an id has so many slots: no id has braces.
+local function members_of(id, slots)
+    local members = {id}
+    for i = 2, slots do
+        members[i] = id .. '{' .. i .. '}'
+    end
+    return members
+end
+
+-- Returns the field that holds the answer for a call that left the semaphore before it polled:
+--   in_use fence      it got slots and lost them again
+--   R slots limit     it waited for more slots than the limit was in the end
 local function answer_field(id, token)
     return '{' .. id .. ' ' .. token .. '}'
 end

@@ -39,20 +39,31 @@ local function tell_granted(sem, id, terms, slot)
     end
 end
 
+-- Sets the score of all members by which an id has its slots. Returns how many were added.
+local function score_slots(key, id, slots, score)
+    local scored = {}
+    for i, member in ipairs(members_of(id, slots)) do
+        scored[2 * i - 1], scored[2 * i] = score, member
+    end
+    return redis.call('ZADD', key, unpack(scored))
+end
+
 -- Gives slots to these ids from a time on, each on the terms of its note, if it has one. With
--- `held` another program has given them already.
+-- `held` another program has given each of them one already.
 local function grant(sem, ids, notes, at, held)
-    local ends, ttl_ends, texts = {}, {}, {}
-    local longest_ttl = 0
+    local texts, longest_ttl = {}, 0
+    local in_use = sem.in_use - (held and #ids or 0)
     for i, id in ipairs(ids) do
         local note = notes[i]
         local terms = note and not note.holds and note or sem.terms
+        in_use = in_use + terms.slots
         local slot = {
             holds = true, heartbeat = terms.heartbeat, ttl = terms.ttl, granted = at,
-            fence = take_fence(sem), token = terms.token, in_use = sem.in_use + (held and 0 or i),
+            fence = take_fence(sem), token = terms.token, in_use = in_use, slots = terms.slots,
         }
-        ends[2 * i - 1], ends[2 * i] = (at + slot.heartbeat) / 1000, id
-        ttl_ends[2 * i - 1], ttl_ends[2 * i] = (at + slot.ttl) / 1000, id
+        sem.in_use = sem.in_use
+            + score_slots(sem.main, id, slot.slots, (at + slot.heartbeat) / 1000)
+        score_slots(sem.ttl, id, slot.slots, (at + slot.ttl) / 1000)
         texts[2 * i - 1], texts[2 * i] = id, note_text(slot)
         longest_ttl = math.max(longest_ttl, slot.ttl)
         sem.granted[id] = slot
@@ -60,15 +71,53 @@ local function grant(sem, ids, notes, at, held)
             tell_granted(sem, id, terms, slot)
         end
     end
-    sem.in_use = sem.in_use + redis.call('ZADD', sem.main, unpack(ends))
-    redis.call('ZADD', sem.ttl, unpack(ttl_ends))
     redis.call('HSET', sem.own, unpack(texts))
     save_fence(sem, longest_ttl)
     keep_slots(sem, longest_ttl)
 end
 
--- Grants free slots to the first in line. Returns how many, and whether the rest needs another
--- call.
+-- Returns the steps that the grant of so many slots counts for: at most what one call may do.
+local function grant_steps(slots)
+    return GRANT_STEPS + math.floor((slots - 1) / 16)
+end
+
+-- Returns how many of the waiters with these notes, from the first on, can have their slots now:
+-- nobody gets any before the one ahead. And if the next cannot, why: 'slots', 'limit' or 'steps'.
+local function count_fitting(sem, notes, count)
+    local free, steps = sem.limit - sem.in_use, sem.steps
+    for i = 1, count do
+        local slots = slots_wanted(notes[i])
+        local lacks = slots > sem.limit and 'limit' or slots > free and 'slots'
+            or grant_steps(slots) > steps and 'steps'
+        if lacks then
+            return i - 1, lacks
+        end
+        free, steps = free - slots, steps - grant_steps(slots)
+    end
+    return count, nil
+end
+
+-- Takes waiters out of the line. Their notes stay.
+local function leave_line(sem, ids)
+    sem.waiting = sem.waiting - redis.call('ZREM', sem.line, unpack(ids))
+    redis.call('ZREM', sem.alive, unpack(ids))
+end
+
+-- Refuses a waiter: the limit was lowered below the slots it waits for, and it would hold up the
+-- line for ever.
+local function refuse_waiter(sem, id, note)
+    local figures = digits(note.slots) .. ' ' .. digits(sem.limit)
+    leave_line(sem, {id})
+    redis.call('HDEL', sem.own, id)
+    if note.token ~= '' then
+        redis.call('HSET', sem.own, answer_field(id, note.token), 'R ' .. figures)
+        answer_call(sem, id, note, '2 ' .. figures)
+    end
+    sem.steps = sem.steps - GRANT_STEPS
+end
+
+-- Grants free slots to the first in line. Returns to how many clients, and whether the rest needs
+-- another call.
 local function hand_out(sem, at)
     local granted = 0
     while sem.in_use < sem.limit and sem.waiting > 0 do
@@ -78,22 +127,27 @@ local function hand_out(sem, at)
             return granted, true
         end
         local ids = redis.call('ZRANGE', sem.line, 0, digits(count - 1))
-        local notes = redis.call('HMGET', sem.own, unpack(ids))
-        for i = 1, #ids do
-            notes[i] = read_note(notes[i])
+        local notes = read_notes(sem, ids)
+        local fitting, lacks = count_fitting(sem, notes, #ids)
+        local first = {unpack(ids, 1, fitting)}
+        if fitting > 0 then
+            leave_line(sem, first)
+            for i = 1, fitting do
+                sem.steps = sem.steps - grant_steps(slots_wanted(notes[i]))
+            end
+            grant(sem, first, notes, at)
+            granted = granted + fitting
+        elseif lacks == 'limit' then
+            refuse_waiter(sem, ids[1], notes[1])
+        else
+            return granted, lacks == 'steps'
         end
-        redis.call('ZREM', sem.line, unpack(ids))
-        redis.call('ZREM', sem.alive, unpack(ids))
-        grant(sem, ids, notes, at)
-        granted = granted + #ids
-        sem.waiting = sem.waiting - #ids
-        sem.steps = sem.steps - #ids * GRANT_STEPS
     end
     return granted, false
 end
 
--- Does the same at the current time, as part of a command. Returns true if the script has to answer
--- AGAIN: the next script on this semaphore hands out the rest first.
+-- Does the same at the current time, as part of a command. Returns true if there is more to hand
+-- out: the next script on this semaphore does that first.
 local function hand_out_now(sem)
     local _, more = hand_out(sem, sem.now)
     if more then
@@ -102,7 +156,7 @@ local function hand_out_now(sem)
     return more
 end
 
--- Takes the slots from these holders.
+-- Takes the slots of these members from their holders.
 local function take_slots(sem, ids)
     if #ids == 0 then
         return
@@ -120,21 +174,22 @@ local function take_slots(sem, ids)
     end
 end
 
--- Takes these waiters out of the line.
+-- Removes these waiters. Returns whether one waited for several slots: those behind it may fit.
 local function remove_waiters(sem, ids, why)
     if #ids == 0 then
-        return
+        return false
     end
-    local notes = redis.call('HMGET', sem.own, unpack(ids))
+    local several = false
+    local notes = read_notes(sem, ids)
     for i, id in ipairs(ids) do
-        local note = read_note(notes[i])
-        if note and not note.holds then
-            answer_timeout(sem, id, note, why)
+        if notes[i] and not notes[i].holds then
+            answer_timeout(sem, id, notes[i], why)
         end
+        several = several or slots_wanted(notes[i]) > 1
     end
-    sem.waiting = sem.waiting - redis.call('ZREM', sem.line, unpack(ids))
-    redis.call('ZREM', sem.alive, unpack(ids))
+    leave_line(sem, ids)
     redis.call('HDEL', sem.own, unpack(ids))
+    return several
 end
 
 -- Removes a semaphore without holders and waiters, with its limit.
@@ -189,13 +244,13 @@ local function partners_due(sem, key, other, score)
     return partners
 end
 
--- Removes holders and waiters that are due at this score. Returns whether that freed a slot.
+-- Removes holders and waiters that are due at this score. Returns whether others may fit since.
 local function drop_due(sem, score)
     local in_use = sem.in_use
     take_slots(sem, ids_due(sem, sem.main, score))
     take_slots(sem, partners_due(sem, sem.ttl, sem.main, score))
-    remove_waiters(sem, partners_due(sem, sem.alive, sem.line, score), WAITED)
-    return sem.in_use < in_use
+    local several = remove_waiters(sem, partners_due(sem, sem.alive, sem.line, score), WAITED)
+    return several or sem.in_use < in_use
 end
 
 -- Carries out all that is due up to now, in the order in which it fell due; a slot that fell free
@@ -234,7 +289,7 @@ local function expire(sem)
     elseif sem.behind then
         redis.call('HDEL', sem.own, BEHIND)
     end
-    if dropped then
+    if dropped or was_handing_on then
         drop_if_idle(sem)
     end
     sem.behind, sem.steps = nil, STEPS_MAX

@@ -39,12 +39,12 @@ local changed = ends > sem.now and 1 or 0
 if changed == 1 then
     note.heartbeat, note.ttl = heartbeat, ttl
     write_note(sem, id, note)
-    redis.call('ZADD', sem.main, (sem.now + heartbeat) / 1000, id)
-    redis.call('ZADD', sem.ttl, ends / 1000, id)
+    score_slots(sem.main, id, note.slots, (sem.now + heartbeat) / 1000)
+    score_slots(sem.ttl, id, note.slots, ends / 1000)
     set_limit(sem, limit)
     keep_slots(sem, ttl)
 else
-    take_slots(sem, {id})
+    take_slots(sem, members_of(id, note.slots))
 end
 if hand_out_now(sem) then
     return again()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEM.ACQUIRE: takes a slot, or stands in line for it while the call waits.
+-- SEM.ACQUIRE: takes slots, or stands in line for them while the call waits.
 --
 -- KEYS[1] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
 -- KEYS[2] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
@@ -17,20 +17,28 @@
 -- ARGV[7] +channel   on which the call is answered if it waits
 -- ARGV[8] +lease     in seconds: a call that waits leaves the line unless await_slot renews it by
 --                    then
+-- ARGV[9] +slots     that it takes at once, 1 if it is not given
 -- Returns {1, in_use, fence, granted}; granted: 1 if it was this call that got the slot, 0 if the
 --         id held it already
 --         {2, position, ms}: the call waits. It is answered on the channel, by a message of words
 --         with a space between them:
 --             <KEYS[1]> <id> <token> 1 <in_use> <fence>
 --             <KEYS[1]> <id> <token> 0 <why it timed out>
+--             <KEYS[1]> <id> <token> 2 <slots> <limit>: it was refused; the limit is now lower
 --         or by await_slot, which is to be called after ms at the latest.
--- Refuses NO_SLOT; INVALID_STATE if the slot is held with another heartbeat or TTL
+-- Refuses INVALID_QUANTITY if the slots are more than the limit; NO_SLOT; INVALID_STATE if the slot
+--         is held with another heartbeat, TTL or number of slots, or waited for with another number
 -- Errors  AGAIN
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])
 local heartbeat, ttl, wait = to_ms(ARGV[3]), to_ms(ARGV[4]), span_ms(ARGV[5])
 local token, channel, lease = ARGV[6], ARGV[7], span_ms(ARGV[8])
+local slots = check_slots(ARGV[9] or 1)
+if slots > limit then
+    return {0, 'INVALID_QUANTITY', string.format(
+        'SLOTS %.0f is more than limit %.0f: it could never be granted', slots, limit)}
+end
 
 local sem = open_semaphore({
     main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
@@ -48,15 +56,19 @@ if holds then
             differs('the slot is held', 'HEARTBEAT', note.heartbeat, heartbeat, ' ms')}
     elseif note.ttl ~= ttl then
         return {0, 'INVALID_STATE', differs('the slot is held', 'TTL', note.ttl, ttl, ' ms')}
+    elseif note.slots ~= slots then
+        return {0, 'INVALID_STATE', differs('the slot is held', 'SLOTS', note.slots, slots)}
     end
     return {1, sem.in_use, note.fence, note.token == token and token ~= '' and 1 or 0}
 end
 
-local ahead = position and position - 1 or sem.waiting
-local fits = sem.in_use + ahead + 1 <= limit
+if position and slots_wanted(note) ~= slots then
+    return {0, 'INVALID_STATE',
+        differs('the caller is in line', 'SLOTS', slots_wanted(note), slots)}
+end
+local fits = fits_behind(sem, position and position - 1 or sem.waiting, slots, limit)
 if not fits and wait == 0 then
-    return {0, 'NO_SLOT', string.format('%.0f of %.0f slots in use, %.0f waiting',
-        sem.in_use, limit, sem.waiting)}
+    return no_slot(sem, slots, limit)
 end
 
 if note and (note.token ~= token or note.channel ~= channel) then
@@ -67,7 +79,7 @@ sem.token = token
 local wait_end = sem.now + wait
 local terms = {
     heartbeat = heartbeat, ttl = ttl, wait_end = wait_end, limit = limit, token = token,
-    channel = channel,
+    channel = channel, slots = slots,
 }
 
 -- Nobody waits: there is no line to stand in first.
@@ -85,7 +97,10 @@ keep_line(sem, wait)
 if hand_out_now(sem) then
     return again()
 end
-if fits then
+if sem.granted[id] then -- also if it did not fit, but a waiter ahead was refused
     return {1, sem.in_use, sem.granted[id].fence, 1}
+elseif wait == 0 then
+    remove_waiters(sem, {id}, WAITED)
+    return no_slot(sem, slots, limit)
 end
 return {2, redis.call('ZRANK', sem.line, id) + 1, look_again_ms(sem, wait_end)}

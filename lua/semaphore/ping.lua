@@ -29,7 +29,7 @@ end
 local alive_until = (sem.now + heartbeat) / 1000
 local holds, position, note = find_client(sem, id)
 if holds then
-    redis.call('ZADD', sem.main, alive_until, id)
+    score_slots(sem.main, id, note and note.slots or 1, alive_until)
     keep_slots(sem, heartbeat)
 elseif position and not (note and note.token ~= '') then
     redis.call('ZADD', sem.alive, alive_until, id)

@@ -40,7 +40,8 @@ end
 -- An ACQUIRE that waits is its own sign of life.
 if not note or note.token == '' then
     write_note(sem, id,
-        {heartbeat = heartbeat, ttl = ttl, wait_end = 0, limit = 0, token = '', channel = ''})
+        {heartbeat = heartbeat, ttl = ttl, wait_end = 0, limit = 0, token = '', channel = '',
+            slots = 1})
     redis.call('ZADD', sem.alive, (sem.now + heartbeat) / 1000, id)
     keep_line(sem, heartbeat)
 end

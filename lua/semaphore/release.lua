@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SEM.RELEASE: leaves the slot or the line; the slot goes to the next in line in the same step.
+-- SEM.RELEASE: leaves the slot or the line; the slots go to the next in line in the same step.
 --
 -- KEYS[1] adv-sem:semaphore_main:$name               sorted set, holders by end of heartbeat
 -- KEYS[2] adv-sem:semaphore_ttl:$name                sorted set, holders by end of TTL
@@ -31,13 +31,16 @@ if sem.in_use > 0 and redis.call('ZSCORE', sem.main, id) then
     if more then
         return again()
     end
-    take_slots(sem, {id})
+    local note = read_note(redis.call('HGET', sem.own, id))
+    take_slots(sem, members_of(id, note and note.holds and note.slots or 1))
     left = true
-    sem.steps = limits.RECLAIMED_AT_ONCE
-    hand_out(sem, sem.now)
+    sem.steps = STEPS_MAX
+    hand_out_now(sem)
 elseif sem.waiting > 0 and redis.call('ZSCORE', sem.line, id) then
-    remove_waiters(sem, {id}, RELEASED)
     left = true
+    if remove_waiters(sem, {id}, RELEASED) then
+        hand_out_now(sem)
+    end
 end
 if left then
     drop_if_idle(sem)

@@ -41,4 +41,5 @@ if before then
     redis.call('HDEL', sem.own, WOKEN)
     granted = granted + tonumber(before)
 end
+drop_if_idle(sem) -- if all that waited were refused
 return granted

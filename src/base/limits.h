@@ -38,7 +38,10 @@
 #define QUOTA_TTL_DEFAULT_MS ((int64_t)900 * 1000)
 #define SEM_HEARTBEAT_DEFAULT_MS ((int64_t)180 * 1000)
 #define SEM_TTL_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
-/* Slots that one command hands out; where more are free, the rest follows in steps. */
+/* Slots that one client can hold: a script on Redis has to do something for each. */
+#define SEM_SLOTS_MAX 1000
+/* Clients to which one command hands out slots; where more can have theirs, the rest follows in
+ * steps. */
 #define SEM_GRANTS_AT_ONCE 1000
 #define STOCK_TTL_DEFAULT_MS ((int64_t)900 * 1000)
 #define STOCK_SHARDS_MAX 1024
@@ -82,6 +85,7 @@ _Static_assert(EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_M
                "a deadline must fit an integer of the protocol");
 _Static_assert((int64_t)ROOM_RATE_MAX * 1000 < HF_INTEGER_MAX, "an allowance is a whole number");
 _Static_assert(HF_TTL_MAX_MS < UINT32_MAX, "a TTL is kept in 32 bits");
+_Static_assert(SEM_SLOTS_MAX <= UINT16_MAX, "the slots of a client are kept in 16 bits");
 _Static_assert(HF_ID_MAX < 256, "the length of an id is kept in 8 bits");
 
 #endif

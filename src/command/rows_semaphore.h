@@ -4,12 +4,15 @@
 /* clang-format off */
 
 [SEM_ACQUIRE] = {.name = "SEM.ACQUIRE", .number = 16, .flags = WRITES | WAITS,
-    .help = "Take a slot, waiting in line for it if asked to",
+    .help = "Take one slot or several, waiting in line for them if asked to",
     EXAMPLE("SEM.ACQUIRE render worker-1 2 WAIT 5000"),
-    REFUSALS({HF_NO_SLOT, "no slot is free, and WAIT is 0"},
-             {HF_TIMEOUT, "none became free while it waited, or another call with this id took "
-                          "over, or released it"},
-             {HF_INVALID_STATE, "the caller holds a slot with another HEARTBEAT or TTL"}),
+    REFUSALS({HF_NO_SLOT, "too few slots are free, or others wait, and WAIT is 0"},
+             {HF_TIMEOUT, "it waited and got no slot, or another call with this id took over, or "
+                          "released it"},
+             {HF_INVALID_QUANTITY, "SLOTS is more than the limit, or than what the limit was "
+                                   "lowered to while it waited"},
+             {HF_INVALID_STATE, "the caller holds a slot with another HEARTBEAT, TTL or SLOTS, or "
+                                "stands in line for another number of SLOTS"}),
     .reply_note = "fence grows with every grant: hand it to what the slot protects, which refuses "
                   "a lower one",
     MEANINGS("the semaphore; there while somebody holds or waits",
@@ -17,13 +20,15 @@
              "how many slots there are",
              "the caller is taken for dead when it has not pinged for so long",
              "how long the slot is kept at most, however alive the caller is",
-             "how long to stand in line for a slot; 0: do not wait"),
+             "how long to stand in line for a slot; 0: do not wait",
+             "how many slots to take at once; nobody behind overtakes who waits for many"),
     ARGS(sem_acquire, 3, ID(sem_acquire, name, "name"), ID(sem_acquire, id, "id"),
          COUNT(sem_acquire, limit, 1, HF_INTEGER_MAX),
          OPTIONAL_DURATION(sem_acquire, heartbeat_ms, "HEARTBEAT", "heartbeat_seconds",
                            SEM_HEARTBEAT_DEFAULT_MS),
          OPTIONAL_DURATION(sem_acquire, ttl_ms, "TTL", "ttl_seconds", SEM_TTL_DEFAULT_MS),
-         OPTIONAL_WAIT(sem_acquire, wait_ms, "WAIT")),
+         OPTIONAL_WAIT(sem_acquire, wait_ms, "WAIT"),
+         OPTIONAL_COUNT(sem_acquire, slots, "SLOTS", 1, SEM_SLOTS_MAX, 1)),
     ANSWER(REPLY_LEAD, sem_acquire_reply,
            NUMBER(sem_acquire_reply, in_use), NUMBER(sem_acquire_reply, fence)),
     .undo = &command_table[SEM_RELEASE],

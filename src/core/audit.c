@@ -256,14 +256,32 @@ static void check_line(struct core_audit *audit, enum kind kind, uint32_t owner,
     expect(audit, kind, owner, "line", line->count, count);
 }
 
+/* Every waiter weighs as many slots in the line as it waits for. */
+static void check_slots_in_line(struct core_audit *audit, const struct line *line)
+{
+    uint32_t place = line_start(line), index;
+    int64_t slots = 0;
+
+    while ((index = line_walk(line, &place)) != NONE) {
+        slots += ((struct sem_client *)core_at(audit->core, CORE_SEM_CLIENTS, index))->slots;
+        expect(audit, CORE_SEM_CLIENTS, index, "slots up to its place",
+               (int64_t)line_upto(line, place - 1).weight, slots);
+    }
+}
+
 static void check_semaphores(struct core_audit *audit, struct sums *semaphores)
 {
     struct core *core = audit->core;
-    int64_t tickets = 0, in_use = 0, in_line = 0;
+    int64_t tickets = 0, holders = 0, in_line = 0;
 
     EACH (core, CORE_SEM_CLIENTS, i) {
         const struct sem_client *client = core_at(core, CORE_SEM_CLIENTS, i);
-        semaphores->of[client->record.scope][client->record.state == CLIENT_HOLDING]++;
+        bool holds = client->record.state == CLIENT_HOLDING;
+        semaphores->of[client->record.scope][holds] += client->slots;
+        holders += holds;
+        in_line += !holds;
+        expect(audit, CORE_SEM_CLIENTS, i, "slots out of bounds",
+               client->slots < 1 || client->slots > SEM_SLOTS_MAX, 0);
         tickets += client->ticket != 0;
         expect(audit, CORE_SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
         expect(audit, CORE_SEM_CLIENTS, i, "ticket past the last", client->ticket > core->ticket,
@@ -276,14 +294,14 @@ static void check_semaphores(struct core_audit *audit, struct sums *semaphores)
     EACH (core, CORE_SEMAPHORES, i) {
         const struct semaphore *semaphore = core_at(core, CORE_SEMAPHORES, i);
         expect(audit, CORE_SEMAPHORES, i, "in use", semaphore->in_use, semaphores->of[i][1]);
-        expect(audit, CORE_SEMAPHORES, i, "waiting", semaphore->line.count, semaphores->of[i][0]);
-        in_use += semaphores->of[i][1];
-        in_line += semaphores->of[i][0];
+        expect(audit, CORE_SEMAPHORES, i, "slots waited for", (int64_t)semaphore->line.weight,
+               semaphores->of[i][0]);
         check_line(audit, CORE_SEMAPHORES, i, &semaphore->line, CORE_SEM_CLIENTS,
                    offsetof(struct sem_client, place));
+        check_slots_in_line(audit, &semaphore->line);
     }
     expect_all(audit, CORE_SEM_CLIENTS, "number of waiting calls", core->waiting_calls, tickets);
-    expect_all(audit, CORE_SEM_CLIENTS, "number of slots in use", core->slots_in_use, in_use);
+    expect_all(audit, CORE_SEM_CLIENTS, "number of holders", core->holders, holders);
     expect_all(audit, CORE_SEM_CLIENTS, "number in line", core->in_line, in_line);
 }
 

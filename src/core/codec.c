@@ -270,10 +270,17 @@ static void sem_client_fields(struct codec *codec, struct sem_client *client)
     TIME(client->alive_until_ms);
     codec_word(codec, &client->ticket);
     TIME(client->wait_until_ms);
+    int64_t slots = codec->mode == CODEC_READ ? 1 : client->slots;
+    if (codec->version >= 4) {
+        codec_number(codec, &slots, 1, SEM_SLOTS_MAX);
+    }
     if (codec->mode == CODEC_READ && !codec->failed) {
         struct semaphore *semaphore = core_at(codec->core, CORE_SEMAPHORES, client->record.scope);
-        semaphore->in_use += client->record.state == CLIENT_HOLDING;
-        codec->core->slots_in_use += client->record.state == CLIENT_HOLDING;
+        client->slots = (uint32_t)slots;
+        if (client->record.state == CLIENT_HOLDING) {
+            semaphore->in_use += slots;
+            codec->core->holders++;
+        }
         if (client->ticket != 0) {
             codec->failed |= !core_reserve_wakeup(codec->core);
             codec->core->waiting_calls++;

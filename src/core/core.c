@@ -404,7 +404,7 @@ void wakeup_reply(const struct wakeup *wakeup, struct reply *reply)
 {
     reply_clear(reply);
     if (wakeup->code != HF_OK) {
-        reply_refuse(reply, wakeup->code, wakeup->why);
+        reply_refuse_with(reply, wakeup->code, wakeup->why, wakeup->slots, wakeup->limit, 0);
         return;
     }
     reply->granted = true;
@@ -488,6 +488,6 @@ void core_info(const struct core *core, struct hf_info *info)
             info->holds += core->stores[kind].armed;
         }
     }
-    info->holds += core->slots_in_use - core->lapsed;
+    info->holds += core->holders - core->lapsed;
     info->waiting = core->stores[CORE_ROOM_ENTRIES].slab.count + core->in_line;
 }

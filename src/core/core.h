@@ -54,9 +54,10 @@ int64_t core_next_due(const struct core *core);
 /* The answer to a command that waited. */
 struct wakeup {
     uint64_t ticket;
-    enum hf_error code;    /* HF_OK or HF_TIMEOUT */
+    enum hf_error code;    /* HF_OK, HF_TIMEOUT or HF_INVALID_QUANTITY */
     const char *why;       /* static */
     int64_t in_use, fence; /* with HF_OK */
+    int64_t slots, limit;  /* with HF_INVALID_QUANTITY: the numbers of `why` */
 };
 
 /* Those since the last core_clear_wakeups(), in order. None is ever lost. */

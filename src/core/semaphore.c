@@ -34,13 +34,14 @@ static bool obtain_client(struct core *core, struct hf_bytes name, struct hf_byt
     return true;
 }
 
-/* The client, who is new, becomes the last in line. */
+/* The client, who is new, becomes the last in line, for so many slots. */
 static void stand_in_line(struct core *core, uint32_t which, uint32_t index)
 {
     struct semaphore *semaphore = semaphore_at(core, which);
-    uint32_t place = line_join(&semaphore->line, index, 1);
+    struct sem_client *client = sem_client_at(core, index);
+    uint32_t place = line_join(&semaphore->line, index, (uint16_t)client->slots);
 
-    sem_client_at(core, index)->place = place;
+    client->place = place;
     core->in_line++;
     CHECK(line_position(&semaphore->line, place) == semaphore->line.count);
     sem_check(core, semaphore);
@@ -52,20 +53,27 @@ static void answer_acquired(struct reply *reply, int64_t in_use, const struct se
     reply_number(reply, client->fence);
 }
 
-/* How many stand in line before the caller, who may not be there yet. */
-static int64_t ahead_in_line(const struct semaphore *semaphore, const struct sem_client *client)
+/* Those in line before the caller, who may not be there yet. */
+static struct line_sum ahead_in_line(const struct semaphore *semaphore,
+                                     const struct sem_client *client)
 {
     if (semaphore == NULL) {
-        return 0;
+        return (struct line_sum){0};
     }
-    return client ? line_position(&semaphore->line, client->place) - 1U : semaphore->line.count;
+    if (client == NULL) {
+        return (struct line_sum){semaphore->line.count, semaphore->line.weight};
+    }
+    struct line_sum upto = line_upto(&semaphore->line, client->place);
+    return (struct line_sum){upto.count - 1, upto.weight - client->slots};
 }
 
-/* Does the caller get a slot at once: do the holders, the waiters ahead and the caller fit the
- * limit? */
-static bool fits(const struct semaphore *semaphore, int64_t ahead, int64_t limit)
+/* Does the caller get its slots at once: do those of the holders, of the waiters ahead and of the
+ * caller fit the limit? */
+static bool fits(const struct semaphore *semaphore, struct line_sum ahead,
+                 const struct hf_sem_acquire_args *a)
 {
-    return ahead + (semaphore != NULL ? semaphore->in_use : 0) < limit;
+    return (int64_t)ahead.weight + (semaphore != NULL ? semaphore->in_use : 0) + a->slots <=
+           a->limit;
 }
 
 /* What a waiting or successful ACQUIRE says about the semaphore and the caller. */
@@ -75,30 +83,55 @@ static void take_terms(struct semaphore *semaphore, struct sem_client *client,
     semaphore->max = a->limit;
     client->heartbeat_ms = a->heartbeat_ms;
     client->ttl_ms = a->ttl_ms;
+    client->slots = (uint32_t)a->slots;
 }
 
-static void refuse_slot(struct reply *reply, const struct semaphore *semaphore, int64_t limit)
+static void refuse_slot(struct reply *reply, const struct semaphore *semaphore,
+                        const struct hf_sem_acquire_args *a)
 {
-    reply_refuse_with(reply, HF_NO_SLOT, "# of # slots in use, # waiting",
-                      semaphore ? semaphore->in_use : 0, limit,
-                      semaphore ? semaphore->line.count : 0);
-}
+    int64_t in_use = semaphore ? semaphore->in_use : 0;
+    int64_t waiting = semaphore ? semaphore->line.count : 0;
 
-/* A holder retries its ACQUIRE. */
-static void answer_holder(struct reply *reply, const struct semaphore *semaphore,
-                          const struct sem_client *client, const struct hf_sem_acquire_args *a)
-{
-    if (client->heartbeat_ms != a->heartbeat_ms) {
-        reply_refuse_with(reply, HF_INVALID_STATE,
-                          "the slot is held with HEARTBEAT # ms, not # ms" ANOTHER_ID,
-                          client->heartbeat_ms, a->heartbeat_ms, 0);
-    } else if (client->ttl_ms != a->ttl_ms) {
-        reply_refuse_with(reply, HF_INVALID_STATE,
-                          "the slot is held with TTL # ms, not # ms" ANOTHER_ID, client->ttl_ms,
-                          a->ttl_ms, 0);
+    if (a->slots == 1) {
+        reply_refuse_with(reply, HF_NO_SLOT, "# of # slots in use, # waiting", in_use, a->limit,
+                          waiting);
     } else {
-        answer_acquired(reply, semaphore->in_use, client);
+        reply_refuse_with(reply, HF_NO_SLOT, "SLOTS #, but # slots are free, # waiting", a->slots,
+                          a->limit > in_use ? a->limit - in_use : 0, waiting);
     }
+}
+
+/* A retry of an ACQUIRE has other arguments than it had. */
+static void refuse_other(struct reply *reply, const char *why, int64_t is, int64_t given)
+{
+    reply_refuse_with(reply, HF_INVALID_STATE, why, is, given, 0);
+}
+
+/* Refuses an ACQUIRE that asks for more than there is, or, as a retry, for something else than
+ * before. A waiter may change its heartbeat and its TTL, but neither it nor a holder its slots. */
+static bool is_refused(struct reply *reply, const struct sem_client *client,
+                       const struct hf_sem_acquire_args *a)
+{
+    bool holds = client != NULL && sem_client_holds(client);
+
+    if (a->slots > a->limit) {
+        reply_refuse_with(reply, HF_INVALID_QUANTITY, SEM_TOO_LARGE, a->slots, a->limit, 0);
+    } else if (holds && client->heartbeat_ms != a->heartbeat_ms) {
+        refuse_other(reply, "the slot is held with HEARTBEAT # ms, not # ms" ANOTHER_ID,
+                     client->heartbeat_ms, a->heartbeat_ms);
+    } else if (holds && client->ttl_ms != a->ttl_ms) {
+        refuse_other(reply, "the slot is held with TTL # ms, not # ms" ANOTHER_ID, client->ttl_ms,
+                     a->ttl_ms);
+    } else if (holds && client->slots != a->slots) {
+        refuse_other(reply, "the slot is held with SLOTS #, not #" ANOTHER_ID, client->slots,
+                     a->slots);
+    } else if (client != NULL && client->slots != a->slots) {
+        refuse_other(reply, "the caller is in line with SLOTS #, not #" ANOTHER_ID, client->slots,
+                     a->slots);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 /* The call waits for its answer, which comes as a wakeup. One whose slot comes in the next step
@@ -126,18 +159,21 @@ CORE_COMMAND(sem_acquire)
     bool is_new = false;
     (void)entropy;
 
+    if (is_refused(reply, client, a)) {
+        return;
+    }
     if (client != NULL && sem_client_holds(client)) {
-        answer_holder(reply, semaphore, client, a);
+        answer_acquired(reply, semaphore->in_use, client);
         return;
     }
-    int64_t ahead = ahead_in_line(semaphore, client);
-    bool at_once = fits(semaphore, ahead, a->limit);
+    struct line_sum ahead = ahead_in_line(semaphore, client);
+    bool at_once = fits(semaphore, ahead, a);
     if (!at_once && a->wait_ms == 0) {
-        refuse_slot(reply, semaphore, a->limit);
+        refuse_slot(reply, semaphore, a);
         return;
     }
-    bool waits = !at_once || ahead >= SEM_GRANTS_AT_ONCE;
-    bool stands = !at_once || ahead > 0; /* in line; with an empty line it gets its slot directly */
+    bool waits = !at_once || ahead.count >= SEM_GRANTS_AT_ONCE;
+    bool stands = !at_once || ahead.count > 0; /* in line; without one, no need */
     if ((waits && !core_reserve_wakeup(core)) ||
         !obtain_client(core, a->name, a->id, stands, &which, &index, &is_new)) {
         reply_busy(core, reply);
@@ -153,14 +189,13 @@ CORE_COMMAND(sem_acquire)
     }
     sem_end_wait(core, client,
                  (struct wakeup){.code = HF_TIMEOUT, .why = "another call with this id took over"});
-    if (waits) {
-        wait_for_slot(core, index, a->wait_ms, reply);
-    }
     sem_hand_on(core, which);
-    if (!waits) {
-        CHECK(sem_client_holds(client));
+    if (sem_client_holds(client)) { /* also one that did not fit, if one ahead was refused */
         reply->granted = true;
         answer_acquired(reply, sem_slots_in_use(semaphore), client);
+    } else {
+        CHECK(waits);
+        wait_for_slot(core, index, a->wait_ms, reply);
     }
 }
 
@@ -178,6 +213,7 @@ CORE_COMMAND(sem_queue)
     }
     struct sem_client *client = sem_client_at(core, index);
     if (is_new) {
+        client->slots = 1;
         stand_in_line(core, which, index);
     }
     if (sem_client_holds(client)) {
@@ -207,8 +243,8 @@ CORE_COMMAND(sem_wake)
         return;
     }
     semaphore_at(core, which)->max = a->limit;
-    reply_number(reply, sem_slots_to_hand_out(semaphore_at(core, which)));
-    sem_hand_on(core, which);
+    reply_number(reply, sem_hand_on(core, which));
+    sem_drop_if_idle(core, which); /* all that waited were refused */
 }
 
 /* The client of this id and its semaphore; NONE if there is none. */
@@ -256,7 +292,7 @@ CORE_COMMAND(sem_release)
     (void)entropy;
 
     if (index != NONE) {
-        bool slot_freed = sem_client_holds(sem_client_at(core, index));
+        bool slot_freed = sem_client_frees(sem_client_at(core, index));
         sem_remove_client(core, index, "released while it waited");
         if (slot_freed) {
             sem_hand_on(core, which);

@@ -12,21 +12,26 @@ void semaphore_let_go(struct core *core, uint32_t index)
 }
 
 /* What must be true of a semaphore after every change of its slots or its line:
- *   1. its holders and its waiters are among those of all semaphores,
- *   2. every client record is a holder or a waiter, and none is both.
- * Holders beyond the limit are none, or the limit was lowered since: see grant_check(). */
+ *   1. there are no slots in use without a holder, and its waiters are among all waiters,
+ *   2. every waiter waits for at least one slot, and for no more than one client can hold,
+ *   3. every client record is a holder or a waiter, and none is both.
+ * Slots beyond the limit are none, or the limit was lowered since: see grant_check(). */
 void sem_check(const struct core *core, const struct semaphore *semaphore)
 {
-    CHECK(semaphore->in_use <= core->slots_in_use && semaphore->line.count <= core->in_line);
-    CHECK(core->slots_in_use + core->in_line == core->stores[CORE_SEM_CLIENTS].slab.count);
+    CHECK(semaphore->in_use >= 0 && semaphore->in_use <= (int64_t)core->holders * SEM_SLOTS_MAX);
+    CHECK(semaphore->line.count <= core->in_line);
+    CHECK(semaphore->line.weight >= semaphore->line.count &&
+          semaphore->line.weight <= (uint64_t)semaphore->line.count * SEM_SLOTS_MAX);
+    CHECK(core->holders + core->in_line == core->stores[CORE_SEM_CLIENTS].slab.count);
 }
 
-/* What must be true when a slot is handed out: one is free, and it goes to a client of this
- * semaphore that has none. So there are never more holders than the limit at the last grant. */
+/* What must be true when slots are handed out: so many are free, and they go to a client of this
+ * semaphore that has none. So there are never more in use than the limit at the last grant. */
 static void grant_check(const struct core *core, const struct semaphore *semaphore,
                         const struct sem_client *client)
 {
-    CHECK(semaphore->in_use < semaphore->max);
+    CHECK(client->slots >= 1 && client->slots <= SEM_SLOTS_MAX);
+    CHECK(semaphore->in_use + client->slots <= semaphore->max);
     CHECK(!sem_client_holds(client) && semaphore_at(core, client->record.scope) == semaphore);
 }
 
@@ -65,14 +70,13 @@ void sem_end_wait(struct core *core, struct sem_client *client, struct wakeup wa
     }
 }
 
-/* The client, who is not in line, gets a slot. */
 void sem_grant(struct core *core, struct semaphore *semaphore, uint32_t index)
 {
     struct sem_client *client = sem_client_at(core, index);
 
     grant_check(core, semaphore, client);
-    semaphore->in_use++;
-    core->slots_in_use++;
+    semaphore->in_use += client->slots;
+    core->holders++;
     sem_check(core, semaphore);
     client->record.state = CLIENT_HOLDING;
     client->granted_ms = core->now_ms;
@@ -91,48 +95,88 @@ static void leave_line(struct core *core, struct semaphore *semaphore, uint32_t 
     core->in_line--;
 }
 
-/* How many of those in line there are slots for. */
-int64_t sem_slots_to_hand_out(const struct semaphore *semaphore)
+/* The first in line that there are slots for now. */
+static struct line_sum fitting(const struct semaphore *semaphore)
 {
-    int64_t slots = semaphore->max - semaphore->in_use;
+    int64_t free = semaphore->max - semaphore->in_use;
 
-    if (slots <= 0) {
-        return 0;
-    }
-    return slots < semaphore->line.count ? slots : semaphore->line.count;
+    return free <= 0 ? (struct line_sum){0} : line_fitting(&semaphore->line, (uint64_t)free);
 }
 
-/* The slots in use when all that can be handed out are. */
 int64_t sem_slots_in_use(const struct semaphore *semaphore)
 {
-    return semaphore->in_use + sem_slots_to_hand_out(semaphore);
+    return semaphore->in_use + (int64_t)fitting(semaphore).weight;
 }
 
-/* Free slots go to the first in line, at most so many. */
-static void hand_out(struct core *core, struct semaphore *semaphore, int64_t *budget)
+/* Does the client wait for more slots than there are? */
+static bool is_too_large(const struct semaphore *semaphore, const struct sem_client *client)
 {
-    for (; *budget > 0 && sem_slots_to_hand_out(semaphore) > 0; --*budget) {
-        uint32_t index = line_first(&semaphore->line);
-        leave_line(core, semaphore, index);
-        sem_grant(core, semaphore, index);
-    }
+    return client->slots > semaphore->max;
 }
 
-/* Out of the slots or the line, and gone. Hands nothing on. */
-void sem_remove_client(struct core *core, uint32_t index, const char *why)
+/* Is the first in line to have its slots, or its refusal? While it waits for more than are free,
+ * nobody behind it gets any: what falls free adds up for it. */
+static bool is_firsts_turn(const struct core *core, const struct semaphore *semaphore)
+{
+    if (semaphore->line.count == 0 || semaphore->in_use >= semaphore->max) {
+        return false;
+    }
+    const struct sem_client *client = sem_client_at(core, line_first(&semaphore->line));
+    return is_too_large(semaphore, client) || semaphore->in_use + client->slots <= semaphore->max;
+}
+
+/* Out of the slots or the line, and gone; a call that waits gets this answer. */
+static void remove_answering(struct core *core, uint32_t index, struct wakeup answer)
 {
     struct sem_client *client = sem_client_at(core, index);
     struct semaphore *semaphore = semaphore_at(core, client->record.scope);
 
     if (sem_client_holds(client)) {
-        semaphore->in_use--;
-        core->slots_in_use--;
+        semaphore->in_use -= client->slots;
+        core->holders--;
     } else {
         leave_line(core, semaphore, index);
-        sem_end_wait(core, client, (struct wakeup){.code = HF_TIMEOUT, .why = why});
+        sem_end_wait(core, client, answer);
     }
     core_forget(core, CORE_SEM_CLIENTS, index);
     sem_check(core, semaphore);
+}
+
+void sem_remove_client(struct core *core, uint32_t index, const char *why)
+{
+    remove_answering(core, index, (struct wakeup){.code = HF_TIMEOUT, .why = why});
+}
+
+/* The limit was lowered below what the first in line waits for: it would hold up the line for ever.
+ */
+static void refuse_first(struct core *core, const struct semaphore *semaphore, uint32_t index)
+{
+    const struct sem_client *client = sem_client_at(core, index);
+
+    core_emit(core, EVENT_WAITER_LOST, CORE_SEMAPHORES, &client->record, client->fence);
+    remove_answering(core, index,
+                     (struct wakeup){.code = HF_INVALID_QUANTITY,
+                                     .why = SEM_TOO_LARGE_NOW,
+                                     .slots = client->slots,
+                                     .limit = semaphore->max});
+}
+
+/* Free slots go to the first in line, to at most so many clients. Returns how many got theirs. */
+static int64_t hand_out(struct core *core, struct semaphore *semaphore, int64_t *budget)
+{
+    int64_t granted = 0;
+
+    for (; *budget > 0 && is_firsts_turn(core, semaphore); --*budget) {
+        uint32_t index = line_first(&semaphore->line);
+        if (is_too_large(semaphore, sem_client_at(core, index))) {
+            refuse_first(core, semaphore, index);
+            continue;
+        }
+        leave_line(core, semaphore, index);
+        sem_grant(core, semaphore, index);
+        granted++;
+    }
+    return granted;
 }
 
 /* ---- settling -------------------------------------------------------------------------------- */
@@ -201,7 +245,7 @@ bool sem_settle(struct core *core, int64_t *budget)
         if (semaphore->slot_freed) {
             hand_out(core, semaphore, budget);
         }
-        if (!semaphore->slot_freed || sem_slots_to_hand_out(semaphore) == 0) {
+        if (!semaphore->slot_freed || !is_firsts_turn(core, semaphore)) {
             core->touched = merge(core, semaphore->left, semaphore->right);
             semaphore->touched = false;
             sem_drop_if_idle(core, index);
@@ -212,20 +256,19 @@ bool sem_settle(struct core *core, int64_t *budget)
     return core->touched == NONE;
 }
 
-/* A command freed slots: the first in line get theirs, and where they are more than may take part
- * in one step, the rest is handed out next, before anything else happens to any semaphore. */
-void sem_hand_on(struct core *core, uint32_t index)
+int64_t sem_hand_on(struct core *core, uint32_t index)
 {
     struct semaphore *semaphore = semaphore_at(core, index);
     int64_t budget = SEM_GRANTS_AT_ONCE;
+    int64_t granted = hand_out(core, semaphore, &budget);
 
-    hand_out(core, semaphore, &budget);
-    if (sem_slots_to_hand_out(semaphore) > 0) {
+    if (is_firsts_turn(core, semaphore)) {
         touch(core, index);
         semaphore->slot_freed = true;
         core->touched_ms = core->now_ms;
         core_note_due(core, core->now_ms);
     }
+    return granted + fitting(semaphore).count;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -238,6 +281,6 @@ void sem_client_due(struct core *core, uint32_t index)
     core_emit(core, sem_client_holds(client) ? EVENT_SLOT_LOST : EVENT_WAITER_LOST, CORE_SEMAPHORES,
               &client->record, client->fence);
     touch(core, which);
-    semaphore_at(core, which)->slot_freed |= sem_client_holds(client);
+    semaphore_at(core, which)->slot_freed |= sem_client_frees(client);
     sem_remove_client(core, index, "waited and got no slot");
 }

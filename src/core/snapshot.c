@@ -306,12 +306,13 @@ static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
             codec->failed = true;
             return;
         }
-        uint32_t place = line_join(line, (uint32_t)index, 1);
         if (kind == CORE_SEMAPHORES) {
-            ((struct sem_client *)core_at(core, member_kind, (uint32_t)index))->place = place;
+            struct sem_client *client = core_at(core, member_kind, (uint32_t)index);
+            client->place = line_join(line, (uint32_t)index, (uint16_t)client->slots);
             core->in_line++;
         } else {
-            ((struct room_entry *)core_at(core, member_kind, (uint32_t)index))->place = place;
+            struct room_entry *entry = core_at(core, member_kind, (uint32_t)index);
+            entry->place = line_join(line, (uint32_t)index, 1);
         }
     }
 }

@@ -147,7 +147,7 @@ struct quota_hold {
 struct semaphore {
     struct record record;
     int64_t max;          /* the limit of the last command that named one */
-    uint32_t in_use;      /* slots, that is holders */
+    int64_t in_use;       /* the slots of all holders */
     uint32_t left, right; /* children in the leftist heap of touched semaphores; see sem_settle() */
     uint8_t rank;         /* shortest way down in that heap to where a child is missing */
     bool touched;         /* is in that heap: lost a client, or has slots to hand out */
@@ -170,6 +170,8 @@ struct sem_client {
     int64_t wait_until_ms;     /* when that call times out */
     uint32_t place;            /* of a waiter, in the semaphore's line */
     uint32_t roster_place;
+    uint32_t slots; /* that it holds, or waits for */
+    uint32_t spare;
 };
 
 /* ---- lock ------------------------------------------------------------------------------------ */
@@ -295,7 +297,7 @@ struct core {
     struct slab sales;
     uint32_t recent[CORE_KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
     uint32_t lapsed;                  /* bookings in state BOOKING_LAPSED */
-    uint32_t slots_in_use;            /* holders of all semaphores */
+    uint32_t holders;                 /* of slots, of all semaphores */
     uint32_t in_line;                 /* waiters of all semaphores */
     uint32_t gates;                   /* rooms with a gate */
 

@@ -171,6 +171,7 @@ class ScriptEngine:
         keys = row.keys(values)
         call = Waiting(self.number, keys, values, self.now + values["wait"])
         arguments = row.script_arguments(values, MADE) + [call.token, CHANNEL, LEASE_S]
+        arguments.append(b"%d" % values["slots"])
         reply = self.run(row.script, keys, arguments)
         if reply[0] != 2:
             return shaped(row, reply)
@@ -200,13 +201,14 @@ class ScriptEngine:
             wakes.append([call.number, shaped(self.rows[b"SEM.ACQUIRE"], reply)])
 
     def read_messages(self, wakes):
-        """<key> <id> <token> 1 <in_use> <fence>, or <key> <id> <token> 0 <why>."""
+        """<key> <id> <token> 1 <in_use> <fence>, or 0 <why> or 2 <slots> <limit> in the end."""
         messages, self.connection.messages = self.connection.messages, []
         for _, payload in messages:
             key, _, token, granted, rest = payload.split(b" ", 4)
             call = key in self.lines and self.lines[key].calls.pop(token, None)
             if call:
-                answer = [1, *map(int, rest.split())] if granted == b"1" else [0, "TIMEOUT"]
+                answer = {b"1": lambda: [1, *map(int, rest.split())], b"0": lambda: [0, "TIMEOUT"],
+                          b"2": lambda: [0, "INVALID_QUANTITY"]}[granted]()
                 wakes.append([call.number, answer])
 
 

@@ -17,7 +17,7 @@ class SemaphoreWorkload(Workload):
     def __init__(self, *scope):
         super().__init__(*scope)
         self.clients = self.pool(9 * self.scale)
-        self.usual_limit = self.dice.between(1, 10 if self.crowded else 4)
+        self.usual_limit = self.dice.between(1, 10 if self.crowded else 5)
 
     def semaphore(self):
         return self.model.semaphores.semaphores.get(self.key)
@@ -43,16 +43,30 @@ class SemaphoreWorkload(Workload):
     def acquire(self, target):
         dice = self.dice
         client = target.encode("latin-1") if target else dice.pick(self.clients)
+        limit = self.limit()
         if dice.chance(0.02):
             self.clients[int(dice.roll() * len(self.clients))] = self.ids.fresh()
         return [
-            b"SEM.ACQUIRE", self.name, client, self.limit(),
+            b"SEM.ACQUIRE", self.name, client, limit,
             *self.options(
                 [b"HEARTBEAT", self.interval()] if dice.chance(0.4) else None,
                 [b"TTL", self.interval()] if dice.chance(0.3) else None,
                 self.wait(),
+                self.slots(client, int(limit)),
             ),
         ]
+
+    def slots(self, client, limit):
+        """One most of the time, as before for who asks again, and now and then too many."""
+        dice = self.dice
+        semaphore = self.semaphore()
+        name = client.decode("latin-1")
+        known = semaphore and (semaphore.slot_of(name) or semaphore.waiter_of(name))
+        if known and dice.chance(0.8):
+            return [b"SLOTS", b"%d" % known.slots] if known.slots > 1 or dice.chance(0.1) else None
+        if dice.chance(0.6):
+            return None
+        return [b"SLOTS", b"%d" % dice.between(1, limit + (1 if dice.chance(0.1) else 0))]
 
     def wait(self):
         roll = self.dice.roll()

@@ -7,7 +7,7 @@ together, one due millisecond after the other, and the answers to waiting calls 
 wakes: [number of the waiting command, reply].
 """
 
-from model_arguments import ID, POSITIVE_COUNT, TTL, WAIT, Command
+from model_arguments import ID, POSITIVE_COUNT, SLOTS, TTL, WAIT, Command
 from model_values import UnknownFence
 
 DEFAULT_HEARTBEAT_MS = 180_000
@@ -16,8 +16,11 @@ NEVER = 1 << 62
 
 
 class Slot:
+    """What a holder has: one slot or several."""
+
     def __init__(self, waiter, now, fence):
         self.id = waiter.id
+        self.slots = waiter.slots
         self.heartbeat = waiter.heartbeat
         self.ttl = waiter.ttl
         self.fence = fence
@@ -32,8 +35,9 @@ class Slot:
 class Waiter:
     """Somebody in line: by QUEUE, kept alive by pings, or by an ACQUIRE that waits."""
 
-    def __init__(self, client, heartbeat, ttl):
+    def __init__(self, client, slots, heartbeat, ttl):
         self.id = client
+        self.slots = slots
         self.heartbeat = heartbeat
         self.ttl = ttl
         self.call = None  # the number of the ACQUIRE that waits
@@ -50,6 +54,9 @@ class Semaphore:
         self.slots = []  # in the order of the grants
         self.line = []
         self.next_due = NEVER
+
+    def in_use(self):
+        return sum(slot.slots for slot in self.slots)
 
     def slot_of(self, client):
         return next((slot for slot in self.slots if slot.id == client), None)
@@ -71,7 +78,8 @@ class Semaphores:
     def commands(self):
         return {
             b"SEM.ACQUIRE": Command(
-                self.acquire, (ID, ID, POSITIVE_COUNT), heartbeat=TTL, ttl=TTL, wait=WAIT
+                self.acquire, (ID, ID, POSITIVE_COUNT), heartbeat=TTL, ttl=TTL, wait=WAIT,
+                slots=SLOTS,
             ),
             b"SEM.QUEUE": Command(self.queue, (ID, ID, TTL, TTL)),
             b"SEM.WAKE": Command(self.wake, (ID, POSITIVE_COUNT, TTL, TTL)),
@@ -93,14 +101,14 @@ class Semaphores:
                 self.settle(semaphore)
 
     def drop_due(self, semaphore, due):
-        """Removes who is dead or late. True if that freed a slot."""
+        """Removes who is dead or late. True if others can have slots since."""
         slots = len(semaphore.slots)
         semaphore.slots = [slot for slot in semaphore.slots if slot.due() > due]
         late = [waiter for waiter in semaphore.line if waiter.due() <= due]
         for waiter in late:
             semaphore.line.remove(waiter)
             self.answer_timeout(waiter)
-        return len(semaphore.slots) < slots
+        return len(semaphore.slots) < slots or any(waiter.slots > 1 for waiter in late)
 
     def hand_on(self, semaphores, due):
         """Hands the freed slots on. The order among several semaphores is the engine's choice."""
@@ -147,50 +155,60 @@ class Semaphores:
         slot = Slot(waiter, now, self.fences.take(("SEM", semaphore.name)))
         semaphore.slots.append(slot)
         if waiter.call is not None:
-            self.wakes.append([waiter.call, [1, len(semaphore.slots), slot.fence]])
+            self.wakes.append([waiter.call, [1, semaphore.in_use(), slot.fence]])
         return slot
 
     def hand_out(self, semaphore, now):
+        """To the first in line, as long as there are enough: nobody gets slots before it."""
         granted = []
-        while semaphore.line and len(semaphore.slots) < semaphore.limit:
-            granted.append(self.grant(semaphore, semaphore.line[0], now))
+        while semaphore.line and semaphore.in_use() < semaphore.limit:
+            first = semaphore.line[0]
+            if first.slots > semaphore.limit:  # it was within the limit when it came
+                semaphore.line.remove(first)
+                self.wakes.append([first.call, [0, "INVALID_QUANTITY"]])
+                continue
+            if semaphore.in_use() + first.slots > semaphore.limit:
+                break
+            granted.append(self.grant(semaphore, first, now))
         return granted
 
     # Commands
 
     def acquire(
         self, now, name, client, limit,
-        heartbeat=DEFAULT_HEARTBEAT_MS, ttl=DEFAULT_TTL_MS, wait=0,
+        heartbeat=DEFAULT_HEARTBEAT_MS, ttl=DEFAULT_TTL_MS, wait=0, slots=1,
     ):
+        if slots > limit:
+            return [0, "INVALID_QUANTITY"]
         semaphore = self.semaphore(name)
         slot = semaphore.slot_of(client)
         if slot:
-            if (slot.heartbeat, slot.ttl) != (heartbeat, ttl):
+            if (slot.heartbeat, slot.ttl, slot.slots) != (heartbeat, ttl, slots):
                 return [0, "INVALID_STATE"]
-            return [1, len(semaphore.slots), slot.fence]
+            return [1, semaphore.in_use(), slot.fence]
 
         waiter = semaphore.waiter_of(client)
-        ahead = semaphore.line.index(waiter) if waiter else len(semaphore.line)
-        fits = len(semaphore.slots) + ahead + 1 <= limit
+        if waiter and waiter.slots != slots:
+            return [0, "INVALID_STATE"]
+        ahead = semaphore.line[:semaphore.line.index(waiter)] if waiter else semaphore.line
+        fits = semaphore.in_use() + sum(other.slots for other in ahead) + slots <= limit
         if not fits and wait == 0:
             return [0, "NO_SLOT"]
 
         if waiter is None:
-            waiter = Waiter(client, heartbeat, ttl)
+            waiter = Waiter(client, slots, heartbeat, ttl)
             semaphore.line.append(waiter)
         self.answer_timeout(waiter)
         waiter.heartbeat = heartbeat
         waiter.ttl = ttl
         semaphore.limit = limit
-        if not fits:
+        self.hand_out(semaphore, now)
+        slot = semaphore.slot_of(client)  # also if it did not fit, but one ahead was refused
+        if slot is None:
             waiter.call = self.command
             waiter.due_at = now + wait
-        self.hand_out(semaphore, now)
         self.settle(semaphore)
-        if not fits:
-            return "WAIT"
-        slot = semaphore.slot_of(client)
-        return [1, len(semaphore.slots), slot.fence]
+        return [1, semaphore.in_use(), slot.fence] if slot else "WAIT"
 
     def queue(self, now, name, client, heartbeat, ttl):
         semaphore = self.semaphore(name)
@@ -198,7 +216,7 @@ class Semaphores:
             return [1, 0]
         waiter = semaphore.waiter_of(client)
         if waiter is None:
-            waiter = Waiter(client, heartbeat, ttl)
+            waiter = Waiter(client, 1, heartbeat, ttl)
             semaphore.line.append(waiter)
         if waiter.call is None:
             waiter.heartbeat = heartbeat
@@ -219,7 +237,7 @@ class Semaphores:
         semaphore = self.semaphore(name)
         slot = semaphore.slot_of(client)
         if slot is None:
-            return [0, len(semaphore.slots)]
+            return [0, semaphore.in_use()]
         if slot.granted_at + ttl <= now:
             changed = 0
             semaphore.slots.remove(slot)
@@ -232,7 +250,7 @@ class Semaphores:
             semaphore.limit = limit
         self.hand_out(semaphore, now)
         self.settle(semaphore)
-        return [changed, len(semaphore.slots)]
+        return [changed, semaphore.in_use()]
 
     def release(self, now, name, client):
         semaphore = self.semaphore(name)
@@ -244,6 +262,8 @@ class Semaphores:
         elif waiter:
             semaphore.line.remove(waiter)
             self.answer_timeout(waiter)
+            if waiter.slots > 1:  # those behind it may fit
+                self.hand_out(semaphore, now)
         self.settle(semaphore)
         return 1 if slot or waiter else 0
 
@@ -259,12 +279,12 @@ class Semaphores:
         return [1 if waiter else 0, 1 if slot else 0]
 
     def card(self, now, name):
-        return len(self.semaphore(name).slots)
+        return self.semaphore(name).in_use()
 
     def stats(self, now, name):
         semaphore = self.semaphore(name)
         return [
-            "in_use", len(semaphore.slots),
+            "in_use", semaphore.in_use(),
             "max", semaphore.limit,
             "waiting", len(semaphore.line),
         ]

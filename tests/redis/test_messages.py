@@ -25,6 +25,7 @@ STOCK.TAKE phone o-1 ann 2 TTL 60
 STOCK.TAKE phone o-2 ann 2
 STOCK.SETTLE phone o-2
 SEM.ACQUIRE gpu w-1 1 HEARTBEAT 30 TTL 60
+SEM.ACQUIRE tape t-1 3 SLOTS 2
 IDEM.BEGIN k-1 f-1
 QUOTA.RESERVE acme 5 HOLD h-2
 QUOTA.COMMIT acme h-2
@@ -73,6 +74,11 @@ REFUSALS = [
      f"the slot is held with HEARTBEAT 30000 ms, not 31000 ms{ID}"),
     ("SEM.ACQUIRE gpu w-1 1 HEARTBEAT 30 TTL 61", "INVALID_STATE",
      f"the slot is held with TTL 60000 ms, not 61000 ms{ID}"),
+    ("SEM.ACQUIRE gpu w-1 2 HEARTBEAT 30 TTL 60 SLOTS 2", "INVALID_STATE",
+     f"the slot is held with SLOTS 1, not 2{ID}"),
+    ("SEM.ACQUIRE tape t-2 3 SLOTS 2", "NO_SLOT", "SLOTS 2, but 1 slots are free, 0 waiting"),
+    ("SEM.ACQUIRE tape t-2 3 SLOTS 4", "INVALID_QUANTITY",
+     "SLOTS 4 is more than limit 3: it could never be granted"),
     ("IDEM.BEGIN k-1 f-2", "KEY_REUSED",
      'the key was used with fingerprint "f-1", not "f-2": another request needs another key'),
     ("SEATS.RESERVE gala roof b-9 ann 1 4", "ZONE_NOT_FOUND",

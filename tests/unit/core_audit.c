@@ -177,8 +177,8 @@ static void a_semaphore_that_does_not_add_up_is_named(void **state)
     struct semaphore *semaphore = record(f, CORE_SEMAPHORES, "", "gpu");
     struct sem_client *holder = record(f, CORE_SEM_CLIENTS, "gpu", "a");
     EXPECT_BITE(f, semaphore->in_use, "semaphore gpu: in use is 2, the records say 1");
-    EXPECT_BITE(f, f->core->slots_in_use,
-                "all of kind semaphore client: number of slots in use is 2, the records say 1");
+    EXPECT_BITE(f, f->core->holders,
+                "all of kind semaphore client: number of holders is 2, the records say 1");
     EXPECT_BITE(f, f->core->in_line,
                 "all of kind semaphore client: number in line is 2, the records say 1");
     EXPECT_BITE(f, f->core->waiting_calls,
@@ -186,10 +186,15 @@ static void a_semaphore_that_does_not_add_up_is_named(void **state)
     EXPECT_BITE(f, holder->fence,
                 "semaphore client a of gpu: fence past the last is 1, the records say 0");
     semaphore->line.count++;
-    expect_findings(f, "semaphore gpu: waiting is 2, the records say 1\n"
-                       "semaphore client b of gpu: position is 2, the records say 1\n"
+    expect_findings(f, "semaphore client b of gpu: position is 2, the records say 1\n"
                        "semaphore gpu: line is 2, the records say 1\n");
     semaphore->line.count--;
+    semaphore->line.weight++;
+    expect_findings(f,
+                    "semaphore gpu: slots waited for is 2, the records say 1\n"
+                    "semaphore client b of gpu: slots up to its place is 2, the records say 1\n");
+    semaphore->line.weight--;
+    EXPECT_BITE(f, holder->slots, "semaphore gpu: in use is 1, the records say 2");
 }
 
 static void a_place_in_line_that_is_wrong_is_named(void **state)

@@ -174,10 +174,10 @@ static void one_command_hands_out_so_many_slots_and_steps_the_rest(void **state)
     at(f, 1000);
     queue_many(f, 5000);
     assert_int_equal(number(f, "SEM.WAKE pool 4001 1h 1h", 0), 4000);
-    assert_int_equal(f->core->slots_in_use, 1 + SEM_GRANTS_AT_ONCE);
+    assert_int_equal(f->core->holders, 1 + SEM_GRANTS_AT_ONCE);
     assert_true(core_next_due(f->core) <= 1000);
     assert_false(core_step(f->core, 1000, 100));
-    assert_int_equal(f->core->slots_in_use, 1 + SEM_GRANTS_AT_ONCE + 100);
+    assert_int_equal(f->core->holders, 1 + SEM_GRANTS_AT_ONCE + 100);
     assert_int_equal(number(f, "SEM.CARD pool", 0), 4001); /* nobody sees it half done */
     for (int i = 0; i < 4000; i++) {
         snprintf(words, sizeof words, "SEM.ACQUIRE pool c%05d 4001 HEARTBEAT 1h TTL 1h", i);

@@ -14,7 +14,8 @@
 -- ARGV[4] gives_up  1: the call leaves the line; 0: it goes on waiting
 -- Returns {1, in_use, fence}: the call got its slot; in_use is as it was then
 --         {2, position, ms}: it waits; to be called again after ms at the latest
--- Refuses TIMEOUT: the wait is over, the call gave up, or it is no longer in line
+-- Refuses TIMEOUT: the wait is over, the call gave up, or it is no longer in line; INVALID_QUANTITY
+--         if the limit was lowered below the slots it waited for
 -- Errors  AGAIN
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
@@ -43,13 +44,14 @@ if is_ours and position then
     if hand_out_now(sem) then
         return again()
     end
-    if not sem.granted[id] then
+    if not sem.granted[id] and redis.call('ZSCORE', sem.line, id) then
         local alive_until = math.min(note.wait_end, sem.now + lease)
         redis.call('ZADD', sem.alive, alive_until / 1000, id)
         keep_line(sem, math.max(note.wait_end - sem.now, 0))
         return {2, redis.call('ZRANK', sem.line, id) + 1, look_again_ms(sem, note.wait_end)}
     end
-    holds, note = true, sem.granted[id]
+    holds, note = sem.granted[id] and true, sem.granted[id]
+    drop_if_idle(sem) -- if it was refused
 end
 if is_ours and holds then
     return {1, note.in_use, note.fence}
@@ -59,6 +61,11 @@ end
 local left = redis.call('HGET', sem.own, answer_field(id, token))
 if left then
     redis.call('HDEL', sem.own, answer_field(id, token))
+    local slots, limit = left:match('^R (%d+) (%d+)$')
+    if slots then
+        return {0, 'INVALID_QUANTITY',
+            string.format('SLOTS %s is more than the limit, which is %s now', slots, limit)}
+    end
     local in_use, fence = left:match('^(%d+) (%d+)$')
     return {1, tonumber(in_use), tonumber(fence)}
 end

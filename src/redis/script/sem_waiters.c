@@ -224,10 +224,11 @@ void sem_waiters_acquire(struct sem_waiters *waiters, struct pending_command *pe
     waiter->end_ms = uv_now(waiters->env->loop) + (uint64_t)wait_ms;
     waiter->polling = true;
     waiters->polling++;
-    script_call_row(&pending->call, &pending->command, NULL, 3);
+    script_call_row(&pending->call, &pending->command, NULL, 4);
     write_token(&pending->call, waiter->token);
     script_call_text(&pending->call, hf_text(waiters->channel));
     script_call_seconds(&pending->call, waiters->lease_ms);
+    script_call_number(&pending->call, pending->command.args.sem_acquire.slots);
     script_call_send(&pending->call, false, 0, acquired, waiter);
 }
 
