@@ -49,7 +49,7 @@ _holdfast_value() {
     --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
     --resp-port | --http-port | --cors-origin | --ledger | --m??-* | --client-memory) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
-    --semaphore | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
+    --semaphore | --slots | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
     --url | --connections | --pipeline | --interval) ;;
     *) return 1 ;;
     esac
@@ -72,8 +72,8 @@ _holdfast() {
     call) _holdfast_commands_in_any_case --url --engine --json ;;
     help) _holdfast_commands_in_any_case --markdown ;;
     exec)
-        _holdfast_words --semaphore --limit --lock --id --heartbeat --ttl --wait --kill-after \
-            --url --engine --
+        _holdfast_words --semaphore --limit --slots --lock --id --heartbeat --ttl --wait \
+            --kill-after --url --engine --
         ;;
     top) _holdfast_words --url --interval --once ;;
     bench)

@@ -11,6 +11,7 @@
  * or the hold was lost, 69 if the server cannot be reached, 77 if it does not let us in, 2 for
  * options that make no sense, 126 or 127 for a command that cannot be started. */
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/child.h"
@@ -32,7 +33,7 @@
 
 struct exec_job {
     const char *url, *semaphore, *lock, *id;
-    int64_t limit, heartbeat_ms, ttl_ms, wait_ms, kill_after_ms;
+    int64_t limit, slots, heartbeat_ms, ttl_ms, wait_ms, kill_after_ms;
     hf_handle *handle;
     hf_lease *lease;
     char held_by[HF_ID_SIZE];
@@ -42,17 +43,13 @@ struct exec_job {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static const struct option options[] = {{"url", required_argument, NULL, 'u'},
-                                        {"engine", required_argument, NULL, 'u'},
-                                        {"semaphore", required_argument, NULL, 's'},
-                                        {"limit", required_argument, NULL, 'l'},
-                                        {"lock", required_argument, NULL, 'r'},
-                                        {"id", required_argument, NULL, 'i'},
-                                        {"heartbeat", required_argument, NULL, 'h'},
-                                        {"ttl", required_argument, NULL, 't'},
-                                        {"wait", required_argument, NULL, 'w'},
-                                        {"kill-after", required_argument, NULL, 'k'},
-                                        {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"url", required_argument, NULL, 'u'},        {"engine", required_argument, NULL, 'u'},
+    {"semaphore", required_argument, NULL, 's'},  {"limit", required_argument, NULL, 'l'},
+    {"slots", required_argument, NULL, 'n'},      {"lock", required_argument, NULL, 'r'},
+    {"id", required_argument, NULL, 'i'},         {"heartbeat", required_argument, NULL, 'h'},
+    {"ttl", required_argument, NULL, 't'},        {"wait", required_argument, NULL, 'w'},
+    {"kill-after", required_argument, NULL, 'k'}, {NULL, 0, NULL, 0}};
 
 /* Seconds, or with a unit. */
 static bool read_duration(const char *option, int64_t min_ms, int64_t *ms)
@@ -76,6 +73,8 @@ static bool read_option(struct exec_job *job, int option)
         return true;
     case 'l':
         return cli_number("exec: --limit", optarg, 1, HF_INTEGER_MAX, &job->limit);
+    case 'n':
+        return cli_number("exec: --slots", optarg, 1, SEM_SLOTS_MAX, &job->slots);
     case 'r':
         job->lock = optarg;
         return true;
@@ -104,8 +103,8 @@ static const char *fault(const struct exec_job *job)
     if (job->semaphore != NULL && job->limit == 0) {
         return "exec: --semaphore needs --limit K";
     }
-    if (job->lock != NULL && (job->limit != 0 || job->heartbeat_ms != 0)) {
-        return "exec: --limit and --heartbeat are for --semaphore";
+    if (job->lock != NULL && (job->limit != 0 || job->slots != 0 || job->heartbeat_ms != 0)) {
+        return "exec: --limit, --slots and --heartbeat are for --semaphore";
     }
     return job->child.command[0] == NULL ? "exec needs a command behind --" : NULL;
 }
@@ -169,6 +168,7 @@ static enum hf_error take_slot(struct exec_job *job, int64_t wait_ms)
     struct hf_sem_acquire_args args = {.name = hf_text(job->semaphore),
                                        .id = hf_text(job->id),
                                        .limit = job->limit,
+                                       .slots = job->slots,
                                        .heartbeat_ms = job->heartbeat_ms,
                                        .ttl_ms = job->ttl_ms,
                                        .wait_ms = wait_ms};

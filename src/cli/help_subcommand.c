@@ -52,11 +52,12 @@ static const struct {
              "directory\nfailed, 69 no server, 77 not let in.\n"},
     {"demo", "holdfast demo\n\n20,000 buyers rush 500 seats in this process; in the end every "
              "figure must agree.\n"},
-    {"exec", "holdfast exec --semaphore NAME --limit K [options] -- COMMAND …\n"
+    {"exec", "holdfast exec --semaphore NAME --limit K [--slots N] [options] -- COMMAND …\n"
              "holdfast exec --lock RESOURCE [options] -- COMMAND …\n\n"
              "Waits for a slot or a lock, runs the command while it is held and kept alive, and "
              "gives it\nback. The command finds HOLDFAST_FENCE and HOLDFAST_LEASE in its "
              "environment.\n\n" WHERE "    --wait TIME       how long to wait in line\n"
+             "    --slots N         of the K slots, so many at once; 1 if left out\n"
              "    --heartbeat TIME  of a slot: it is lost when nothing is heard for so long\n"
              "    --ttl TIME        of a lock, or the longest that a slot is held\n"
              "    --kill-after TIME between SIGTERM and SIGKILL when the hold is lost\n"

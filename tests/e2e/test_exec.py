@@ -86,6 +86,18 @@ def test_the_command_runs_while_the_slot_is_held(build, shared, execute):
     assert in_use(shared, "print") == 0
 
 
+def test_the_command_runs_while_several_slots_are_held(build, shared, execute):
+    ended = execute(shared, "--semaphore", "wide", "--limit", "5", "--slots", "3", "--",
+                    build.program, "call", "--url", shared.url, "SEM.CARD", "wide")
+    assert (ended.code, ended.out, ended.err) == (0, "(integer) 3\n", "")
+    assert in_use(shared, "wide") == 0
+
+
+def test_more_slots_than_the_limit_are_refused(shared, execute):
+    ended = execute(shared, *SLOT, "narrow", "--slots", "2", "--", "true")
+    assert ended.code == 1 and "SLOTS 2 is more than limit 1" in ended.err
+
+
 def test_the_command_runs_while_the_lock_is_held(build, shared, execute):
     ended = execute(shared, "--lock", "seat", "--", "sh", "-c",
                     f'"{build.program}" call --url {shared.url} LOCK.GET seat; '
@@ -273,6 +285,8 @@ def is_alive(pid):
     (["--semaphore", "s", "--limit", "0", "--", "true"], "--limit 0"),
     (["--semaphore", "s", "--limit", "1", "--lock", "r", "--", "true"], "either"),
     (["--lock", "r", "--heartbeat", "5", "--", "true"], "--heartbeat"),
+    (["--lock", "r", "--slots", "2", "--", "true"], "--slots"),
+    (["--semaphore", "s", "--limit", "1", "--slots", "0", "--", "true"], "--slots 0"),
     (["--lock", "r"], "a command"),
     (["--lock", "r", "--wait", "soon", "--", "true"], "--wait soon"),
     (["--lock", "r", "--ttl", "1ms", "--", "true"], "--ttl 1ms"),
