@@ -142,6 +142,33 @@ def test_a_semaphore(curl, name):
     assert curl.get(path).json["in_use"] == 1
 
 
+def test_several_slots_of_a_semaphore(curl, name):
+    path = f"/v1/semaphores/{name}"
+    got = done(curl.post(path + "/acquire", {"id": "one", "limit": 3, "slots": 2}), 200, "id",
+               "in_use", "fence")
+    assert got["in_use"] == 2
+    assert curl.post(path + "/acquire", {"id": "two", "limit": 3, "slots": 2}).code == "NO_SLOT"
+    refused = curl.post(path + "/acquire", {"id": "two", "limit": 3, "slots": 4})
+    assert refused.code == "INVALID_QUANTITY"
+    assert curl.post(path + "/acquire", {"id": "one", "limit": 3}).code == "INVALID_STATE"
+    assert done(curl.get(path + "/card"), 200, "in_use") == {"in_use": 2}
+
+
+def test_the_line_of_a_semaphore_by_hand(curl, name):
+    path = f"/v1/semaphores/{name}"
+    times = {"heartbeat_seconds": 30, "ttl_seconds": "1h"}
+    for who, position in (("one", 1), ("two", 2), ("one", 1)):
+        assert done(curl.post(path + "/queue", {"id": who, **times}), 200, "position") == {
+            "position": position}
+    for granted in (1, 0):
+        assert done(curl.post(path + "/wake", {"limit": 1, **times}), 200, "granted") == {
+            "granted": granted}
+    for who, changed in (("one", 1), ("two", 0)):
+        assert done(curl.post(path + "/confirm", {"id": who, "limit": 1, **times}), 200, "changed",
+                    "in_use") == {"changed": changed, "in_use": 1}
+    assert done(curl.get(path + "/card"), 200, "in_use") == {"in_use": 1}
+
+
 def test_a_lock(curl, name):
     path = f"/v1/locks/{name}"
     lock = done(curl.post(path + "/lock", {"ttl_seconds": 60, "lock_id": "mine"}), 200, "lock_id",
@@ -436,6 +463,8 @@ def test_the_document_holds_together(document):
         "POST /v1/quotas/{tenant}/cancel", "POST /v1/quotas/{tenant}/sync",
         "POST /v1/semaphores/{name}/acquire", "POST /v1/semaphores/{name}/release",
         "POST /v1/semaphores/{name}/ping", "GET /v1/semaphores/{name}",
+        "POST /v1/semaphores/{name}/queue", "POST /v1/semaphores/{name}/wake",
+        "POST /v1/semaphores/{name}/confirm", "GET /v1/semaphores/{name}/card",
         "POST /v1/locks/{resource}/lock", "POST /v1/locks/{resource}/unlock",
         "POST /v1/locks/{resource}/extend", "GET /v1/locks/{resource}",
         "PUT /v1/products/{product}", "GET /v1/products/{product}",
