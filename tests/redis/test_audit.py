@@ -87,6 +87,7 @@ def fill(do):
         do(f"ROOM.JOIN gala {user}")
     do("ROOM.ADMIT gala 1")
     do("SEM.ACQUIRE gpu me 1")
+    do("SEM.ACQUIRE tape wide 5 SLOTS 3")
     do("SEM.QUEUE gpu you 60 600")
     do("LOCK.TRY seat-1 60")
 
@@ -209,6 +210,15 @@ BROKEN = {
         ["ZREM adv-sem:semaphore_waiting_heartbeat:gpu you"],
         ["client you of semaphore gpu: waits in line, but would never be missed: it has no "
          "heartbeat"]),
+    "a slot of several is lost": (
+        ["ZREM adv-sem:semaphore_main:tape wide{2}"],
+        ["holder wide of semaphore tape: holds 3 slots, but not all of them are there"]),
+    "a slot of several without an end": (
+        ["ZREM adv-sem:semaphore_ttl:tape wide{3}"],
+        ["holder wide of semaphore tape: holds 3 slots, but not all of them are there"]),
+    "a slot that nobody holds": (
+        ["ZADD adv-sem:semaphore_main:tape 99999999999 gone{2}"],
+        ["slot gone{2} of semaphore tape: nobody holds it"]),
     "a key of the wrong kind": (
         ["DEL quota:tenant:acme:holds", "SET quota:tenant:acme:holds x"],
         ["tenant acme: cannot be read: one of its keys is not of the kind it should be, or its "

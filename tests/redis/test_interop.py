@@ -130,6 +130,39 @@ def test_both_count_the_same_slots(server, name, other):
     assert theirs.ping() == [0, 0]
 
 
+def test_theirs_counts_all_slots_of_ours(server, name, other):
+    assert server.call("SEM.ACQUIRE", name, "ours", 4, "SLOTS", 3)[:2] == [1, 3]
+    first, second = other("theirs-1", limit=4), other("theirs-2", limit=4)
+    assert first.acquire() and first.card() == 4
+    second.queue()
+    assert second.wake() == 0
+    assert server.call("SEM.PING", name, "ours", 60, 86400) == [0, 1]
+    assert server.call("SEM.RELEASE", name, "ours") == 1
+    assert second.told(10) and second.confirm() and second.card() == 2
+
+
+def test_who_dies_with_several_slots_is_dead_for_both(server, name, other):
+    assert server.call("SEM.ACQUIRE", name, "ours", 4, "SLOTS", 3, "HEARTBEAT", "300ms")[0] == 1
+    theirs = other("theirs", limit=4)
+    wait_until(lambda: theirs.card() == 0, "all its slots are given back")
+    assert server.call("SEM.CARD", name) == 0
+
+
+def test_one_slot_given_by_theirs_does_not_make_ours_a_holder_of_several(server, name, other):
+    """Their wake hands a single slot to the first in line, whatever it wants."""
+    holder = other("theirs", limit=3)
+    assert holder.acquire()
+    assert server.call("SEM.ACQUIRE", name, "first", 3)[:2] == [1, 2]
+    ours = Ours(server, name, "ours", 3, 30_000, "SLOTS", 3)
+    assert holder.wake() == 1 and holder.card() == 3
+    wait_until(lambda: server.call("SEM.STATS", name) == ["in_use", 2, "max", 3, "waiting", 1],
+               "it is in line again")
+    holder.release()
+    assert server.call("SEM.RELEASE", name, "first") == 1
+    assert ours.answer()[:2] == [1, 3]
+    assert holder.card() == 3
+
+
 def test_the_limit_holds_while_both_take_and_give(redis, server, name):
     """Nobody is inside who should not be, and everybody gets in."""
     limit, rounds, clients = 3, 5, 4

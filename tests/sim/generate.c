@@ -39,6 +39,8 @@ static const char *const templates[] = {
     "SEM.ACQUIRE $e $u $n WAIT $w",
     "SEM.ACQUIRE $e $u 1 HEARTBEAT $t TTL $t WAIT $w",
     "SEM.ACQUIRE $e $i 2 WAIT $w",
+    "SEM.ACQUIRE $e $u 4 SLOTS 3 WAIT $w",
+    "SEM.ACQUIRE $e $u 4 SLOTS $n",
     "SEM.QUEUE $e $u $t $t",
     "SEM.WAKE $e $n $t $t",
     "SEM.CONFIRM $e $u $n $t $t",

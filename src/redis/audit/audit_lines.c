@@ -11,8 +11,6 @@
  * More slots than the limit are no finding: a lower limit evicts nobody. */
 #include "redis/audit/audit_state.h"
 
-#define PAGE 1000
-
 /* Members of one set that have to be in the other. */
 struct audit_pair {
     enum key_id from, to;
@@ -20,6 +18,12 @@ struct audit_pair {
     char note;         /* the first character of such a note */
     const char *what, *of;
     const char *finding;
+};
+
+/* The same of one room or semaphore. */
+struct audit_pair_of {
+    const struct audit_pair *pair;
+    struct hf_bytes scope;
 };
 
 static bool is_ours(const struct audit_pair *pair, const redisReply *note)
@@ -56,10 +60,13 @@ static void recheck_member(struct audit *audit, size_t master, const struct audi
     freeReplyObject(reply);
 }
 
-static void check_members(struct audit *audit, size_t master, const struct audit_pair *pair,
-                          struct hf_bytes scope, const redisReply *members)
+static void check_members(struct audit *audit, size_t master, const redisReply *members,
+                          void *context)
 {
-    bool missing[PAGE] = {false};
+    const struct audit_pair_of *of = context;
+    const struct audit_pair *pair = of->pair;
+    struct hf_bytes scope = of->scope;
+    bool missing[AUDIT_PAGE] = {false};
 
     for (size_t i = 0; i < members->elements; i++) {
         AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, pair->to, scope),
@@ -79,24 +86,9 @@ static void check_members(struct audit *audit, size_t master, const struct audit
 
 static void check_pair(struct audit *audit, const struct audit_pair *pair, struct hf_bytes scope)
 {
-    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, pair->from, scope));
+    struct audit_pair_of of = {pair, scope};
 
-    for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
-        char from[21], to[21];
-        struct hf_bytes first = {from, decimal_write(from, start)};
-        struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, pair->from, scope), first,
-                  last);
-        redisReply *members = audit_answer(audit, master);
-        size_t count = members != NULL ? members->elements : 0;
-        if (count > 0) {
-            check_members(audit, master, pair, scope, members);
-        }
-        freeReplyObject(members);
-        if (count < PAGE) {
-            return;
-        }
-    }
+    audit_members(audit, pair->from, scope, check_members, &of);
 }
 
 /* ---- waiting rooms --------------------------------------------------------------------------- */
@@ -216,6 +208,7 @@ static void check_semaphore(struct audit *audit, uint32_t index)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         check_pair(audit, &pairs[i], named_text(named_at(audit, AUDIT_SEMAPHORES, index)));
     }
+    audit_slots(audit, named_text(named_at(audit, AUDIT_SEMAPHORES, index)));
 }
 
 void audit_semaphores(struct audit *audit)

@@ -278,6 +278,28 @@ void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *co
     buffer_free(&pattern);
 }
 
+void audit_members(struct audit *audit, enum key_id key, struct hf_bytes scope, audit_take *take,
+                   void *context)
+{
+    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, key, scope));
+
+    for (int64_t start = 0; audit_goes_on(audit); start += AUDIT_PAGE) {
+        char from[21], to[21];
+        struct hf_bytes first = {from, decimal_write(from, start)};
+        struct hf_bytes last = {to, decimal_write(to, start + AUDIT_PAGE - 1)};
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, key, scope), first, last);
+        redisReply *members = audit_answer(audit, master);
+        size_t count = members != NULL ? members->elements : 0;
+        if (count > 0) {
+            take(audit, master, members, context);
+        }
+        freeReplyObject(members);
+        if (count < AUDIT_PAGE) {
+            return;
+        }
+    }
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 struct hf_bytes audit_reply_text(const redisReply *reply)

@@ -127,6 +127,11 @@ bool audit_parse_key(const struct audit *audit, struct hf_bytes text, enum key_i
 typedef void audit_take(struct audit *audit, size_t master, const redisReply *keys, void *context);
 void audit_scan(struct audit *audit, enum key_id key, audit_take *take, void *context);
 
+/* Walks over the members of a sorted set, at most AUDIT_PAGE at a time. */
+#define AUDIT_PAGE 1000
+void audit_members(struct audit *audit, enum key_id key, struct hf_bytes scope, audit_take *take,
+                   void *context);
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 struct hf_bytes audit_reply_text(const redisReply *reply);
@@ -154,6 +159,8 @@ void audit_stock(struct audit *audit);
 void audit_buyers(struct audit *audit, uint32_t counter);
 void audit_rooms(struct audit *audit);
 void audit_semaphores(struct audit *audit);
+/* The holders of several slots of a semaphore. */
+void audit_slots(struct audit *audit, struct hf_bytes scope);
 
 /* Checks each of a kind; again if something of it could not be read, and if that does not help, it
  * is reported. */
