@@ -598,6 +598,30 @@ struct hf_sem_stats_reply {
 HF_API enum hf_error hf_sem_stats(hf_handle *handle, const struct hf_sem_stats_args *args,
                                   struct hf_sem_stats_reply *reply);
 
+/* SEM.LIST: the clients of a semaphore, holders and waiters, a page at a time. INVALID_ARGUMENT for
+ * what is no cursor. */
+struct hf_sem_list_args {
+    struct hf_bytes name;
+    struct hf_bytes after; /* the cursor of the page before; empty: from the beginning */
+    int64_t count;         /* items at most, up to HF_PAGE_MAX; 0: 100 */
+};
+struct hf_sem_client {
+    char id[HF_ID_SIZE];
+    char state[HF_WORD_SIZE]; /* "holding", "waiting" */
+    int64_t slots;            /* that it holds, or waits for */
+    int64_t position;         /* in line, from 1; 0: it holds */
+    int64_t fence;            /* of the grant; 0: it waits */
+    int64_t age_ms;           /* since it got its slots, or joined the line */
+    int64_t expires_in_ms;    /* until it is out, unless it pings; of a wait, until it ends */
+};
+struct hf_sem_list_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for the next page; empty at the end */
+    size_t count;
+    struct hf_sem_client *items; /* NULL if there are none; free with hf_free() */
+};
+HF_API enum hf_error hf_sem_list(hf_handle *handle, const struct hf_sem_list_args *args,
+                                 struct hf_sem_list_reply *reply);
+
 /* ---- lock: one holder, its own key to unlock; scope: resource -------------------------------- */
 
 /* LOCK.TRY: take the lock, or LOCKED. Without an id a random UUID is made. */

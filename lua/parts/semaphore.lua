@@ -5,6 +5,7 @@
 local function open_semaphore(keys)
     local sem = keys
     sem.now = now_ms()
+    sem.names = sem.main:gsub('semaphore_main:', 'semaphore_names:', 1)
     sem.in_use = redis.call('ZCARD', sem.main)
     sem.waiting = redis.call('ZCARD', sem.line)
     sem.limit = 0
@@ -34,6 +35,7 @@ local function put_back(sem, id, note)
     redis.call('ZADD', sem.line, first and tonumber(first) - 0.000001 or sem.now / 1000, id)
     redis.call('ZADD', sem.alive, math.min(note.wait_end, sem.now + GARBAGE_AFTER_MS) / 1000, id)
     write_note(sem, id, note)
+    redis.call('ZADD', sem.names, 0, id)
     sem.waiting = sem.waiting + 1
 end
 
@@ -79,6 +81,7 @@ local function note_stranger(sem, id, heartbeat, ttl, token)
         slots = 1,
     }
     redis.call('ZADD', sem.ttl, 'NX', (sem.now + ttl) / 1000, id)
+    redis.call('ZADD', sem.names, 0, id)
     write_note(sem, id, note)
     save_fence(sem, ttl)
     keep_slots(sem, ttl)
@@ -126,6 +129,7 @@ local function sweep_notes(sem)
         if field ~= HANDING_ON and not redis.call('ZSCORE', sem.main, field)
             and not redis.call('ZSCORE', sem.line, field) then
             redis.call('HDEL', sem.own, field)
+            redis.call('ZREM', sem.names, field)
         end
     end
     redis.call('HSET', sem.own, '{swept}', page[1])
@@ -142,6 +146,7 @@ local function join_line(sem, id)
     end
     sweep_notes(sem)
     redis.call('ZADD', sem.line, arrival, id)
+    redis.call('ZADD', sem.names, 0, id)
     sem.waiting = sem.waiting + 1
 end
 
@@ -158,6 +163,7 @@ local function keep_line(sem, ms)
     keep(sem.line, ms, sem.is_new)
     keep(sem.alive, ms, sem.is_new)
     keep(sem.own, ms, sem.is_new)
+    keep(sem.names, ms, sem.is_new)
     keep(sem.max, ms, sem.is_new)
 end
 

@@ -19,6 +19,9 @@
 --          it waits in; both are empty if none did. Other programs remove ids but not their notes,
 --          so a note counts only if the sorted sets have the id, in the state the note says.
 --   fence  string, the last fence; it outlives the semaphore
+--   names  sorted set, all ids that came through these scripts and hold or wait, with score 0: for
+--          lists. Other programs remove ids but not their names, so a name counts only if the
+--          other sorted sets have the id. Its key is made from that of `main`.
 --
 -- A field of `own` in braces, which no id can have, is about the semaphore as a whole.
 --

@@ -24,6 +24,7 @@ local function keep_slots(sem, ttl)
     keep(sem.main, ttl, sem.is_new)
     keep(sem.ttl, ttl, sem.is_new)
     keep(sem.own, ttl, sem.is_new)
+    keep(sem.names, ttl, sem.is_new)
     keep(sem.max, ttl, sem.is_new)
 end
 
@@ -65,6 +66,7 @@ local function grant(sem, ids, notes, at, held)
             + score_slots(sem.main, id, slot.slots, (at + slot.heartbeat) / 1000)
         score_slots(sem.ttl, id, slot.slots, (at + slot.ttl) / 1000)
         texts[2 * i - 1], texts[2 * i] = id, note_text(slot)
+        redis.call('ZADD', sem.names, 0, id)
         longest_ttl = math.max(longest_ttl, slot.ttl)
         sem.granted[id] = slot
         if not held or terms.channel ~= '' then
@@ -109,6 +111,7 @@ local function refuse_waiter(sem, id, note)
     local figures = digits(note.slots) .. ' ' .. digits(sem.limit)
     leave_line(sem, {id})
     redis.call('HDEL', sem.own, id)
+    redis.call('ZREM', sem.names, id)
     if note.token ~= '' then
         redis.call('HSET', sem.own, answer_field(id, note.token), 'R ' .. figures)
         answer_call(sem, id, note, '2 ' .. figures)
@@ -163,6 +166,7 @@ local function take_slots(sem, ids)
     end
     sem.in_use = sem.in_use - redis.call('ZREM', sem.main, unpack(ids))
     redis.call('ZREM', sem.ttl, unpack(ids))
+    redis.call('ZREM', sem.names, unpack(ids))
     local notes = sem.behind and redis.call('HMGET', sem.own, unpack(ids)) or {}
     redis.call('HDEL', sem.own, unpack(ids))
     for i, id in ipairs(ids) do
@@ -189,6 +193,7 @@ local function remove_waiters(sem, ids, why)
     end
     leave_line(sem, ids)
     redis.call('HDEL', sem.own, unpack(ids))
+    redis.call('ZREM', sem.names, unpack(ids))
     return several
 end
 
@@ -198,7 +203,7 @@ local function drop_if_idle(sem)
         return
     end
     sem.limit = 0
-    redis.call('DEL', sem.max, sem.ttl, sem.alive)
+    redis.call('DEL', sem.max, sem.ttl, sem.alive, sem.names)
     redis.call('HDEL', sem.own, HANDING_ON, BEHIND, WOKEN)
     redis.call('PEXPIRE', sem.own, GARBAGE_AFTER_MS) -- if answers are left there, or old notes
 end

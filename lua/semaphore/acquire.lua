@@ -15,6 +15,7 @@
 -- Returns {changed, in_use}; changed 0: the id holds no slot, or no longer
 -- Refuses nothing
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])

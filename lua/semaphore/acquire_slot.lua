@@ -29,6 +29,7 @@
 -- Refuses INVALID_QUANTITY if the slots are more than the limit; NO_SLOT; INVALID_STATE if the slot
 --         is held with another heartbeat, TTL or number of slots, or waited for with another number
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, limit = ARGV[1], check_limit(ARGV[2])

@@ -14,6 +14,7 @@
 -- Returns {changed_waiting, changed_slot}; {0, 0}: the id was taken for dead
 -- Refuses nothing
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, heartbeat = ARGV[1], to_ms(ARGV[2])

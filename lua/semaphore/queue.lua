@@ -16,6 +16,7 @@
 --         adv-sem:acquisition_notification:{$name}:ID.
 -- Refuses nothing
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, heartbeat, ttl = ARGV[1], to_ms(ARGV[2]), to_ms(ARGV[3])

@@ -12,6 +12,7 @@
 -- Returns 1, or 0 if the id neither held a slot nor stood in line
 -- Refuses nothing
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id = ARGV[1]

@@ -14,6 +14,7 @@
 -- Returns how many clients got a slot
 -- Refuses nothing
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local limit, heartbeat, ttl = check_limit(ARGV[1]), to_ms(ARGV[2]), to_ms(ARGV[3])

@@ -39,6 +39,7 @@
       "adv-sem:semaphore_waiting_heartbeat:{$name}")                                               \
     X(SEM_OWN, "adv-sem:semaphore_own:$name", "adv-sem:semaphore_own:{$name}")                     \
     X(SEM_FENCE, "adv-sem:semaphore_fence:$name", "adv-sem:semaphore_fence:{$name}")               \
+    X(SEM_NAMES, "adv-sem:semaphore_names:$name", "adv-sem:semaphore_names:{$name}")               \
     X(LOCK, "seat:locked:$resource", "seat:locked:{$resource}")                                    \
     X(LOCK_FENCE, "seat:fence:$resource", "seat:fence:{$resource}")                                \
     X(STOCK, "stock:$product_main", "stock:{$product_main}")                                       \

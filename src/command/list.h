@@ -48,6 +48,7 @@
     X(SEM_PING,       sem_ping,       sem_ping_reply,       PLAIN, SEMAPHORES)                     \
     X(SEM_CARD,       sem_card,       sem_card_reply,       PLAIN, SEMAPHORES)                     \
     X(SEM_STATS,      sem_stats,      sem_stats_reply,      PLAIN, SEMAPHORES)                     \
+    X(SEM_LIST,       sem_list,       sem_list_reply,       PAGE,  SEMAPHORES)                     \
     X(LOCK_TRY,       lock_try,       lock_try_reply,       PLAIN, SEMAPHORES)                     \
     X(LOCK_UNLOCK,    lock_unlock,    lock_unlock_reply,    PLAIN, NO_KIND)                        \
     X(LOCK_EXTEND,    lock_extend,    lock_extend_reply,    PLAIN, NO_KIND)                        \

@@ -265,7 +265,7 @@ static void sem_client_fields(struct codec *codec, struct sem_client *client)
 {
     DURATION(client->heartbeat_ms);
     DURATION(client->ttl_ms);
-    TIME(client->granted_ms);
+    TIME(client->since_ms);
     NUMBER(client->fence);
     TIME(client->alive_until_ms);
     codec_word(codec, &client->ticket);

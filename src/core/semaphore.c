@@ -42,6 +42,7 @@ static void stand_in_line(struct core *core, uint32_t which, uint32_t index)
     uint32_t place = line_join(&semaphore->line, index, (uint16_t)client->slots);
 
     client->place = place;
+    client->since_ms = core->now_ms;
     core->in_line++;
     CHECK(line_position(&semaphore->line, place) == semaphore->line.count);
     sem_check(core, semaphore);
@@ -269,7 +270,7 @@ CORE_COMMAND(sem_confirm)
         return;
     }
     struct semaphore *semaphore = semaphore_at(core, which);
-    int64_t changed = client->granted_ms + a->ttl_ms > core->now_ms;
+    int64_t changed = client->since_ms + a->ttl_ms > core->now_ms;
     if (changed) {
         semaphore->max = a->limit;
         client->heartbeat_ms = a->heartbeat_ms;
@@ -340,4 +341,49 @@ CORE_COMMAND(sem_stats)
     reply_number(reply, semaphore->in_use);
     reply_number(reply, semaphore->max);
     reply_number(reply, semaphore->line.count);
+}
+
+/* ---- the list of clients --------------------------------------------------------------------- */
+
+static bool show_client(struct core *core, uint32_t index, const void *context, struct reply *reply)
+{
+    const struct sem_client *client = sem_client_at(core, index);
+    const struct semaphore *semaphore = semaphore_at(core, client->record.scope);
+    struct name name = record_name(&client->record);
+    char text[HF_ID_MAX];
+    (void)context;
+
+    reply_text(reply, text, name_write(&name, text));
+    reply_word(reply, sem_client_holds(client) ? "holding" : "waiting");
+    reply_number(reply, client->slots);
+    if (sem_client_holds(client)) {
+        reply_absent(reply);
+        reply_number(reply, client->fence);
+    } else {
+        reply_number(reply, line_position(&semaphore->line, client->place));
+        reply_absent(reply);
+    }
+    if (client->since_ms != 0) {
+        reply_number(reply, core->now_ms - client->since_ms);
+    } else {
+        reply_absent(reply); /* it was in line before that was kept */
+    }
+    reply_number(reply, sem_client_deadline(client) - core->now_ms);
+    return true;
+}
+
+CORE_COMMAND(sem_list)
+{
+    const struct hf_sem_list_args *a = &args->sem_list;
+    (void)entropy;
+
+    core_enter_semaphores(core);
+    core_page(core,
+              &(struct page){.command = SEM_LIST,
+                             .kind = CORE_SEM_CLIENTS,
+                             .scope = core_find(core, CORE_SEMAPHORES, 0, a->name),
+                             .after = a->after,
+                             .count = a->count,
+                             .show = show_client},
+              reply);
 }

@@ -51,7 +51,7 @@ void sem_drop_if_idle(struct core *core, uint32_t index)
 int64_t sem_client_deadline(const struct sem_client *client)
 {
     if (sem_client_holds(client)) {
-        int64_t end = client->granted_ms + client->ttl_ms;
+        int64_t end = client->since_ms + client->ttl_ms;
         return end < client->alive_until_ms ? end : client->alive_until_ms;
     }
     return client->ticket != 0 ? client->wait_until_ms : client->alive_until_ms;
@@ -79,7 +79,7 @@ void sem_grant(struct core *core, struct semaphore *semaphore, uint32_t index)
     core->holders++;
     sem_check(core, semaphore);
     client->record.state = CLIENT_HOLDING;
-    client->granted_ms = core->now_ms;
+    client->since_ms = core->now_ms;
     client->alive_until_ms = core->now_ms + client->heartbeat_ms;
     client->fence = core_next_fence(core);
     sem_end_wait(

@@ -164,11 +164,12 @@ struct sem_client {
     struct record record;
     struct timer timer;
     int64_t heartbeat_ms, ttl_ms;
-    int64_t granted_ms, fence; /* of a holder */
-    int64_t alive_until_ms;    /* of a holder, or a waiter without a ticket, unless it pings */
-    uint64_t ticket;           /* of the call that a waiter is blocked in, or 0 */
-    int64_t wait_until_ms;     /* when that call times out */
-    uint32_t place;            /* of a waiter, in the semaphore's line */
+    int64_t since_ms; /* when a holder got its slots, or a waiter joined the line; 0: unknown */
+    int64_t fence;    /* of a holder */
+    int64_t alive_until_ms; /* of a holder, or a waiter without a ticket, unless it pings */
+    uint64_t ticket;        /* of the call that a waiter is blocked in, or 0 */
+    int64_t wait_until_ms;  /* when that call times out */
+    uint32_t place;         /* of a waiter, in the semaphore's line */
     uint32_t roster_place;
     uint32_t slots; /* that it holds, or waits for */
     uint32_t spare;

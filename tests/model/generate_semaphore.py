@@ -11,7 +11,7 @@ class SemaphoreWorkload(Workload):
     ADD = "acquire"
     MIX = {
         "acquire": 38, "queue": 12, "wake": 7, "confirm": 8, "release": 15, "ping": 11, "card": 3,
-        "stats": 6,
+        "stats": 6, "list": 6,
     }
 
     def __init__(self, *scope):
@@ -103,3 +103,6 @@ class SemaphoreWorkload(Workload):
 
     def stats(self, target):
         return [b"SEM.STATS", self.name]
+
+    def list(self, target):
+        return [b"SEM.LIST", self.name, *self.page()]

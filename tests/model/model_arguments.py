@@ -146,9 +146,10 @@ class Cursor(Kind):
         if len(raw) > MAX_CURSOR_BYTES:
             raise Refused("PAYLOAD_TOO_LARGE")
         try:
-            return raw.decode("utf-8")
+            raw.decode("utf-8")
         except UnicodeDecodeError:
             raise Refused("INVALID_ARGUMENT") from None
+        return raw.decode("latin-1")
 
 
 class Response(Kind):

@@ -7,8 +7,8 @@ together, one due millisecond after the other, and the answers to waiting calls 
 wakes: [number of the waiting command, reply].
 """
 
-from model_arguments import ID, POSITIVE_COUNT, SLOTS, TTL, WAIT, Command
-from model_values import UnknownFence
+from model_arguments import CURSOR, ID, PAGE_COUNT, POSITIVE_COUNT, SLOTS, TTL, WAIT, Command
+from model_values import UnknownFence, listed
 
 DEFAULT_HEARTBEAT_MS = 180_000
 DEFAULT_TTL_MS = 24 * 3600 * 1000
@@ -35,8 +35,9 @@ class Slot:
 class Waiter:
     """Somebody in line: by QUEUE, kept alive by pings, or by an ACQUIRE that waits."""
 
-    def __init__(self, client, slots, heartbeat, ttl):
+    def __init__(self, client, now, slots, heartbeat, ttl):
         self.id = client
+        self.joined_at = now
         self.slots = slots
         self.heartbeat = heartbeat
         self.ttl = ttl
@@ -88,6 +89,7 @@ class Semaphores:
             b"SEM.PING": Command(self.ping, (ID, ID, TTL, TTL)),
             b"SEM.CARD": Command(self.card, (ID,)),
             b"SEM.STATS": Command(self.stats, (ID,)),
+            b"SEM.LIST": Command(self.list, (ID,), after=CURSOR, count=PAGE_COUNT),
         }
 
     def expire(self, now):
@@ -196,7 +198,7 @@ class Semaphores:
             return [0, "NO_SLOT"]
 
         if waiter is None:
-            waiter = Waiter(client, slots, heartbeat, ttl)
+            waiter = Waiter(client, now, slots, heartbeat, ttl)
             semaphore.line.append(waiter)
         self.answer_timeout(waiter)
         waiter.heartbeat = heartbeat
@@ -216,7 +218,7 @@ class Semaphores:
             return [1, 0]
         waiter = semaphore.waiter_of(client)
         if waiter is None:
-            waiter = Waiter(client, 1, heartbeat, ttl)
+            waiter = Waiter(client, now, 1, heartbeat, ttl)
             semaphore.line.append(waiter)
         if waiter.call is None:
             waiter.heartbeat = heartbeat
@@ -288,6 +290,19 @@ class Semaphores:
             "max", semaphore.limit,
             "waiting", len(semaphore.line),
         ]
+
+    def list(self, now, name, after=None, count=None):
+        if after not in (None, ""):
+            return [0, "INVALID_ARGUMENT"]
+        semaphore = self.semaphore(name)
+        holders = [
+            ["id", slot.id, "state", "holding", "slots", slot.slots, "fence", slot.fence,
+             "age_ms", now - slot.granted_at, "expires_in_ms", slot.due() - now]
+            for slot in semaphore.slots]
+        return listed(holders + [
+            ["id", waiter.id, "state", "waiting", "slots", waiter.slots, "position", position,
+             "age_ms", now - waiter.joined_at, "expires_in_ms", waiter.due() - now]
+            for position, waiter in enumerate(semaphore.line, 1)])
 
     def deadlines(self, now, name):
         semaphore = self.semaphore(name)

@@ -17,6 +17,7 @@
 -- Refuses TIMEOUT: the wait is over, the call gave up, or it is no longer in line; INVALID_QUANTITY
 --         if the limit was lowered below the slots it waited for
 -- Errors  AGAIN
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
 -- uses: clock common semaphore_notes semaphore_slots semaphore
 
 local id, token, lease, gives_up = ARGV[1], ARGV[2], span_ms(ARGV[3]), ARGV[4] == '1'
