@@ -154,6 +154,18 @@ def test_several_slots_of_a_semaphore(curl, name):
     assert done(curl.get(path + "/card"), 200, "in_use") == {"in_use": 2}
 
 
+def test_the_clients_of_a_semaphore(curl, name):
+    path = f"/v1/semaphores/{name}"
+    fence = curl.post(path + "/acquire", {"id": "one", "limit": 2, "slots": 2}).json["fence"]
+    curl.post(path + "/queue", {"id": "two", "heartbeat_seconds": 30, "ttl_seconds": 60})
+    page = done(curl.get(path + "/clients"), 200, "cursor", "items")
+    assert page["cursor"] == ""
+    one, two = sorted(page["items"], key=lambda item: item["id"])
+    assert (one["state"], one["slots"], one["fence"]) == ("holding", 2, fence)
+    assert (two["state"], two["slots"], two["position"]) == ("waiting", 1, 1)
+    assert curl.get(path + "/clients?after=!").code == "INVALID_ARGUMENT"
+
+
 def test_the_line_of_a_semaphore_by_hand(curl, name):
     path = f"/v1/semaphores/{name}"
     times = {"heartbeat_seconds": 30, "ttl_seconds": "1h"}
@@ -465,6 +477,7 @@ def test_the_document_holds_together(document):
         "POST /v1/semaphores/{name}/ping", "GET /v1/semaphores/{name}",
         "POST /v1/semaphores/{name}/queue", "POST /v1/semaphores/{name}/wake",
         "POST /v1/semaphores/{name}/confirm", "GET /v1/semaphores/{name}/card",
+        "GET /v1/semaphores/{name}/clients",
         "POST /v1/locks/{resource}/lock", "POST /v1/locks/{resource}/unlock",
         "POST /v1/locks/{resource}/extend", "GET /v1/locks/{resource}",
         "PUT /v1/products/{product}", "GET /v1/products/{product}",
