@@ -77,9 +77,11 @@ void help_command(const struct command_spec *spec, struct buffer *out)
         help_curl(spec, out);
         buffer_byte(out, '\n');
     }
-    buffer_format(out, "\nRedis\n    %s.lua  ", spec->script);
-    help_keys(spec, out);
-    buffer_byte(out, '\n');
+    if (spec->script != NULL) {
+        buffer_format(out, "\nRedis\n    %s.lua  ", spec->script);
+        help_keys(spec, out);
+        buffer_byte(out, '\n');
+    }
 }
 
 void help_list(struct buffer *out)
@@ -104,6 +106,7 @@ static const char *family_title(size_t i)
         {"STOCK.", "Stock: flash sale (scope: product)"},
         {"ROOM.", "Waiting room (scope: event)"},
         {"IDEM.", "Idempotency (scope: key)"},
+        {"LIST", "Looking inside (of no scope)"},
     };
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
         size_t size = strlen(families[f].prefix);
@@ -167,9 +170,12 @@ static void markdown_command(const struct command_spec *spec, struct buffer *out
     if (spec->alias != NULL) {
         buffer_format(out, "; `%s %s` for an id that the server made", spec->method, spec->alias);
     }
-    buffer_format(out, "\n- Redis: `%s.lua` on `", spec->script);
-    help_keys(spec, out);
-    buffer_text(out, "`\n");
+    if (spec->script != NULL) {
+        buffer_format(out, "\n- Redis: `%s.lua` on `", spec->script);
+        help_keys(spec, out);
+        buffer_byte(out, '`');
+    }
+    buffer_byte(out, '\n');
     markdown_refusals(spec, out);
     buffer_text(out, "\n```sh\n");
     write_example(spec, "", out);

@@ -71,7 +71,8 @@
     X(ROOM_STATS,     room_stats,     room_stats_reply,     PLAIN, ROOMS)                          \
     X(IDEM_BEGIN,     idem_begin,     idem_begin_reply,     OWNED, NO_KIND)                        \
     X(IDEM_COMPLETE,  idem_complete,  idem_complete_reply,  PLAIN, NO_KIND)                        \
-    X(IDEM_ABORT,     idem_abort,     idem_abort_reply,     PLAIN, NO_KIND)
+    X(IDEM_ABORT,     idem_abort,     idem_abort_reply,     PLAIN, NO_KIND)                        \
+    X(LIST,           list,           list_reply,           PAGE,  NO_KIND)
 /* clang-format on */
 
 #endif

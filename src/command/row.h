@@ -35,6 +35,11 @@
         .name = #member, .field = #member, .type = ARG_TEXT, .offset = AT(command, member),        \
         .min = low, .max = high                                                                    \
     }
+#define CHOICE(command, member, list)                                                              \
+    {                                                                                              \
+        .name = #member, .field = #member, .type = ARG_CHOICE, .choices = list,                    \
+        .offset = AT(command, member)                                                              \
+    }
 #define BLOB(command, member, high)                                                                \
     {                                                                                              \
         .name = #member, .field = #member, .type = ARG_BLOB, .offset = AT(command, member),        \

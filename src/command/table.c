@@ -13,6 +13,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
 #include "command/rows_stock.h"
 #include "command/rows_room.h"
 #include "command/rows_idempotency.h"
+#include "command/rows_list.h"
 };
 /* clang-format on */
 

@@ -9,10 +9,6 @@
 #include "base/text.h"
 #include "core/state.h"
 
-struct walk {
-    uint32_t place, end;
-};
-
 static bool to_place(struct hf_bytes text, uint32_t *place)
 {
     int64_t number;
@@ -25,22 +21,41 @@ static bool to_place(struct hf_bytes text, uint32_t *place)
     return true;
 }
 
-/* Where to begin; false if `after` is no cursor. */
-static bool begin(const struct page *page, const struct roster *roster, struct walk *walk)
+bool page_parse_cursor(struct hf_bytes after, size_t count, uint32_t *places)
 {
-    struct hf_bytes after = page->after;
-    const char *dot = after.size > 0 ? memchr(after.data, '.', after.size) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *dot = after.size > 0 ? memchr(after.data, '.', after.size) : NULL;
+        size_t size = dot != NULL ? (size_t)(dot - after.data) : after.size;
+        if ((dot != NULL) != (i + 1 < count) ||
+            !to_place((struct hf_bytes){after.data, size}, &places[i])) {
+            return false;
+        }
+        size_t skip = size + (dot != NULL);
+        after = (struct hf_bytes){after.data + skip, after.size - skip};
+    }
+    return true;
+}
 
-    *walk = (struct walk){.place = 0, .end = roster != NULL ? roster_end(roster) : 0};
-    if (after.size == 0) {
-        return true;
+void page_set_cursor(struct reply *reply, size_t count, const uint32_t *places)
+{
+    char cursor[HF_CURSOR_SIZE];
+    size_t size = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) {
+            cursor[size++] = '.';
+        }
+        size += decimal_write(cursor + size, places[i]);
     }
-    if (dot == NULL) {
-        return false;
-    }
-    size_t size = (size_t)(dot - after.data);
-    return to_place((struct hf_bytes){after.data, size}, &walk->place) &&
-           to_place((struct hf_bytes){dot + 1, after.size - size - 1}, &walk->end);
+    reply_set_text(reply, 0, (struct hf_bytes){cursor, size});
+}
+
+void page_refuse_cursor(struct reply *reply, struct hf_bytes after)
+{
+    reply_refuse_texts(reply, HF_INVALID_ARGUMENT,
+                       "AFTER @ is no cursor of this list: begin without it, or with what a page "
+                       "ended with",
+                       after, (struct hf_bytes){"", 0});
 }
 
 /* Is a record that is in no agenda of the scope due already? */
@@ -63,65 +78,61 @@ static bool reserve_item(enum command_id command, struct reply *reply)
     return reply_reserve(reply, 1 + spec->field_count, text);
 }
 
-static void set_cursor(struct reply *reply, const struct walk *walk)
+/* Is it the scope's turn to be looked at? What is due in it may have to expire first, and it may be
+ * gone with that. */
+static bool is_ready(struct core *core, const struct page *page, uint32_t index)
 {
-    char cursor[48];
-    size_t size = decimal_write(cursor, walk->place);
-
-    cursor[size++] = '.';
-    size += decimal_write(cursor + size, walk->end);
-    reply_set_text(reply, 0, (struct hf_bytes){cursor, size});
+    return page->ready == NULL || page->ready(core, index);
 }
 
-/* Shows records until the page is full or enough were looked at. False if there was no memory for
- * the next one. */
-static bool fill(struct core *core, const struct page *page, const struct roster *roster,
-                 struct walk *walk, struct reply *reply)
+enum page_end core_page_fill(struct core *core, const struct page *page, struct page_walk *walk,
+                             struct reply *reply)
 {
+    const struct roster *roster = store_roster(&core->stores[page->kind], page->scope);
     size_t fields = command_table[page->command].field_count;
-    int64_t shown = 0;
 
-    for (int looks = 0; looks < PAGE_LOOKS && shown < page->count; looks++, walk->place++) {
+    for (; walk->looks < PAGE_LOOKS && walk->shown < page->count; walk->looks++, walk->place++) {
         uint32_t index = roster_next(roster, &walk->place);
         if (index == NONE || walk->place >= walk->end) {
-            walk->place = walk->end;
-            return true;
+            return PAGE_DONE;
         }
-        if (is_due(core, page->kind, core_at(core, page->kind, index))) {
+        if (!is_ready(core, page, index)) {
+            return PAGE_MORE;
+        }
+        if (roster_at(roster, walk->place) != index ||
+            is_due(core, page->kind, core_at(core, page->kind, index))) {
             continue;
         }
         size_t before = reply->count;
         if (!reserve_item(page->command, reply)) {
-            return false;
+            return PAGE_NO_MEMORY;
         }
         if (page->show(core, index, page->context, reply)) {
             CHECK(reply->count == before + fields);
-            shown++;
+            walk->shown++;
         }
     }
-    return true;
+    return PAGE_MORE;
 }
 
 void core_page(struct core *core, const struct page *page, struct reply *reply)
 {
     const struct roster *roster =
         page->scope != NONE ? store_roster(&core->stores[page->kind], page->scope) : NULL;
-    struct walk walk;
+    uint32_t places[2] = {0, roster != NULL ? roster_end(roster) : 0};
 
-    if (!begin(page, roster, &walk)) {
-        reply_refuse_texts(reply, HF_INVALID_ARGUMENT,
-                           "AFTER @ is no cursor of this list: begin without it, or with what a "
-                           "page ended with",
-                           page->after, (struct hf_bytes){"", 0});
+    if (page->after.size > 0 && !page_parse_cursor(page->after, 2, places)) {
+        page_refuse_cursor(reply, page->after);
         return;
     }
-    reply_text(reply, "", 0);
-    if (roster != NULL && !fill(core, page, roster, &walk, reply) && reply->count == 1) {
+    struct page_walk walk = {.place = places[0], .end = places[1]};
+    reply_word(reply, "");
+    enum page_end end = roster != NULL ? core_page_fill(core, page, &walk, reply) : PAGE_DONE;
+    if (end == PAGE_NO_MEMORY && reply->count == 1) {
         reply_clear(reply);
         reply_busy(core, reply);
-        return;
-    }
-    if (roster != NULL && walk.place < walk.end) {
-        set_cursor(reply, &walk);
+    } else if (end != PAGE_DONE && walk.place < walk.end) {
+        places[0] = walk.place;
+        page_set_cursor(reply, 2, places);
     }
 }

@@ -495,12 +495,33 @@ struct page {
     int64_t count;
     core_show *show;
     const void *context; /* for show() */
+    /* Before a record is looked at: false if what is due in it is too much for now; then the page
+     * ends before it. NULL: nothing is due in any of them. */
+    bool (*ready)(struct core *core, uint32_t index);
 };
 
 /* Answers a page of the records of a kind that belong to a scope, or of all where the kind has no
  * parent (scope is 0 then): those that are open, not due, and that show() shows. Looks at
  * PAGE_LOOKS records at most. */
 void core_page(struct core *core, const struct page *page, struct reply *reply);
+
+/* A part of a page: from a place of a roster on, before another. */
+struct page_walk {
+    uint32_t place, end;
+    int64_t looks, shown; /* so far */
+};
+enum page_end {
+    PAGE_DONE,      /* the walk is at its end */
+    PAGE_MORE,      /* the page is full, or has looked at enough */
+    PAGE_NO_MEMORY, /* for the next item */
+};
+enum page_end core_page_fill(struct core *core, const struct page *page, struct page_walk *walk,
+                             struct reply *reply);
+
+/* A cursor is so many places with dots between them. */
+bool page_parse_cursor(struct hf_bytes after, size_t count, uint32_t *places);
+void page_set_cursor(struct reply *reply, size_t count, const uint32_t *places);
+void page_refuse_cursor(struct reply *reply, struct hf_bytes after);
 
 /* What distinguishes a kind: one row each, in core.c. */
 struct kind_spec {

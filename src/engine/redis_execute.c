@@ -4,6 +4,7 @@
  * their row; the few that take more have an executor of their own. */
 #include "engine/redis_state.h"
 #include "redis/redlock/redlock.h"
+#include "redis/script/list_scopes.h"
 #include "redis/script/room_admit.h"
 #include "redis/script/script_execute.h"
 #include "redis/script/sem_waiters.h"
@@ -22,6 +23,9 @@ void redis_execute(struct redis_engine *engine, struct pending_command *pending)
     switch (command_id(pending->command.spec)) {
     case SEM_ACQUIRE:
         sem_waiters_acquire(engine->waiters, pending);
+        break;
+    case LIST:
+        list_scopes_execute(pending);
         break;
     case ROOM_ADMIT:
     case ROOM_TICK:

@@ -96,7 +96,7 @@ struct listed {
     void *items;
 };
 
-__attribute__((unused)) static void fill_page(void *context, const struct reply *reply)
+static void fill_page(void *context, const struct reply *reply)
 {
     struct typed *typed = context;
     size_t count = reply_items(reply, typed->spec), size = typed->spec->reply_size;

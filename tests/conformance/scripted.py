@@ -536,6 +536,31 @@ TEXT = """
 0 IDEM.COMPLETE key undone
 9999 IDEM.BEGIN key print
 1 IDEM.BEGIN key print
+# Looking inside
+0 LIST events
+0 LIST zones
+0 LIST zones COUNT 1
+0 LIST zones MATCH gala COUNT 2
+0 LIST zones MATCH nothing
+0 LIST tenants
+0 LIST semaphores
+0 LOCK.TRY chair 10s
+0 LIST locks
+10000 LIST locks
+0 LIST products
+0 ROOM.JOIN gala zoe TTL 10s
+0 LIST rooms
+10000 LIST rooms
+0 IDEM.BEGIN listed print TTL 10s
+0 LIST keys MATCH list
+10000 LIST keys MATCH list
+0 LIST seats
+0 LIST zones COUNT 0
+0 LIST zones COUNT 1001
+0 LIST zones COUNT many
+0 LIST zones AFTER !
+0 LIST zones AFTER
+0 LIST
 # What is no command, and texts that are too long
 0 NOTHING
 0 SEATS.OPEN

@@ -7,6 +7,7 @@ the time of a command goes to its script as the last argument.
 """
 
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -46,6 +47,23 @@ MADE = {
     "code": lambda values: "".join(secrets.choice(CROCKFORD) for _ in range(10)).encode(),
     "token": lambda values: os.urandom(16).hex().encode(),
     "lock_id": lambda values: (values["id"] or str(uuid.uuid4())).encode("latin-1"),
+}
+
+
+# What is listed: the keys that show it, and whether it is there for sure.
+LISTED = {
+    "events": (rb"seats:zones:\{(.+)\}", lambda engine, name: True),
+    "zones": (rb"zone:totals:\{(.+)\}:(.+)", lambda engine, name: True),
+    "tenants": (rb"quota:tenant:([^{}]+):(?:used|limit)",
+                lambda engine, name: any(engine.ask_command(b"QUOTA.GET", *name))),
+    "semaphores": (rb"adv-sem:semaphore_(?:main|waiting):([^{}]+)",
+                   lambda engine, name: any(engine.ask_command(b"SEM.STATS", *name)[i]
+                                            for i in (1, 5))),
+    "locks": (rb"seat:locked:([^{}]+)",
+              lambda engine, name: engine.ask_command(b"LOCK.GET", *name) is not None),
+    "products": (rb"stock:totals:\{(.+)_main\}", lambda engine, name: True),
+    "rooms": (rb"queue:due:\{(.+)\}", lambda engine, name: engine.has_line(*name)),
+    "keys": (rb"idemp:([^{}]+)", lambda engine, name: engine.has_key(*name)),
 }
 
 
@@ -132,7 +150,8 @@ class ScriptEngine:
             if (row.arguments[option].needs or option) not in options:
                 return [0, "INVALID_ARGUMENT"]
         values = row.values(positional, options)
-        special = {"SEM.ACQUIRE": self.acquire, "ROOM.ADMIT": self.admit}.get(row.name)
+        special = {"SEM.ACQUIRE": self.acquire, "ROOM.ADMIT": self.admit,
+                   "LIST": self.list}.get(row.name)
         if special:
             return special(row, values)
         arguments = row.script_arguments(values, MADE)
@@ -164,6 +183,28 @@ class ScriptEngine:
             if len(got) // 2 < ADMIT_CHUNK:
                 break
         return shaped(row, admitted)
+
+    # ---- lists, for which there is no script: the keys tell what there is
+
+    def list(self, row, values):
+        if values["after"]:
+            return [0, "INVALID_ARGUMENT"]
+        form, question = LISTED[values["kind"]]
+        names = {match.groups() for key in self.connection.call(b"KEYS", b"*")
+                 if (match := re.fullmatch(form, key, re.DOTALL))}
+        found = [b" ".join(name).decode("latin-1") for name in names if question(self, name)]
+        return "", [name for name in found if name.startswith(values["match"])]
+
+    def ask_command(self, *argv):
+        return self.reply(list(argv))
+
+    def has_line(self, event):
+        due = b"queue:due:{%s}" % event
+        return self.connection.call(b"ZCOUNT", due, b"(%d" % self.now, b"+inf") > 0
+
+    def has_key(self, key):
+        known = self.connection.call(b"HMGET", b"idemp:" + key, b"state", b"deadline")
+        return known[0] is not None and int(known[1]) > self.now
 
     # ---- waiting
 

@@ -264,6 +264,14 @@ def test_a_key_with_a_response_of_any_bytes(curl, name, response):
     assert curl.post(path + "/complete", {field: value}).json == {"completed": 1}, "the same"
 
 
+def test_a_list_has_the_totals_of_each_name(curl, name):
+    curl.put(f"/v1/events/{name}/zones/floor", {"capacity": 9})
+    listed = curl.get(f"/v1/list/zones?match={name}&count=1000").json
+    assert listed == {"cursor": "", "items": [
+        {"name": f"{name} floor", "event_id": name, "zone_id": "floor", "capacity": 9,
+         "available": 9, "reserved": 0, "confirmed": 0}]}
+
+
 def test_a_response_that_is_no_base_64_or_comes_twice(curl, name):
     path = f"/v1/keys/{name}/complete"
     assert "response_base64" in refused(curl.post(path, {"response_base64": "Zg$="}),
@@ -485,7 +493,7 @@ def test_the_document_holds_together(document):
         "POST /v1/products/{product}/takes/{order}/give",
         "POST /v1/products/{product}/takes/{order}/extend", "POST /v1/products/{product}/adjust",
         "GET /v1/events/{event}/users/{user}", "POST /v1/keys/{key}/begin",
-        "POST /v1/keys/{key}/complete", "POST /v1/keys/{key}/abort",
+        "POST /v1/keys/{key}/complete", "POST /v1/keys/{key}/abort", "GET /v1/list/{kind}",
         "POST /v1/events/{event}/queue", "GET /v1/events/{event}/queue/{user}",
         "DELETE /v1/events/{event}/queue/{user}", "GET /v1/events/{event}/queue/{user}/stream",
         "POST /v1/events/{event}/queue/admit", "PUT /v1/events/{event}/room",

@@ -28,6 +28,8 @@ FAMILIES = {
     "ROOM": (RoomWorkload, 3, 10),
     "IDEM": (IdempotencyWorkload, 5, 5),
 }
+LISTED = (b"events", b"zones", b"tenants", b"semaphores", b"locks", b"products", b"rooms", b"keys",
+          b"others")
 RECENT = 24
 UNKNOWN_COMMANDS = [
     b"", b"SEATS", b"SEATS.", b"SEATS.OPENS", b"SEM ACQUIRE", b"\xff", b"LOCK.TRY\x00"
@@ -72,6 +74,8 @@ class Generator:
                 return self.step_a_little(), self.changed_retry()
             if roll < 0.15:
                 return self.step_a_little(), self.bad_input()
+            if roll < 0.153:
+                return self.step_a_little(), self.list()
         self.choose_scope()
         target = self.advance_clock()
         argv = self.current.next(target)
@@ -87,6 +91,18 @@ class Generator:
         if self.mirror:
             self.copy = (now, [argv[0], self.mirror, *argv[2:]])
         return now, argv
+
+    def list(self):
+        """All of a kind, or what begins as the current scope does; pages of any size."""
+        dice = self.dice
+        argv = [b"LIST", dice.pick(LISTED)]
+        if dice.chance(0.5):
+            argv += [b"MATCH", self.current.name[: dice.between(0, 4)]]
+        if dice.chance(0.5):
+            argv += [b"COUNT", b"%d" % dice.pick((1, 3, 10, 1000, 0, 1001))]
+        elif dice.chance(0.1):
+            argv += [b"AFTER", dice.pick((b"", b"!", b"0", b".", b"-1.5", b"x" * 192, b"\xff"))]
+        return argv
 
     # Scopes: stay with one for a while, so that its commands meet; replace it when it is worn out.
 

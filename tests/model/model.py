@@ -7,6 +7,7 @@ obvious to the fast: figures are counted anew each time, deadlines are found by 
 
 from model_arguments import Malformed, Refused
 from model_idempotency import Idempotency
+from model_list import Lists
 from model_lock import Locks
 from model_quota import Quota
 from model_room import Rooms
@@ -44,6 +45,7 @@ class Model:
             "STOCK": self.stock,
             "ROOM": self.rooms,
             "IDEM": self.idempotency,
+            "LIST": Lists(self),
         }
         self.commands = {
             name: command

@@ -126,12 +126,24 @@ class Choice(Kind):
         return raw.decode("latin-1")
 
 
-class Reason(Kind):
+class ListKind(Kind):
     def parse(self, raw):
-        if len(raw) > MAX_REASON_BYTES:
-            raise Refused("PAYLOAD_TOO_LARGE")
-        if not raw:
+        if raw not in (b"events", b"zones", b"tenants", b"semaphores", b"locks", b"products",
+                       b"rooms", b"keys"):
             raise Refused("INVALID_ARGUMENT")
+        return raw.decode("latin-1")
+
+
+class Text(Kind):
+    """Up to so many bytes of UTF-8, perhaps none."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def parse(self, raw):
+        if len(raw) > self.most:
+            raise Refused("PAYLOAD_TOO_LARGE")
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -139,12 +151,12 @@ class Reason(Kind):
         return raw.decode("latin-1")
 
 
-class Cursor(Kind):
-    """Of a list; the model knows none but the beginning."""
-
+class Reason(Kind):
     def parse(self, raw):
-        if len(raw) > MAX_CURSOR_BYTES:
+        if len(raw) > MAX_REASON_BYTES:
             raise Refused("PAYLOAD_TOO_LARGE")
+        if not raw:
+            raise Refused("INVALID_ARGUMENT")
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -180,7 +192,9 @@ POLICY = Choice(b"merge", b"steal")
 ORDER = Choice(b"fifo", b"random")
 REASON = Reason()
 RESPONSE = Response()
-CURSOR = Cursor()
+LIST_KIND = ListKind()
+PREFIX = Text(2 * MAX_ID_BYTES + 1)
+CURSOR = Text(MAX_CURSOR_BYTES)
 PAGE_COUNT = Number("INVALID_QUANTITY", 1, MAX_PAGE)
 FLAG = None  # a keyword that stands alone
 

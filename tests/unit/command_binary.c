@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "choice_fixture.h"
 #include "base/text.h"
 #include "base/uuid.h"
 #include "command/binary.h"
@@ -61,9 +62,8 @@ static struct hf_bytes random_text(const struct arg_spec *arg, char *out)
     long dice = random() % 6;
 
     if (arg->type == ARG_CHOICE) {
-        size_t first = strcspn(arg->choices, "|");
-        return dice % 2 ? (struct hf_bytes){arg->choices, first}
-                        : hf_text(arg->choices + first + 1);
+        const char *first = arg->choices;
+        return dice % 2 ? last_choice(arg) : (struct hf_bytes){first, strcspn(first, "|")};
     }
     if ((arg->keyword != NULL || arg->type == ARG_BLOB) && dice == 0) {
         return hf_text("");
@@ -321,7 +321,8 @@ static void arguments_a_record_does_not_have_get_their_defaults(void **state)
 
         words[0] = hf_text(spec->name);
         for (size_t a = 0; a < spec->required; a++) {
-            words[a + 1] = hf_text("5");
+            bool choice = spec->args[a].type == ARG_CHOICE;
+            words[a + 1] = choice ? last_choice(&spec->args[a]) : hf_text("5");
         }
         assert_int_equal(command_from_words(&expected, spec->required + 1, words, NULL), HF_OK);
 

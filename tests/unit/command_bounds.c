@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "choice_fixture.h"
 #include "base/buffer.h"
 #include "base/text.h"
 #include "command/command.h"
@@ -38,7 +39,7 @@ static struct trial good(const struct arg_spec *arg)
     case ARG_DURATION:
         return (struct trial){HF_TEXT("5"), 5000, HF_OK};
     case ARG_CHOICE:
-        return (struct trial){{arg->choices, strcspn(arg->choices, "|")}, 0, HF_OK};
+        return (struct trial){last_choice(arg), 0, HF_OK};
     default:
         return (struct trial){HF_TEXT("5"), 5, HF_OK};
     }
@@ -115,6 +116,12 @@ static void try_struct(const struct command_spec *spec, size_t which, const stru
     check_result(command_from_struct(&command, spec, &args, &problem), tried, trial);
 }
 
+/* Has every argument of this type the same bounds as this one? Cursors and prefixes may be empty. */
+static bool is_usual(const struct arg_spec *arg)
+{
+    return arg->type != ARG_TEXT || arg->keyword == NULL;
+}
+
 /* Tries a value wherever there is an argument of this type; of choices, where they are these. */
 static void try_type(enum arg_type type, const char *choices, struct trial trial)
 {
@@ -123,7 +130,8 @@ static void try_type(enum arg_type type, const char *choices, struct trial trial
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         for (size_t which = 0; which < command_table[i].arg_count; which++) {
             const struct arg_spec *arg = &command_table[i].args[which];
-            if (arg->type == type && (choices == NULL || strcmp(arg->choices, choices) == 0)) {
+            if (arg->type == type && is_usual(arg) &&
+                (choices == NULL || strcmp(arg->choices, choices) == 0)) {
                 try_words(&command_table[i], which, &trial);
                 try_fields(&command_table[i], which, &trial);
                 try_struct(&command_table[i], which, &trial);

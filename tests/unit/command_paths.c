@@ -110,7 +110,7 @@ static void each_placeholder_of_a_route_is_the_field_of_a_required_id(void **sta
                 which++;
             }
             assert_true(which < spec->required);
-            assert_int_equal(spec->args[which].type, ARG_ID);
+            assert_int_equal(spec->args[which].type, i == LIST ? ARG_CHOICE : ARG_ID);
         }
     }
 }

@@ -3,6 +3,7 @@
  * Replies read back from RESP2: what was written is what is read, whatever the row, the refusal and
  * the point at which the bytes are cut; and what no server of ours writes is refused. */
 #include "reply_fixture.h"
+#include "choice_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,7 +450,8 @@ static void every_command_decodes_to_itself(void **state)
         struct resp_item item;
         size_t offset = 0;
         for (size_t i = 0; i < spec->required; i++) {
-            words[i + 1] = hf_text("5");
+            bool choice = spec->args[i].type == ARG_CHOICE;
+            words[i + 1] = choice ? last_choice(&spec->args[i]) : hf_text("5");
         }
         memset(&command, 0, sizeof command);
         memset(&same, 0, sizeof same);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "choice_fixture.h"
 #include "base/text.h"
 #include "command/command.h"
 
@@ -70,12 +71,13 @@ static void texts_are_views_of_the_words(void **state)
     assert_int_equal(command.args.idem_complete.response.size, 2);
 }
 
-/* Words that decode: the name, and "5" for each required argument. */
+/* Words that decode: the name, and "5" for each required argument that is no choice. */
 static void fill_required(const struct command_spec *spec, struct hf_bytes *words)
 {
     words[0] = hf_text(spec->name);
     for (size_t i = 1; i <= COMMAND_WORDS_MAX; i++) {
-        words[i] = hf_text("5");
+        bool choice = i <= spec->required && spec->args[i - 1].type == ARG_CHOICE;
+        words[i] = choice ? last_choice(&spec->args[i - 1]) : hf_text("5");
     }
 }
 
@@ -133,9 +135,7 @@ static void every_keyword_wants_its_value_and_comes_once(void **state)
                              : spec->args[k].needs == NULL ? HF_OK
                                                            : HF_INVALID_ARGUMENT);
             if (!flag) {
-                const char *choices = spec->args[k].choices;
-                words[count++] =
-                    choices ? (struct hf_bytes){choices, strcspn(choices, "|")} : hf_text("5");
+                words[count++] = spec->args[k].choices ? last_choice(&spec->args[k]) : hf_text("5");
             }
             enum hf_error once = command_from_words(&command, count, words, &problem);
             assert_int_equal(once, spec->args[k].needs ? HF_INVALID_ARGUMENT : HF_OK);

@@ -4,6 +4,7 @@
  * command it fails is refused with BUSY and has changed nothing, the same command again succeeds,
  * the end is the same as without failures, and no byte is lost. */
 #include "core_fixture.h"
+#include "choice_fixture.h"
 
 #include "base/text.h"
 
@@ -166,8 +167,11 @@ static size_t require(const struct command_spec *spec, struct hf_bytes *words)
 {
     words[0] = hf_text(spec->name);
     for (size_t i = 0; i < spec->required; i++) {
-        bool is_id = spec->args[i].type == ARG_ID;
-        words[i + 1] = hf_text(!is_id ? "5" : i == 0 ? LONG_A : LONG_B);
+        bool is_id = spec->args[i].type == ARG_ID, choice = spec->args[i].type == ARG_CHOICE;
+        words[i + 1] = choice ? last_choice(&spec->args[i])
+                              : hf_text(!is_id   ? "5"
+                                        : i == 0 ? LONG_A
+                                                 : LONG_B);
     }
     return 1 + spec->required;
 }
