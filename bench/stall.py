@@ -158,6 +158,24 @@ class Stalls:
             assert server.shim["forks"] > forks
             self.add_forked(f"SNAPSHOT of {count:,} bookings under load", probe, server)
 
+    # ---- lists
+
+    def lists(self):
+        """Walks over all zones: by the fullest pages, and by pages that show nothing."""
+        count = self.number(1_000_000)
+        with self.server() as server:
+            server.load(count, "SEATS.OPEN", "gala", "z%i", "100")
+            for words in (("COUNT", "1000"), ("MATCH", "nothing")):
+                with Probe(server) as probe:
+                    cursor, shown, calls = "", 0, 0
+                    while calls == 0 or cursor:
+                        cursor, *names = server.call("LIST", "zones", "AFTER", cursor, *words)
+                        shown, calls = shown + len(names), calls + 1
+                    probe.settle()
+                assert shown == (count if words[0] == "COUNT" else 0)
+                self.table.add(f"LIST of {count:,} zones, {' '.join(words)}", probe,
+                               note=f"{calls:,} calls")
+
     # ---- waiters
 
     def waiters(self):
@@ -275,6 +293,7 @@ SCENARIOS = {
     "wheel": Stalls.wheel,
     "audit": Stalls.audit,
     "snapshot": Stalls.snapshot,
+    "lists": Stalls.lists,
     "waiters": Stalls.waiters,
     "semaphores": Stalls.semaphores,
     "handshakes": Stalls.handshakes,
