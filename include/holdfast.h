@@ -329,8 +329,8 @@ struct hf_seats_release_reply {
 HF_API enum hf_error hf_seats_release(hf_handle *handle, const struct hf_seats_release_args *args,
                                       struct hf_seats_release_reply *reply);
 
-/* SEATS.REFUND: a confirmed booking is given back; its seats are free again and its code is no longer
- * valid. RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE while it is only reserved. */
+/* SEATS.REFUND: a confirmed booking is given back; its seats are free again and its code is no
+ * longer valid. RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE while it is only reserved. */
 struct hf_seats_refund_args {
     struct hf_bytes event, booking;
     struct hf_bytes user; /* optional: must be the owner */
@@ -341,6 +341,18 @@ struct hf_seats_refund_reply {
 };
 HF_API enum hf_error hf_seats_refund(hf_handle *handle, const struct hf_seats_refund_args *args,
                                      struct hf_seats_refund_reply *reply);
+
+/* SEATS.CLOSE: the event is over, and all that is known of it removed. INVALID_STATE while seats
+ * are reserved, or confirmed unless `force` says that those go as well. */
+struct hf_seats_close_args {
+    struct hf_bytes event;
+    bool force;
+};
+struct hf_seats_close_reply {
+    int64_t bookings, zones; /* that were removed */
+};
+HF_API enum hf_error hf_seats_close(hf_handle *handle, const struct hf_seats_close_args *args,
+                                    struct hf_seats_close_reply *reply);
 
 /* SEATS.EXTEND: move the deadline to now + ttl, at most 12 first TTLs after the start. */
 struct hf_seats_extend_args {

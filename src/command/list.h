@@ -30,6 +30,7 @@
     X(SEATS_GET,      seats_get,      seats_get_reply,      PLAIN, EVENTS)                         \
     X(SEATS_ZONE,     seats_zone,     seats_zone_reply,     PLAIN, EVENTS)                         \
     X(SEATS_USER,     seats_user,     seats_user_reply,     PLAIN, EVENTS)                         \
+    X(SEATS_CLOSE,    seats_close,    seats_close_reply,    PLAIN, EVENTS)                         \
     X(QUOTA_LIMIT,    quota_limit,    quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_RESERVE,  quota_reserve,  quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_REFUND,   quota_refund,   quota_refund_reply,   PLAIN, TENANTS)                        \

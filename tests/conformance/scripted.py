@@ -91,6 +91,34 @@ TEXT = """
 0 SEATS.REFUND gala x-5
 299999 SEATS.REFUND gala x-5
 1 SEATS.REFUND gala x-5
+# The end of an event
+600000 SEATS.GET gala b-2
+0 SEATS.RESERVE gala floor b-3 cy 1 8
+0 SEATS.RESERVE gala floor b-2 bob 1 8
+0 SEATS.CONFIRM gala b-2 PAYMENT p-1
+0 SEATS.CLOSE gala
+0 SEATS.CLOSE gala FORCE
+0 SEATS.RELEASE gala b-3
+0 SEATS.CLOSE gala
+0 SEATS.CLOSE gala FORCE
+0 SEATS.CLOSE gala FORCE
+0 SEATS.CLOSE gala
+0 SEATS.ZONE gala floor
+0 SEATS.GET gala b-2
+0 SEATS.USER gala bob
+0 SEATS.RELEASE gala b-3
+0 SEATS.CONFIRM gala b-2 PAYMENT p-1
+0 SEATS.EXTEND gala b-2 2m
+0 SEATS.RESERVE gala floor b-2 ann 1 8
+0 SEATS.OPEN gala floor 7
+0 SEATS.USER gala ann
+0 SEATS.RESERVE gala floor b-2 ann 2 8 TTL 10s
+0 SEATS.CLOSE gala
+10000 SEATS.CLOSE gala
+0 SEATS.OPEN gala floor 7
+0 SEATS.USER gala ann
+0 SEATS.CLOSE gala
+0 SEATS.CLOSE nowhere
 # Quota
 0 QUOTA.GET acme
 0 QUOTA.RESERVE acme 1

@@ -90,7 +90,7 @@ class SeatsWorkload(Workload):
     ADD = "reserve"
     MIX = {
         "open": 5, "reserve": 34, "confirm": 13, "release": 13, "refund": 7, "extend": 8, "get": 10,
-        "zone": 6, "user": 6, "room": 8,
+        "zone": 6, "user": 6, "room": 8, "close": 2,
     }
 
     def __init__(self, *scope):
@@ -237,6 +237,13 @@ class SeatsWorkload(Workload):
 
     def user(self, target):
         return [b"SEATS.USER", self.name, self.dice.pick(self.users)]
+
+    def close(self, target):
+        """Mostly while something is reserved; then the reservations are ended one by one."""
+        event = self.event()
+        if event and event.reserved and self.dice.chance(0.7):
+            return [b"SEATS.RELEASE", self.name, next(iter(event.reserved)).encode("latin-1")]
+        return [b"SEATS.CLOSE", self.name, *([b"FORCE"] if self.dice.chance(0.6) else [])]
 
 
 class QuotaWorkload(Workload):

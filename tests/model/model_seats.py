@@ -105,6 +105,7 @@ class Seats:
             b"SEATS.GET": Command(self.get, (ID, ID)),
             b"SEATS.ZONE": Command(self.zone, (ID, ID)),
             b"SEATS.USER": Command(self.user, (ID, ID)),
+            b"SEATS.CLOSE": Command(self.close, (ID,), force=FLAG),
         }
 
     def event(self, name, now):
@@ -266,6 +267,14 @@ class Seats:
     def user(self, now, event_id, user):
         event = self.event(event_id, now)
         return [event.user_held(user), event.user_confirmed.get(user, 0)]
+
+    def close(self, now, event_id, force=False):
+        event = self.event(event_id, now)
+        if event.reserved or (event.confirmed and not force):
+            return [0, "INVALID_STATE"]
+        self.events.pop(event_id, None)
+        self.released.forget_scope(event_id)
+        return [1, len(event.confirmed), len(event.capacity)]
 
     def deadlines(self, now, event_id):
         """(time, booking id) of what will change by itself in the event."""

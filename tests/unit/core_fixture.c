@@ -229,3 +229,23 @@ void snapshot_and_restore(struct fixture *f)
     core_destroy(f->core);
     f->core = restored;
 }
+
+enum hf_error run_unaudited(struct fixture *f, const char *words)
+{
+    struct hf_bytes list[16];
+    struct command command;
+    size_t count = 0;
+    char text[200];
+    char *rest = NULL;
+
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        list[count++] = hf_text(word);
+    }
+    assert_int_equal(command_from_words(&command, count, list, NULL), HF_OK);
+    memset(command.entropy, 0, sizeof command.entropy);
+    f->commands++;
+    memcpy(command.entropy, &f->commands, sizeof f->commands);
+    core_apply(f->core, &command, f->now_ms, &f->reply);
+    return f->reply.code;
+}

@@ -55,6 +55,9 @@ void expect_unchanged_at(struct fixture *f, const char *words, const char *reply
  */
 const char *run(struct fixture *f, const char *words);
 
+/* Runs a command without the audit, which would clean up and free what is behind. */
+enum hf_error run_unaudited(struct fixture *f, const char *words);
+
 /* Runs a command given as bytes, for ids with spaces and the like. */
 const char *run_words(struct fixture *f, size_t count, const struct hf_bytes *words);
 
