@@ -2,7 +2,8 @@
 -- The seats of an event. What falls due stands in one sorted set by the time it does: a hold as
 -- "h zone user quantity booking", and for the minute that an expired one still counts against its
 -- user as "g zone user quantity booking deadline". An entry says all that is needed to give back
--- what it stands for; no record has to be there for that.
+-- what it stands for; no record has to be there for that. In an event that was closed "c" comes
+-- before all others, until what the event left behind is removed.
 -- The names of an event's zones and of its reserved and confirmed bookings stand in sorted sets of
 -- their own, all with score 0, so that ZRANGEBYLEX goes on behind the last name it returned. What a
 -- reserve has to know of its event is in one hash: max:$zone, a zone's own limit per user,
@@ -35,7 +36,8 @@ local function count_down(user_key, quantity)
 end
 
 -- Gives back what is due at a time (in digits), the oldest first, at most `limit` entries. Returns
--- how many more are due, how many holds expired, and the deadline of the first of them.
+-- how many more are due, how many holds expired, and the deadline of the first of them. Of an event
+-- that was closed it removes some records instead.
 local function reclaim_seats(due_key, at, limit)
     local due = redis.call('ZCOUNT', due_key, '-inf', at)
     if due == 0 then
@@ -45,6 +47,47 @@ local function reclaim_seats(due_key, at, limit)
     local taken = math.min(due, limit)
     local entries = redis.call('ZRANGE', due_key, 0, taken - 1, 'WITHSCORES')
     local key = event_keys(due_key)
+    if entries[1] == 'c' then
+        local most, gone = limits.CLOSED_AT_ONCE, {}
+        local graces = redis.call('ZRANGE', due_key, 1, most)
+        local bookings = redis.call('ZRANGE', key('seats:bookings'), 0, most - 1)
+        local zones = redis.call('ZRANGE', key('seats:zones'), 0, most - 1)
+        if #graces > 0 then
+            for i, entry in ipairs(graces) do
+                gone[i] = key('user:reservations', entry:match('^%a [^ ]* ([^ ]*)') or '')
+            end
+            redis.call('ZREM', due_key, unpack(graces))
+        elseif #bookings > 0 then
+            for _, name in ipairs(bookings) do
+                local record = key('reservation', name)
+                local user = redis.call('HGET', record, 'user_id') or ''
+                gone[#gone + 1] = record
+                gone[#gone + 1] = key('user:reservations', user)
+                gone[#gone + 1] = key('user:confirmed', user)
+            end
+            redis.call('ZREM', key('seats:bookings'), unpack(bookings))
+        elseif #zones > 0 then
+            for _, name in ipairs(zones) do
+                gone[#gone + 1] = key('zone:availability', name)
+                gone[#gone + 1] = key('zone:totals', name)
+            end
+            redis.call('ZREM', key('seats:zones'), unpack(zones))
+        else
+            gone = {key('seats:rules'), due_key}
+        end
+        local gate = #graces + #bookings + #zones == 0 and redis.call('HGET', key('seats:rules'), 'gate')
+        redis.call('DEL', unpack(gone))
+        if gate then -- it is the waiting room's, which stays
+            redis.call('HSET', key('seats:rules'), 'gate', gate)
+        end
+        if #graces + #bookings + #zones > 0 then
+            return 1, 0
+        end
+        local time = redis.call('TIME') -- what was released before is not remembered any more
+        redis.call('SET', key('seats:closed'), digits(time[1] * 1000000 + time[2]), 'PX',
+            limits.RETRY_WINDOW_MS)
+        return 0, 0
+    end
     redis.call('ZREMRANGEBYRANK', due_key, 0, taken - 1)
 
     local zones, users, records, names, first_due = {}, {}, {}, {}, nil

@@ -56,6 +56,8 @@ redis.call('HINCRBY', key('seats:rules'), 'refunded', quantity)
 redis.call('ZREM', key('seats:bookings'), booking.booking_id)
 local available = redis.call('INCRBY', zone_key, quantity)
 redis.call('HDEL', KEYS[1], 'confirmation_code')
-redis.call('HSET', KEYS[1], 'status', 'refunded', 'closed_at', digits(now))
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], 'status', 'refunded', 'closed_at', digits(now),
+    'closed_us', digits(time[1] * 1000000 + time[2]))
 redis.call('PEXPIRE', KEYS[1], redis_ttl(limits.RETRY_WINDOW_MS))
 return {1, 'REFUNDED', available}

@@ -10,7 +10,7 @@
 -- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
 -- Errors  AGAIN
 -- Derives zone:availability:{$event}:$zone and user:reservations:{$event}:$user of the booking,
---         seats:bookings:{$event}
+--         seats:bookings:{$event}, seats:closed:{$event}
 -- uses: clock common expiry seats booking
 
 local user = ARGV[2]
@@ -41,6 +41,8 @@ redis.call('ZREM', KEYS[2], booking.entry)
 redis.call('ZREM', key('seats:bookings'), booking.booking_id)
 local user_count = count_down(user_key, booking.quantity)
 local available = redis.call('INCRBY', zone_key, booking.quantity)
-redis.call('HSET', KEYS[1], 'status', 'released', 'closed_at', digits(now))
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], 'status', 'released', 'closed_at', digits(now),
+    'closed_us', digits(time[1] * 1000000 + time[2]))
 redis.call('PEXPIRE', KEYS[1], redis_ttl(limits.RETRY_WINDOW_MS))
 return {1, 'SUCCESS', available, user_count}

@@ -48,7 +48,7 @@ if not available then
     return {0, 'ZONE_NOT_FOUND', 'no such zone: open it first'}
 end
 local rules = call('HMGET', KEYS[6] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:rules:%1')),
-    'max:' .. ARGV[5], 'lifetime:' .. ARGV[5], 'gate')
+    'max:' .. ARGV[5], 'lifetime:' .. ARGV[5], 'gate', 'closing')
 local closed, beyond_count = false, 0 -- beyond the count are confirmed seats it leaves out
 if call('EXISTS', KEYS[3]) > 0 then
     local booking = find_booking(KEYS[3], now)
@@ -105,6 +105,9 @@ end
 
 if find(ARGV[3], ' ', 1, true) or find(ARGV[4], ' ', 1, true) or find(ARGV[5], ' ', 1, true) then
     return {0, 'INVALID_ID', 'an id has no spaces'} -- they separate the ids in what falls due
+end
+if rules[4] then -- a CLOSE that sums the seats up zone by zone begins anew
+    call('HDEL', KEYS[6] or (KEYS[4]:gsub('seats:due:(%b{})$', 'seats:rules:%1')), 'closing')
 end
 local entry = 'h ' .. ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. ARGV[1] .. ' ' .. ARGV[4]
 local expires_at = string.format('%d', now + ttl_ms)

@@ -74,6 +74,10 @@
 /* Records that one call of a script gives back of what fell due, so that none takes long. */
 #define RECLAIMED_AT_ONCE 32
 
+/* Records of a closed event that one call of a script removes, and zones of which one call sums up
+ * the seats. */
+#define CLOSED_AT_ONCE 100
+
 /* The latest time a clock may begin at, in the year 4199. The core counts to twice that, so that
  * deadlines and a thousand years of running are within its bounds. */
 #define CLOCK_MAX_MS ((int64_t)1 << 46)

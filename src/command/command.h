@@ -81,6 +81,7 @@ enum command_flag {
     COMMAND_WRITES = 1, /* may change the state, and so goes to the journal */
     COMMAND_RANDOM = 2, /* needs entropy */
     COMMAND_WAITS = 4,  /* may stay pending until a slot is free */
+    COMMAND_CLOSES = 8, /* ends its scope; what that leaves behind is removed in steps */
 };
 
 enum command_id {

@@ -193,7 +193,7 @@
     SCRIPT("get_user", "",
            KEY_USER, KEY_USER_CONFIRMED, KEY_SEATS_DUE)},
 
-[SEATS_CLOSE] = {.name = "SEATS.CLOSE", .number = 45, .flags = WRITES,
+[SEATS_CLOSE] = {.name = "SEATS.CLOSE", .number = 45, .flags = WRITES | CLOSES,
     .help = "The event is over: remove its zones, bookings and users",
     EXAMPLE("SEATS.CLOSE gala FORCE"),
     BEFORE("SEATS.OPEN gala floor 500"),

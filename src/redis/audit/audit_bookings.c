@@ -433,6 +433,18 @@ static void judge_confirmed(struct audit *audit, struct audit_name *event, int64
     }
 }
 
+bool event_is_closed(struct audit *audit, const struct audit_name *event)
+{
+    struct hf_bytes due = KEY1(audit, KEY_SEATS_DUE, named_text(event));
+    size_t master = audit_reader_owner(&audit->reader, due);
+
+    AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), due, hf_text("c"));
+    redisReply *score = audit_answer(audit, master);
+    bool closed = score != NULL && audit_reply_is_text(score);
+    freeReplyObject(score);
+    return closed;
+}
+
 /* True if there is an event whose bookings have to be added up again. */
 static bool add_up_bookings(struct audit *audit, bool first, bool last)
 {
@@ -457,7 +469,9 @@ static bool add_up_bookings(struct audit *audit, bool first, bool last)
         struct audit_name *event = named_at(audit, AUDIT_EVENTS, i);
         if (event->suspect) {
             event->suspect = false;
-            judge_confirmed(audit, event, event->sums[AUDIT_REFUNDED], last);
+            if (!event_is_closed(audit, event)) {
+                judge_confirmed(audit, event, event->sums[AUDIT_REFUNDED], last);
+            }
             again = again || event->suspect;
         }
     }

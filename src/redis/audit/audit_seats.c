@@ -344,6 +344,9 @@ static void check_event(struct audit *audit, uint32_t index)
     size_t master =
         audit_reader_owner(&audit->reader, KEY1(audit, KEY_SEATS_DUE, named_text(event)));
 
+    if (event_is_closed(audit, event)) {
+        return;
+    }
     for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
         forget_held(audit, event);
         read_deadlines(audit, index, master, pass == 0);

@@ -66,4 +66,7 @@ void audit_bookings(struct audit *audit);
 /* Checks that all names in an event's indexes are those of bookings and zones. */
 void audit_indexes(struct audit *audit, uint32_t event);
 
+/* Was the event closed, and is what it left behind being removed? Its totals say nothing then. */
+bool event_is_closed(struct audit *audit, const struct audit_name *event);
+
 #endif

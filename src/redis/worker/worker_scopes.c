@@ -67,6 +67,10 @@ enum worker_family worker_scopes_deadline(const struct command *command, int64_t
     enum worker_family family =
         spec->flags & COMMAND_WRITES ? family_of(spec) : WORKER_FAMILY_COUNT;
 
+    if (spec->flags & COMMAND_CLOSES) {
+        *in_ms = 0; /* the worker goes on with what one call left */
+        return family;
+    }
     for (size_t i = 0; family != WORKER_FAMILY_COUNT && i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         if (is_ttl(arg) && is_needed_given(command, arg)) {
