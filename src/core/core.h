@@ -32,8 +32,8 @@ void core_apply(struct core *core, const struct command *command, int64_t now_ms
  * loop can serve other clients between two steps. */
 bool core_ready(struct core *core, const struct command *command, int64_t now_ms, int64_t budget);
 
-/* Expires what is due, in the order of the deadlines, then frees what closed scopes left behind, but
- * about `budget` records at most. True if nothing is left. */
+/* Expires what is due, in the order of the deadlines, then frees what closed scopes left behind,
+ * but about `budget` records at most. True if nothing is left. */
 bool core_step(struct core *core, int64_t now_ms, int64_t budget);
 
 /* Expires all that is due; what closed scopes left behind stays for core_step(). */
