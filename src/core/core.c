@@ -255,7 +255,7 @@ int64_t core_changed_ms(const struct core *core)
 
 int64_t core_next_due(const struct core *core)
 {
-    return core->leaving_count > 0 ? core->latest_ms : core->next_due_ms;
+    return core->leaving_total > 0 ? core->latest_ms : core->next_due_ms;
 }
 
 /* ---- from one run to the next ---------------------------------------------------------------- */
@@ -319,7 +319,7 @@ void core_apply(struct core *core, const struct command *command, int64_t now_ms
     } else {
         core_reach(core, now_ms);
     }
-    if (core->leaving_count > 0) {
+    if (core->leaving_total > 0) {
         core_leave(core, &(int64_t){LEFT_AT_ONCE});
     }
     reply_clear(reply);

@@ -4,8 +4,9 @@
  * it any more, nor anything in it, since all of that is found through its index. A scope of the
  * same name is another one. What it leaves behind is freed in bounded steps: its holds first, since
  * they reach for the other records of the scope, then those, then the scope itself. Only then can
- * its index be had again. A snapshot, a digest and an audit finish this first, so nothing that
- * outlives the process ever knows of it. */
+ * its index be had again. They are found by a sweep over all records of their kinds, one for all
+ * scopes that were closed before it began. A snapshot, a digest and an audit finish this first, so
+ * nothing that outlives the process ever knows of it. */
 #include "base/check.h"
 #include "core/state.h"
 
@@ -21,13 +22,16 @@ void core_close_scope(struct core *core, enum kind kind, uint32_t index)
     store_hide(store, index);
     record->marks |= RECORD_LEAVING;
     timer_chain_append(&store->slab, TIMER_OFFSET, &core->leaving[kind], index);
-    core->leaving_count++;
+    core->leaving_count[kind]++;
+    core->leaving_total++;
 }
 
-/* Frees up to `budget` records of a kind that belong to a scope; true if none is left. */
-static bool free_children(struct core *core, enum kind child, uint32_t scope, int64_t *budget)
+/* Frees the records of a kind whose scopes are swept, from where the last call ended, and looks at
+ * `budget` of them; true if it came to the end. */
+static bool sweep_children(struct core *core, enum kind child, int64_t *budget)
 {
     const struct slab *slab = &core->stores[child].slab;
+    enum kind parent = kinds[child].parent;
     uint32_t index;
 
     while ((index = slab_next(slab, core->leaving_at)) != NONE) {
@@ -35,7 +39,8 @@ static bool free_children(struct core *core, enum kind child, uint32_t scope, in
             return false;
         }
         core->leaving_at = index + 1;
-        if (((struct record *)slab_at(slab, index))->scope == scope) {
+        uint32_t scope = ((struct record *)slab_at(slab, index))->scope;
+        if (((struct record *)core_at(core, parent, scope))->marks & RECORD_SWEPT) {
             core_forget(core, child, index);
         }
     }
@@ -49,14 +54,14 @@ static bool is_child(enum kind child, enum kind kind, bool with_deadlines)
     return kinds[child].parent == kind && (kinds[child].agenda_offset != 0) == with_deadlines;
 }
 
-/* Frees what a scope left behind, kind by kind, those with deadlines first; true if nothing is
- * left. */
-static bool free_scope(struct core *core, enum kind kind, uint32_t index, int64_t *budget)
+/* Sweeps over the kinds of records that scopes of a kind have, those with deadlines first; true if
+ * it came to the end. */
+static bool sweep(struct core *core, enum kind kind, int64_t *budget)
 {
     while (core->leaving_pass < 2 * CORE_KIND_COUNT) {
         enum kind child = core->leaving_pass % CORE_KIND_COUNT;
         if (is_child(child, kind, core->leaving_pass < CORE_KIND_COUNT) &&
-            !free_children(core, child, index, budget)) {
+            !sweep_children(core, child, budget)) {
             return false;
         }
         core->leaving_pass++;
@@ -65,20 +70,51 @@ static bool free_scope(struct core *core, enum kind kind, uint32_t index, int64_
     return true;
 }
 
+/* Frees the scopes of a kind that were closed before the sweep began. */
+static void free_scopes(struct core *core, enum kind kind)
+{
+    struct store *store = &core->stores[kind];
+
+    for (; core->leaving_swept > 0; core->leaving_swept--) {
+        uint32_t index = core->leaving[kind];
+        timer_chain_remove(&store->slab, TIMER_OFFSET, &core->leaving[kind], index);
+        ((struct record *)store_at(store, index))->marks &=
+            (uint8_t) ~(RECORD_LEAVING | RECORD_SWEPT);
+        core_forget(core, kind, index);
+        core->leaving_count[kind]--;
+        core->leaving_total--;
+    }
+}
+
+/* A sweep begins, for all scopes of a kind that are closed now. One that is closed later waits for
+ * the next: this one may have passed its holds, which reach for what is freed after them. */
+static void begin_sweep(struct core *core)
+{
+    enum kind kind = 0;
+
+    while (core->leaving_count[kind] == 0) {
+        kind++;
+    }
+    core->leaving_kind = kind;
+    core->leaving_swept = core->leaving_count[kind];
+    uint32_t index = core->leaving[kind];
+    for (uint32_t i = 0; i < core->leaving_swept; i++) {
+        struct record *record = core_at(core, kind, index);
+        record->marks |= RECORD_SWEPT;
+        index = record_timer(record)->next;
+    }
+}
+
 bool core_leave(struct core *core, int64_t *budget)
 {
-    for (enum kind kind = 0; core->leaving_count > 0 && kind < CORE_KIND_COUNT; kind++) {
-        struct store *store = &core->stores[kind];
-        uint32_t index;
-        while ((index = core->leaving[kind]) != NONE) {
-            if (!free_scope(core, kind, index, budget)) {
-                return false;
-            }
-            timer_chain_remove(&store->slab, TIMER_OFFSET, &core->leaving[kind], index);
-            ((struct record *)store_at(store, index))->marks &= (uint8_t)~RECORD_LEAVING;
-            core_forget(core, kind, index);
-            core->leaving_count--;
+    while (core->leaving_total > 0) {
+        if (core->leaving_swept == 0) {
+            begin_sweep(core);
         }
+        if (!sweep(core, core->leaving_kind, budget)) {
+            return false;
+        }
+        free_scopes(core, core->leaving_kind);
     }
     return true;
 }

@@ -303,8 +303,11 @@ struct core {
     uint32_t gates;                   /* rooms with a gate */
 
     uint32_t leaving[CORE_KIND_COUNT]; /* the first closed scope of a kind, or NONE: leaving.c */
-    uint32_t leaving_count;            /* of all kinds */
-    uint32_t leaving_pass, leaving_at; /* how far the first of them is taken apart */
+    uint32_t leaving_count[CORE_KIND_COUNT];
+    uint32_t leaving_total;
+    uint32_t leaving_swept;            /* how many of a kind were closed before the sweep began */
+    enum kind leaving_kind;            /* which kind */
+    uint32_t leaving_pass, leaving_at; /* how far the sweep is: which children, which index */
 
     uint32_t touched;       /* top of the heap of touched semaphores, or NONE; see sem_settle() */
     int64_t touched_ms;     /* the time at which all of them were touched */

@@ -17,8 +17,9 @@ enum record_mark {
     RECORD_HIDDEN = 1, /* no longer found by its name, which is gone */
     RECORD_CLOSED = 2, /* remembered for retries only; its timer says until when */
     /* Of a scope that was closed: it goes with the last record that it left behind, and not before.
-     * Never in a snapshot. */
+     * Neither is ever in a snapshot. */
     RECORD_LEAVING = 4,
+    RECORD_SWEPT = 8, /* what it left behind is being freed */
 };
 
 struct record {

@@ -84,12 +84,12 @@ static void an_event_of_the_same_name_is_another(void **state)
 
     run(f, "SEATS.RELEASE gala r");
     close_gala(f);
-    assert_int_equal(f->core->leaving_count, 1);
+    assert_int_equal(f->core->leaving_total, 1);
     assert_int_equal(run_unaudited(f, "SEATS.OPEN gala floor 5"), HF_OK);
     assert_int_equal(run_unaudited(f, "SEATS.RESERVE gala floor c ann 5 5 TTL 10ms"), HF_OK);
     assert_int_equal(run_unaudited(f, "SEATS.ZONE gala stage"), HF_ZONE_NOT_FOUND);
     assert_int_equal(core_audit(f->core, NULL, NULL), 0);
-    assert_int_equal(f->core->leaving_count, 0);
+    assert_int_equal(f->core->leaving_total, 0);
     expect(f, "SEATS.USER gala ann", "5 0");
     expect(f, "SEATS.GET gala x", "0 RESERVATION_NOT_FOUND");
 }
@@ -186,6 +186,32 @@ static void a_large_event_is_freed_in_bounded_steps(void **state)
     }
 }
 
+/* Events that are closed while others are being freed, at every moment of that. */
+static void events_may_be_closed_while_others_are_freed(void **state)
+{
+    struct fixture *f = *state;
+    char line[100];
+
+    at(f, 1000);
+    for (int i = 0; i < 60; i++) {
+        snprintf(line, sizeof line, "gala%d", i);
+        sell(f, line, 20 + i % 7);
+    }
+    for (int i = 0; i < 60; i++) {
+        snprintf(line, sizeof line, "SEATS.CLOSE gala%d FORCE", i);
+        assert_int_equal(run_unaudited(f, line), HF_OK);
+        core_step(f->core, core_now(f->core), 1 + i * 31 % 150);
+        if (i % 20 == 19) {
+            sell(f, "gala0", 30);
+            assert_int_equal(core_audit(f->core, NULL, NULL), 0);
+            assert_int_equal(run_unaudited(f, "SEATS.CLOSE gala0 FORCE"), HF_OK);
+        }
+    }
+    assert_int_equal(core_audit(f->core, NULL, NULL), 0);
+    assert_int_equal(f->core->stores[CORE_EVENTS].slab.count, 0);
+    assert_int_equal(f->core->stores[CORE_SEAT_USERS].slab.count, 0);
+}
+
 /* Under a limit of memory, closing makes room for what comes next. */
 static void closing_makes_room_under_a_limit(void **state)
 {
@@ -209,10 +235,10 @@ static void commands_free_what_is_left_behind(void **state)
     at(f, 1000);
     sell(f, "gala", 1000);
     close_gala(f);
-    for (int i = 0; i < 1000 && f->core->leaving_count > 0; i++) {
+    for (int i = 0; i < 1000 && f->core->leaving_total > 0; i++) {
         run_unaudited(f, "SEATS.USER gala ann");
     }
-    assert_int_equal(f->core->leaving_count, 0);
+    assert_int_equal(f->core->leaving_total, 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -227,6 +253,7 @@ int main(void)
         CASE(a_closed_event_leaves_no_trace),
         CASE(deadlines_of_a_closed_event_never_fire),
         CASE(a_large_event_is_freed_in_bounded_steps),
+        CASE(events_may_be_closed_while_others_are_freed),
         CASE(closing_makes_room_under_a_limit),
         CASE(commands_free_what_is_left_behind),
     };
