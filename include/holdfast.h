@@ -801,6 +801,17 @@ struct hf_stock_give_reply {
 HF_API enum hf_error hf_stock_give(hf_handle *handle, const struct hf_stock_give_args *args,
                                    struct hf_stock_give_reply *reply);
 
+/* STOCK.CLOSE: remove a product of which nothing is taken; the reply has what was sold and what was
+ * left, or zeros if there is no such product. INVALID_STATE while any of it is taken. */
+struct hf_stock_close_args {
+    struct hf_bytes product;
+};
+struct hf_stock_close_reply {
+    int64_t sold, available;
+};
+HF_API enum hf_error hf_stock_close(hf_handle *handle, const struct hf_stock_close_args *args,
+                                    struct hf_stock_close_reply *reply);
+
 /* STOCK.GET: the product's totals; loaded = available + taken + sold. PRODUCT_NOT_FOUND. */
 struct hf_stock_get_args {
     struct hf_bytes product;

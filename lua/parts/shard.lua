@@ -10,6 +10,11 @@
 -- falls from then on. An order that was given back at another is taken with a note of that, since a
 -- new order makes the old one forgotten.
 --
+-- A product is closed in steps: mode `closing`, in which nothing is taken and no transfer begins;
+-- back to `sharded` if anything is still taken, otherwise on to `closed`, in which every counter is
+-- wiped once, the main one last. Whoever finds a product in one of these carries on with it; to
+-- takers a closed one is none.
+--
 -- The totals of a counter: taken, sold; sent and received, all that ever went by transfers; gains,
 -- how often what is available grew; epoch, mode; number, of the last transfer sent. The main
 -- counter also has loaded, adjusted, shards, watermark, policy, and places: how many shards there
@@ -21,8 +26,16 @@ local function agrees(epoch, mode)
     local own = tonumber(redis.call('HGET', KEYS[2], 'epoch')) or 0
     if epoch > own then
         redis.call('HSET', KEYS[2], 'epoch', digits(epoch), 'mode', mode)
+        redis.call('PERSIST', KEYS[2]) -- what is left of a product that was closed has an end
     end
     return epoch >= own, own
+end
+
+-- Is the product, as far as this counter knows, about to be closed, or closed? Then no stock comes
+-- or goes any more.
+local function is_shut()
+    local mode = redis.call('HGET', KEYS[2], 'mode')
+    return mode == 'closing' or mode == 'closed'
 end
 
 -- Returns until when this counter remembers that an order was given back here, and until when it

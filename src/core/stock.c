@@ -100,6 +100,28 @@ CORE_COMMAND(stock_adjust)
     reply_number(reply, available(product));
 }
 
+CORE_COMMAND(stock_close)
+{
+    uint32_t index = core_enter(core, CORE_PRODUCTS, args->stock_close.product);
+    (void)entropy;
+
+    if (index == NONE) {
+        reply_number(reply, 0);
+        reply_number(reply, 0);
+        return;
+    }
+    const struct core_product *product = product_at(core, index);
+    if (product->taken > 0) {
+        reply_refuse_with(reply, HF_INVALID_STATE,
+                          "# are taken: settle or give them back, or wait until they expire",
+                          product->taken, 0, 0);
+        return;
+    }
+    reply_number(reply, product->sold);
+    reply_number(reply, available(product));
+    core_close_scope(core, CORE_PRODUCTS, index);
+}
+
 CORE_COMMAND(stock_get)
 {
     uint32_t index = find_product(core, args->stock_get.product, reply);

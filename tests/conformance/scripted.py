@@ -393,6 +393,43 @@ TEXT = """
 0 STOCK.GIVE hats o-2
 0 STOCK.ADJUST hats -12 lost
 0 STOCK.GET hats
+# The end of a product
+0 STOCK.CLOSE nothing
+0 STOCK.LOAD vests 5
+0 STOCK.TAKE vests o-1 ann 2 MAX 2
+0 STOCK.CLOSE vests
+0 STOCK.SETTLE vests o-1
+0 STOCK.CLOSE vests
+0 STOCK.CLOSE vests
+0 STOCK.GET vests
+0 STOCK.SETTLE vests o-1
+0 STOCK.LOAD vests 7
+0 STOCK.TAKE vests o-1 ann 2 MAX 2 TTL 10s
+10000 STOCK.CLOSE vests
+# In shards too, and a new product of that name knows nothing of the former one
+0 STOCK.LOAD gloves 20 SHARDS 5 POLICY steal
+0 STOCK.TAKE gloves o-1 ann 2 MAX 2
+0 STOCK.TAKE gloves o-2 bob 16
+0 STOCK.SETTLE gloves o-1
+0 STOCK.CLOSE gloves
+0 STOCK.TAKE gloves o-3 bob 1
+0 STOCK.GIVE gloves o-2
+0 STOCK.CLOSE gloves
+0 STOCK.SETTLE gloves o-3
+0 STOCK.CLOSE gloves
+0 STOCK.CLOSE gloves
+0 STOCK.GET gloves
+0 STOCK.TAKE gloves o-1 ann 1
+0 STOCK.LOAD gloves 9 SHARDS 2
+0 STOCK.TAKE gloves o-1 ann 3 MAX 3
+0 STOCK.GET gloves
+0 STOCK.GIVE gloves o-1
+0 STOCK.CLOSE gloves
+0 STOCK.LOAD gloves 4
+0 STOCK.TAKE gloves o-1 ann 4
+0 STOCK.LOAD gloves 6 SHARDS 3
+0 STOCK.GIVE gloves o-1
+0 STOCK.CLOSE gloves
 # A user's limit, wherever the orders are
 0 STOCK.LOAD coats 20 SHARDS 5 POLICY steal
 0 STOCK.TAKE coats o-1 ann 2

@@ -57,6 +57,12 @@ class ShardedStock(Stock):
     def give(self, now, name, *order, **options):
         return self.loosely(name, super().give(now, name, *order, **options))
 
+    def close(self, now, name):
+        reply = super().close(now, name)
+        if reply[0] == 1:
+            self.sharded.discard(name)
+        return reply
+
     def get(self, now, name):
         reply = super().get(now, name)
         if name in self.sharded and reply[0] != 0:

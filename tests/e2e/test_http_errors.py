@@ -218,6 +218,7 @@ def test_products(curl, server, name):
     curl.put(path, {"quantity": 5})
     server.call("STOCK.TAKE", name, "order", "ann", 3)
     refused(curl.put(path, {"quantity": 2}), "CAPACITY_IN_USE")
+    refused(curl.delete(path), "INVALID_STATE")
     assert curl.get(path).json["available"] == 2
 
 

@@ -231,6 +231,9 @@ def test_an_order_from_beginning_to_end(curl, name):
     assert done(adjusted, 200, "available") == {"available": 3}
     assert curl.get(path).json == {"available": 3, "taken": 0, "sold": 3, "loaded": 6, "shards": 1,
                                    "mode": "single"}
+    for sold, left in ((3, 3), (0, 0)):
+        assert done(curl.delete(path), 200, "sold", "available") == {
+            "sold": sold, "available": left}
 
 
 # ---- keys ----------------------------------------------------------------------------------------
@@ -488,7 +491,7 @@ def test_the_document_holds_together(document):
         "GET /v1/semaphores/{name}/clients",
         "POST /v1/locks/{resource}/lock", "POST /v1/locks/{resource}/unlock",
         "POST /v1/locks/{resource}/extend", "GET /v1/locks/{resource}",
-        "PUT /v1/products/{product}", "GET /v1/products/{product}",
+        "PUT /v1/products/{product}", "GET /v1/products/{product}", "DELETE /v1/products/{product}",
         "POST /v1/products/{product}/takes", "POST /v1/products/{product}/takes/{order}/settle",
         "POST /v1/products/{product}/takes/{order}/give",
         "POST /v1/products/{product}/takes/{order}/extend", "POST /v1/products/{product}/adjust",

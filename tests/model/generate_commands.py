@@ -384,7 +384,8 @@ class LockWorkload(Workload):
 class StockWorkload(Workload):
     ADD = "take"
     MIX = {
-        "load": 9, "take": 40, "extend": 10, "settle": 15, "give": 16, "get": 10, "adjust": 10
+        "load": 9, "take": 40, "extend": 10, "settle": 15, "give": 16, "get": 10, "adjust": 10,
+        "close": 2,
     }
 
     def __init__(self, *scope):
@@ -471,6 +472,9 @@ class StockWorkload(Workload):
     def give(self, target):
         order = self.live_order(target)
         return [b"STOCK.GIVE", self.name, order, *self.user_option(order)]
+
+    def close(self, target):
+        return [b"STOCK.CLOSE", self.name]
 
     def get(self, target):
         return [b"STOCK.GET", self.name]

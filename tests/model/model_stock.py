@@ -68,6 +68,7 @@ class Stock:
             b"STOCK.EXTEND": Command(self.extend, (ID, ID, TTL), user=ID),
             b"STOCK.SETTLE": Command(self.settle, (ID, ID), user=ID),
             b"STOCK.GIVE": Command(self.give, (ID, ID), user=ID),
+            b"STOCK.CLOSE": Command(self.close, (ID,)),
             b"STOCK.GET": Command(self.get, (ID,)),
             b"STOCK.ADJUST": Command(self.adjust, (ID, DELTA, REASON)),
         }
@@ -154,6 +155,16 @@ class Stock:
         if order:
             self.closed.remember(now, name, order_id, product.orders.pop(order_id))
         return [0, "INVALID_STATE"] if known.settled else [1, product.available()]
+
+    def close(self, now, name):
+        product = self.product(name, now)
+        if product is None:
+            return [1, 0, 0]
+        if product.orders:
+            return [0, "INVALID_STATE"]
+        del self.products[name]
+        self.closed.forget_scope(name)
+        return [1, product.sold, product.available()]
 
     def get(self, now, name):
         product = self.product(name, now)

@@ -422,6 +422,26 @@ static void stock_extend_answers_and_refuses(void **state)
     refused(hf_stock_extend(*state, &extend, NULL), HF_INVALID_STATE);
 }
 
+static void stock_close_answers_and_refuses(void **state)
+{
+    struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
+    struct hf_stock_take_args take = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann"),
+                                      .quantity = 4};
+    struct hf_stock_settle_args settle = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann")};
+    struct hf_stock_close_args close = {HF_TEXT("shoe")};
+    struct hf_stock_close_reply closed;
+
+    ok(hf_stock_close(*state, &close, &closed));
+    assert_int_equal(closed.sold + closed.available, 0);
+    ok(hf_stock_load(*state, &load, NULL));
+    ok(hf_stock_take(*state, &take, NULL));
+    refused(hf_stock_close(*state, &close, &closed), HF_INVALID_STATE);
+    ok(hf_stock_settle(*state, &settle, NULL));
+    ok(hf_stock_close(*state, &close, &closed));
+    assert_int_equal(closed.sold, 4);
+    assert_int_equal(closed.available, 6);
+}
+
 static void stock_take_limits_a_user(void **state)
 {
     struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
@@ -455,6 +475,7 @@ int main(void)
         CASE(stock_load_get_adjust_answer_and_refuse),
         CASE(stock_take_settle_give_answer_and_refuse),
         CASE(stock_extend_answers_and_refuses),
+        CASE(stock_close_answers_and_refuses),
         CASE(stock_take_limits_a_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

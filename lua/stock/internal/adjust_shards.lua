@@ -12,6 +12,7 @@
 -- ARGV[2] reason  for readers of the log of commands; not kept
 -- Returns {1, available here}
 --         {0, 'SHORT', how much must be available here}: move it here or refuse
+--         {0, 'STALE', epoch}: the product is being closed
 -- Refuses INVALID_QUANTITY
 -- Errors  AGAIN
 -- uses: clock common stock shard
@@ -23,6 +24,9 @@ end
 local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
+end
+if redis.call('HEXISTS', KEYS[2], 'places') == 1 and is_shut() then
+    return {0, 'STALE', figures('epoch')}
 end
 local loaded, adjusted = figures('loaded', 'adjusted')
 if loaded + adjusted + delta > limits.HF_INTEGER_MAX then

@@ -16,6 +16,7 @@
 -- ARGV[4] policy     "merge" or "steal"
 -- Returns {1, available here}
 --         {0, 'SHORT', how much must be available here}: move it here or refuse
+--         {0, 'STALE', epoch}: the product is being closed
 -- Refuses INVALID_QUANTITY; CAPACITY_IN_USE while all of it is here
 -- Errors  AGAIN
 -- uses: clock common stock shard
@@ -28,6 +29,9 @@ local now = now_ms()
 local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
 if more then
     return again()
+end
+if redis.call('HEXISTS', KEYS[2], 'places') == 1 and is_shut() then
+    return {0, 'STALE', figures('epoch')}
 end
 local loaded, adjusted, taken, sold, epoch, old_watermark, places =
     figures('loaded', 'adjusted', 'taken', 'sold', 'epoch', 'watermark', 'places')
@@ -42,6 +46,7 @@ if available_here() + quantity - loaded < 0 then
 end
 if places == 0 then
     redis.call('HSET', KEYS[2], 'places', shards, 'mode', 'sharded')
+    redis.call('PERSIST', KEYS[2]) -- what is left of a product that was closed has an end
 end
 if places == 0 or watermark ~= old_watermark
     or redis.call('HGET', KEYS[2], 'policy') ~= ARGV[4] then

@@ -21,5 +21,7 @@ if number <= (tonumber(redis.call('HGET', KEYS[7], ARGV[1])) or 0) then
     return {0, available_here()}
 end
 redis.call('HSET', KEYS[7], ARGV[1], digits(number))
+redis.call('PERSIST', KEYS[2]) -- what is left of a product that was closed has an end
+redis.call('PERSIST', KEYS[7])
 count_moved('received', quantity)
 return {1, gain(quantity)}

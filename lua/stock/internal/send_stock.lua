@@ -29,6 +29,9 @@ if open then
     local number, quantity = open:match('^(%d+) (%d+)$')
     return {2, tonumber(number), tonumber(quantity), available}
 end
+if is_shut() then
+    return {0, available}
+end
 local least, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 local quantity = math.min(available, most, math.max(least, math.ceil(available / 2)))
 if not (quantity >= 1) or quantity % 1 ~= 0 then

@@ -386,7 +386,7 @@ static void check_counter(struct audit *audit, uint32_t index)
 static void ask_transfers(struct audit *audit, size_t master, struct hf_bytes counter)
 {
     AUDIT_ASK(&audit->reader, master, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
-              hf_text("sent"), hf_text("received"), hf_text("places"));
+              hf_text("sent"), hf_text("received"), hf_text("places"), hf_text("mode"));
     AUDIT_ASK(&audit->reader, master, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, counter));
     AUDIT_ASK(&audit->reader, master, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, counter));
 }
@@ -486,25 +486,33 @@ static int64_t count_open(const struct audit_transfers *snapshot, size_t counter
     return open;
 }
 
+/* Is a counter with this mode part of a product in shards? Of one that was closed, what is left has
+ * a mode too, until it is forgotten. */
+static bool is_shard(const redisReply *mode)
+{
+    return audit_reply_is_text(mode) && !text_equal(audit_reply_text(mode), hf_text("closed"));
+}
+
 static void judge_transfers(struct audit *audit, const struct audit_name *product,
                             const struct audit_transfers *snapshot)
 {
     int64_t moving = 0, open = 0, sent, received;
-    bool has_main = false;
+    bool has_main = false, has_shards = false;
 
     for (size_t i = 0; i < snapshot->count; i++) {
         const redisReply *totals = snapshot->replies[i]->element[0];
-        if (totals->type != REDIS_REPLY_ARRAY || totals->elements != 3 ||
+        if (totals->type != REDIS_REPLY_ARRAY || totals->elements != 4 ||
             !audit_reply_integer(totals->element[0], 0, &sent) ||
             !audit_reply_integer(totals->element[1], 0, &received)) {
             audit->unread = true;
             return;
         }
         has_main = has_main || audit_reply_is_text(totals->element[2]);
+        has_shards = has_shards || is_shard(totals->element[3]);
         moving = wrapped(moving + sent - received);
         open += count_open(snapshot, i);
     }
-    if (!has_main) {
+    if (has_shards && !has_main) {
         audit_finding(audit, "product", named_text(product), NULL, named_text(product),
                       "in shards, but its main place is lost");
     } else if (moving != wrapped(open)) {

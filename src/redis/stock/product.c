@@ -157,15 +157,25 @@ bool stock_product_learn(struct stock_product *product, const struct counter_fig
     product->merged = main->merged;
     product->steal = main->main.steal;
     product->limited = main->main.limited;
+    product->end = main->end;
     product->watermark = main->main.watermark;
     product->loaded = main->main.loaded;
     return true;
+}
+
+const char *stock_product_mode(const struct stock_product *product)
+{
+    return product->end == PRODUCT_CLOSING  ? "closing"
+           : product->end == PRODUCT_CLOSED ? "closed"
+           : product->merged                ? "merged"
+                                            : "sharded";
 }
 
 void stock_product_unlearn(struct stock_product *product)
 {
     product->counters = 0;
     product->epoch = 0;
+    product->end = PRODUCT_OPEN;
 }
 
 void stock_product_saw_available(struct stock_product *product, size_t counter, int64_t available)
@@ -207,30 +217,42 @@ static size_t counter_from_name(struct hf_bytes name, size_t counters)
                : counters;
 }
 
+static void write_box(struct script_call *call, const struct stock_product *product,
+                      enum key_id box, const char *counter)
+{
+    struct script_env *env = product->stocks->env;
+    struct key_style style = {env->url.name_space, script_env_is_cluster(env), counter};
+
+    buffer_clear(&env->scratch);
+    key_write(&env->scratch, box, &product->command, &style);
+    script_call_text(call, (struct hf_bytes){env->scratch.data, env->scratch.size});
+}
+
 void counter_call(struct script_call *call, const struct stock_product *product, const char *script,
                   size_t counter, const char *box, size_t args)
 {
-    struct script_env *env = product->stocks->env;
     const struct command *command = &product->command;
+    bool both = box != NULL && box[0] == 'b';
+    bool out = both || (box != NULL && box[0] == 'o'), in = both || (box != NULL && box[0] == 'i');
     char name[COUNTER_NAME_SIZE];
 
     counter_name(counter, name);
     script_call_begin(call, script,
-                      script_call_row_key_count(command->spec) + (box != NULL ? 1 : 0), args);
+                      script_call_row_key_count(command->spec) + (out ? 1U : 0U) + (in ? 1U : 0U),
+                      args);
     script_call_row_keys(call, command, name);
-    if (box != NULL) {
-        struct key_style style = {env->url.name_space, script_env_is_cluster(env), name};
-        buffer_clear(&env->scratch);
-        key_write(&env->scratch, box[0] == 'o' ? KEY_STOCK_OUTBOX : KEY_STOCK_INBOX, command,
-                  &style);
-        script_call_text(call, (struct hf_bytes){env->scratch.data, env->scratch.size});
+    if (out) {
+        write_box(call, product, KEY_STOCK_OUTBOX, name);
+    }
+    if (in) {
+        write_box(call, product, KEY_STOCK_INBOX, name);
     }
 }
 
 void counter_call_belief(struct script_call *call, const struct stock_product *product)
 {
     script_call_number(call, product->epoch);
-    script_call_text(call, hf_text(product->merged ? "merged" : "sharded"));
+    script_call_text(call, hf_text(stock_product_mode(product)));
 }
 
 void counter_call_read(struct script_call *call, const struct stock_product *product,
@@ -302,6 +324,9 @@ bool counter_figures_read(struct counter_figures *figures, const redisReply *rep
     }
     figures->known = known != 0;
     figures->merged = is_word(reply, AT_MODE, "merged");
+    figures->end = is_word(reply, AT_MODE, "closing")  ? PRODUCT_CLOSING
+                   : is_word(reply, AT_MODE, "closed") ? PRODUCT_CLOSED
+                                                       : PRODUCT_OPEN;
     figures->main.steal = is_word(reply, AT_POLICY, "steal");
     figures->main.limited = limited != 0;
     return true;

@@ -27,6 +27,9 @@ static inline int64_t counter_sum(int64_t a, int64_t b)
     return sum > HF_INTEGER_MAX ? HF_INTEGER_MAX : sum < -HF_INTEGER_MAX ? -HF_INTEGER_MAX : sum;
 }
 
+/* How far STOCK.CLOSE is with a product (lua/parts/shard.lua). */
+enum product_end { PRODUCT_OPEN, PRODUCT_CLOSING, PRODUCT_CLOSED };
+
 /* One counter, as read_shard.lua answers. Only the main counter has what stands under `main`. */
 struct counter_figures {
     bool known; /* the counter exists in Redis */
@@ -36,6 +39,7 @@ struct counter_figures {
     int64_t records;        /* orders that the counter knows, closed ones included */
     int64_t epoch;
     bool merged;
+    enum product_end end;
     struct {
         int64_t loaded, watermark;
         int64_t shards_reported; /* as the last LOAD said, for GET */
@@ -68,6 +72,7 @@ struct stock_product {
     size_t capacity; /* of `seen`, which never shrinks: a call may be in flight to any counter */
     int64_t epoch;   /* 0: the product is yet to be read; otherwise it has shards */
     bool merged, steal, limited;
+    enum product_end end;
     int64_t watermark, loaded;
     struct counter_seen *seen; /* one for each counter */
 
@@ -104,6 +109,9 @@ size_t stock_product_other(const struct stock_product *product, size_t home);
 /* The sum of what this engine saw last of each counter. */
 int64_t stock_product_estimate(const struct stock_product *product);
 
+/* The name of the product's mode, as scripts have it. */
+const char *stock_product_mode(const struct stock_product *product);
+
 /* Takes over what the main counter says of the product, which must have shards; false when there is
  * no memory. */
 bool stock_product_learn(struct stock_product *product, const struct counter_figures *main);
@@ -114,8 +122,8 @@ void stock_product_saw(struct stock_product *product, size_t counter,
                        const struct counter_figures *figures);
 void stock_product_saw_available(struct stock_product *product, size_t counter, int64_t available);
 
-/* Begins a call of a script with the keys of a counter, that of its "outbox" or "inbox" behind them
- * if `box` says so; NULL: neither. */
+/* Begins a call of a script with the keys of a counter, behind them that of its "outbox", "inbox",
+ * or "both", as `box` says; NULL: neither. */
 void counter_call(struct script_call *call, const struct stock_product *product, const char *script,
                   size_t counter, const char *box, size_t args);
 /* Adds the two arguments that say what this engine believes of the product: epoch and mode. */

@@ -156,7 +156,11 @@ bool stock_command_answered(struct stock_command *command, enum redis_fate fate,
         return false;
     }
     if (stock_reply_says(reply, "STALE")) {
-        stock_command_relearn(command);
+        if (command->product->epoch == 0) {
+            stock_command_learn(command);
+        } else {
+            stock_command_relearn(command);
+        }
         return false;
     }
     return true;
@@ -185,8 +189,12 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
         stock_command_answer(command, reply);
         return;
     }
-    if (!main.known || main.main.shard_count == 0) { /* it has no shards after all */
+    if (!main.known || main.main.shard_count == 0) { /* it has no shards after all, or any more */
         stock_product_unlearn(product);
+        if (command->shut) {
+            stock_command_shut(command);
+            return;
+        }
         struct stocks *stocks = product->stocks;
         stock_single(stocks, stock_command_end(command));
         return;
@@ -214,6 +222,9 @@ void stock_command_begin(struct stock_command *command)
 
     if (command->product->epoch == 0 && !(books && id == STOCK_LOAD)) {
         stock_command_learn(command);
+    } else if (command->product->epoch != 0 &&
+               (command->product->end != PRODUCT_OPEN || id == STOCK_CLOSE)) {
+        stock_command_shut(command);
     } else if (books) {
         stock_command_book(command);
     } else if (command->booked && !command->spread) {

@@ -9,7 +9,10 @@
  *     EXTEND         and go where it is
  *     LOAD, ADJUST   book the difference at the main counter; spread it; read the totals
  *     GET            read the totals
- */
+ *     CLOSE          change the mode, so that nothing is taken any more; read the totals; change
+ *                    the mode back, or go on and wipe all counters
+ *
+ * Any command that finds the product half closed carries on with that, then begins again. */
 #ifndef REDIS_STOCK_STOCK_COMMAND_H
 #define REDIS_STOCK_STOCK_COMMAND_H
 
@@ -32,8 +35,12 @@ struct stock_command {
     bool searched;
     int64_t user_has;    /* TAKE: what the user has of the product, when it was found too much */
     int64_t refused_for; /* TAKE: what the user had elsewhere when it was refused; -1: it was not */
-    bool booked;         /* LOAD, ADJUST: the difference is applied at the main counter */
-    bool spread;         /* LOAD, ADJUST: what was applied is spread over the shards */
+    bool counting;       /* its survey is to find whether anything of a closing product is taken */
+    bool shut;           /* the product was found half closed since this command began */
+    int64_t sold, available; /* CLOSE: of the counters that were wiped so far */
+    int64_t taken;           /* CLOSE: of the product, when it was found that something is */
+    bool booked;             /* LOAD, ADJUST: the difference is applied at the main counter */
+    bool spread;             /* LOAD, ADJUST: what was applied is spread over the shards */
 };
 
 /* Carries out a command for a product that has or may have shards. If it has none after all, it
@@ -87,6 +94,9 @@ void stock_command_learn(struct stock_command *command);
 /* stock_command_order.c: TAKE; SETTLE, GIVE and EXTEND. */
 void stock_command_take(struct stock_command *command);
 void stock_command_close(struct stock_command *command);
+/* stock_command_shut.c: CLOSE, and what every command does with a product that is half closed. */
+void stock_command_shut(struct stock_command *command);
+void stock_command_shut_counted(struct stock_command *command, const struct stock_totals *totals);
 /* stock_command_total.c */
 void stock_command_book(struct stock_command *command);
 void stock_command_surveyed(struct stock_want *want, enum stock_survey_result result,

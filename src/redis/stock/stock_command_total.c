@@ -114,7 +114,11 @@ void stock_command_surveyed(struct stock_want *want, enum stock_survey_result re
         }
         break;
     case STOCK_SURVEY_FIGURES:
-        answer_totals(command, totals);
+        if (command->counting) {
+            stock_command_shut_counted(command, totals);
+        } else {
+            answer_totals(command, totals);
+        }
         break;
     case STOCK_SURVEY_FAILED:
         stock_command_fail(command, problem);

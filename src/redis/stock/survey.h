@@ -35,6 +35,7 @@ struct stock_totals {
     int64_t available; /* what is in transit included */
     int64_t taken, sold, loaded, shards;
     bool merged;
+    bool moving; /* a transfer stood in an outbox */
 };
 
 struct stock_want;

@@ -54,8 +54,10 @@ static bool nothing_grew(const struct stock_survey *survey)
 static struct stock_totals totals_of(const struct stock_survey *survey, bool exact)
 {
     const struct counter_figures *main = &survey->probes[COUNTER_MAIN].now;
-    struct stock_totals totals = {
-        .loaded = main->main.loaded, .shards = main->main.shards_reported, .merged = main->merged};
+    struct stock_totals totals = {.loaded = main->main.loaded,
+                                  .shards = main->main.shards_reported,
+                                  .merged = main->merged,
+                                  .moving = survey->open_count > 0};
 
     for (size_t i = 0; i < survey->count; i++) {
         totals.taken = counter_sum(totals.taken, survey->probes[i].now.taken);
@@ -203,7 +205,10 @@ void stock_survey_weigh(struct stock_survey *survey)
     }
     answer_uncertain(survey);
     int64_t highest = highest_epoch(survey);
-    if (highest > product->epoch) { /* a failover has lost the main counter's last change of mode */
+    if (product->end != PRODUCT_OPEN) { /* whoever closes it changes the mode */
+        stock_survey_carry_on(survey);
+    } else if (highest >
+               product->epoch) { /* a failover has lost the main counter's last change of mode */
         stock_survey_turn(survey, product->merged, highest);
     } else if (complete && should_be_merged(survey) != product->merged) {
         stock_survey_turn(survey, !product->merged, 0);

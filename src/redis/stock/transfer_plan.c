@@ -124,7 +124,7 @@ static void drain(struct transfer_plan *plan)
 
 void transfer_plan_make(struct transfer_plan *plan, const struct list *wants)
 {
-    if (plan->failed) {
+    if (plan->failed || plan->product->end != PRODUCT_OPEN) {
         return;
     }
     if (plan->product->merged) {

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""STOCK.CLOSE of a product in shards: nothing is sold of what is closed, and whoever finds it half
+closed carries on with it."""
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
+
+from harness import Build  # noqa: E402
+from redis_cluster import RedisCluster  # noqa: E402
+from server import Server  # noqa: E402
+
+SHARDS = 10
+PLACES = ["main", *map(str, range(SHARDS))]
+KEYS = ("stock", "stock:totals", "stock:orders", "stock:due", "stock:users", "stock:names",
+        "stock:outbox", "stock:inbox")
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with RedisCluster(masters=3, replicas=0) as nodes:
+        yield nodes
+
+
+@pytest.fixture(scope="module")
+def servers(cluster):
+    with Server("--engine", cluster.url, memory=True) as one:
+        with Server("--engine", cluster.url, memory=True) as other:
+            yield [one, other]
+
+
+@pytest.fixture
+def product(request):
+    return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)
+
+
+def load(server, product, quantity, *options):
+    answer = server.call("STOCK.LOAD", product, quantity, "SHARDS", SHARDS, *options)
+    assert answer == [1, quantity]
+
+
+def tag(product, place):
+    return f"{{{product}_{place}}}"
+
+
+def run_script(client, name, product, place, keys, *args):
+    text = (Build().path / "lua" / f"{name}.lua").read_text()
+    return client.eval(text, keys, *[f"{key}:{tag(product, place)}" for key in KEYS[:keys]], *args)
+
+
+def turn(client, product, mode):
+    """What a server leaves that dies behind this step of a close."""
+    epoch = client.hget(f"stock:totals:{tag(product, 'main')}", "epoch")
+    turned = run_script(client, "turn_shards", product, "main", 6, epoch, mode, 0)
+    assert turned[0] == 1
+    return turned[1]
+
+
+def assert_gone(cluster, product):
+    """All that is left has an end, and says no more than how far the product had come."""
+    client = cluster.client()
+    for place in PLACES:
+        for key in KEYS:
+            name = f"{key}:{tag(product, place)}"
+            if key in ("stock:totals", "stock:inbox"):
+                assert 0 < client.pttl(name) <= DAY_MS or not client.exists(name), name
+            else:
+                assert not client.exists(name), name
+        assert set(client.hkeys(f"stock:totals:{tag(product, place)}")) <= {
+            b"epoch", b"mode", b"number", b"wiped"}
+
+
+@pytest.mark.parametrize("options", [("POLICY", "steal"), ("WATERMARK", "60", "POLICY", "merge")])
+def test_it_is_closed_and_loaded_anew(cluster, servers, product, options):
+    load(servers[0], product, 100, *options)
+    for number in range(50):
+        words = ("STOCK.TAKE", product, f"o{number}", f"u{number}", 1, "MAX", 1)
+        assert servers[number % 2].call(*words)[0] == 1
+    refused = servers[0].call("STOCK.CLOSE", product)
+    assert refused == [
+        0, "INVALID_STATE",
+        "50 are taken: settle or give them back, or wait until they expire"]
+    assert servers[1].call("STOCK.TAKE", product, "o50", "u50", 1, "MAX", 1)[0] == 1, "still open"
+    for number in range(51):
+        verb = "STOCK.SETTLE" if number < 20 else "STOCK.GIVE"
+        assert servers[number % 2].call(verb, product, f"o{number}")[0] == 1
+    assert servers[1].call("STOCK.CLOSE", product) == [1, 20, 80]
+    assert_gone(cluster, product)
+    for server in servers:
+        assert server.call("STOCK.CLOSE", product) == [1, 0, 0]
+        assert server.call("STOCK.GET", product)[1] == "PRODUCT_NOT_FOUND"
+        assert server.call("STOCK.TAKE", product, "o1", "u1", 1)[1] == "PRODUCT_NOT_FOUND"
+    load(servers[0], product, 10)
+    assert servers[1].call("STOCK.TAKE", product, "o1", "u1", 10, "MAX", 10) == [1, 0]
+    assert servers[0].call("STOCK.GET", product)[:8] == [
+        "available", 0, "taken", 10, "sold", 0, "loaded", 10]
+    for place in PLACES:
+        assert cluster.client().pttl(f"stock:totals:{tag(product, place)}") == -1
+    assert servers[0].call("STOCK.GIVE", product, "o1")[0] == 1
+    assert servers[0].call("STOCK.CLOSE", product) == [1, 0, 10]
+
+
+@pytest.mark.parametrize("words", [
+    ("STOCK.CLOSE",), ("STOCK.GET",), ("STOCK.TAKE", "o1", "ann", 1), ("STOCK.GIVE", "o1"),
+    ("STOCK.LOAD", 30, "SHARDS", SHARDS)], ids=lambda words: words[0])
+@pytest.mark.parametrize("left_at", ["closing", "taken", "closed", "wiped"])
+def test_whoever_finds_it_half_closed_carries_on(cluster, servers, product, words, left_at):
+    client = cluster.client()
+    load(servers[0], product, 50, "POLICY", "steal")
+    if left_at == "taken":
+        assert servers[0].call("STOCK.TAKE", product, "held", "bob", 5)[0] == 1
+    epoch = turn(client, product, "closing")
+    if left_at in ("closed", "wiped"):
+        epoch = turn(client, product, "closed")
+    if left_at == "wiped":
+        for place in PLACES[4:]:
+            assert run_script(client, "wipe_shard", product, place, 8, epoch, "closed")[0] == 1
+    answer = servers[1].call(words[0], product, *words[1:])
+    if left_at == "taken":
+        expected = {"STOCK.CLOSE": [0, "INVALID_STATE"], "STOCK.GET": ["available", 45],
+                    "STOCK.TAKE": [1, 44], "STOCK.GIVE": [0, "NOT_FOUND"], "STOCK.LOAD": [1, 25]}
+        assert answer[:2] == expected[words[0]]
+        assert servers[0].call("STOCK.GIVE", product, "held")[0] == 1
+    elif words[0] == "STOCK.CLOSE":
+        assert answer == [1, 0, 15 if left_at == "wiped" else 50]
+        assert_gone(cluster, product)
+    elif words[0] == "STOCK.LOAD":
+        assert answer == [1, 30]
+        assert servers[0].call("STOCK.TAKE", product, "all", "ann", 30) == [1, 0]
+    else:
+        assert answer[:2] == [0, "PRODUCT_NOT_FOUND"]
+        assert servers[0].call("STOCK.CLOSE", product)[0] == 1
+        assert_gone(cluster, product)
+
+
+def test_a_late_wipe_leaves_a_new_product_alone(cluster, servers, product):
+    """Two servers carry on with a close; one of them is slow."""
+    client = cluster.client()
+    load(servers[0], product, 50, "POLICY", "steal")
+    turn(client, product, "closing")
+    epoch = turn(client, product, "closed")
+    assert servers[0].call("STOCK.CLOSE", product) == [1, 0, 50]
+    load(servers[0], product, 50, "POLICY", "steal")
+    for place in PLACES:
+        run_script(client, "wipe_shard", product, place, 8, epoch, "closed")
+    assert servers[1].call("STOCK.TAKE", product, "all", "ann", 50) == [1, 0]
+
+
+def test_nothing_is_taken_of_what_was_closed(cluster, servers, product):
+    """Buyers go on while it is closed again and again: a close that succeeds has found all."""
+    rounds, sold_then, done = 8, [], threading.Event()
+
+    def buy(number):
+        bought = 0
+        while not done.is_set():
+            order = f"o{number}-{bought}"
+            server = servers[number % 2]
+            if server.call("STOCK.TAKE", product, order, f"u{number}", 1)[0] == 1:
+                bought += server.call("STOCK.SETTLE", product, order)[0]
+        return bought
+
+    def close():
+        for _ in range(rounds):
+            words = ("STOCK.LOAD", product, 2000, "SHARDS", SHARDS, "POLICY", "steal")
+            assert servers[0].call(*words)[0] == 1
+            while (answer := servers[1].call("STOCK.CLOSE", product))[0] != 1:
+                assert answer[1] == "INVALID_STATE", answer
+            sold_then.append(answer[1])
+            assert answer[1] + answer[2] == 2000
+
+    with ThreadPoolExecutor(9) as pool:
+        buyers = [pool.submit(buy, number) for number in range(8)]
+        try:
+            pool.submit(close).result()
+        finally:
+            done.set()
+        assert sum(buyer.result() for buyer in buyers) == sum(sold_then)
+    assert_gone(cluster, product)
