@@ -39,6 +39,13 @@ struct arg_spec {
     bool zero_counts;
 };
 
+/* Is there a number that means the same as leaving it out? Not where its absence says something of
+ * its own: then the default is no value that could be given. */
+static inline bool arg_has_default(const struct arg_spec *arg)
+{
+    return arg->keyword != NULL && !arg->zero_counts && arg->default_value >= arg->min;
+}
+
 /* Is the argument a struct hf_bytes in the argument struct? */
 static inline bool arg_is_text(const struct arg_spec *arg)
 {

@@ -84,7 +84,7 @@ void help_type(const struct arg_spec *arg, struct buffer *out)
     bound(out, arg->min);
     buffer_text(out, " to ");
     bound(out, arg->max);
-    if (arg->keyword != NULL && !arg->zero_counts) {
+    if (arg_has_default(arg)) {
         buffer_text(out, "; default ");
         if (arg->default_value == HF_INTEGER_MAX) {
             buffer_text(out, "no bound");

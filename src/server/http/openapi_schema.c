@@ -35,7 +35,7 @@ static void duration_schema(struct buffer *out, const struct arg_spec *arg, int6
     buffer_text(out, "\"oneOf\":[{");
     number_schema(out, (arg->min + unit_ms - 1) / unit_ms, arg->max / unit_ms);
     buffer_text(out, "},{\"type\":\"string\",\"pattern\":\"^[0-9]+(ms|s|m|h)?$\"}]");
-    if (arg->keyword != NULL && arg->default_value % unit_ms == 0) {
+    if (arg_has_default(arg) && arg->default_value % unit_ms == 0) {
         buffer_format(out, ",\"default\":%lld", (long long)(arg->default_value / unit_ms));
     }
 }
@@ -64,7 +64,7 @@ static void write_type(struct buffer *out, const struct arg_spec *arg)
     case ARG_COUNT:
     case ARG_AMOUNT:
         number_schema(out, arg->min, arg->max);
-        if (arg->keyword != NULL && !arg->zero_counts) {
+        if (arg_has_default(arg)) {
             buffer_format(out, ",\"default\":%lld", (long long)arg->default_value);
         }
         break;
