@@ -382,6 +382,22 @@ struct hf_seats_get_reply {
 HF_API enum hf_error hf_seats_get(hf_handle *handle, const struct hf_seats_get_args *args,
                                   struct hf_seats_get_reply *reply);
 
+/* SEATS.LIST: the bookings of an event that are reserved or confirmed, a page at a time. */
+struct hf_seats_list_args {
+    struct hf_bytes event;
+    struct hf_bytes zone, user; /* optional: only those of this zone, of this user */
+    struct hf_bytes status;     /* optional: only "reserved" or only "confirmed" ones */
+    struct hf_bytes after;      /* optional: the cursor of the page before */
+    int64_t count;              /* 0: 100 */
+};
+struct hf_seats_list_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for `after` of the next page; empty at the end */
+    size_t count;
+    struct hf_seats_get_reply *items; /* free with hf_free() */
+};
+HF_API enum hf_error hf_seats_list(hf_handle *handle, const struct hf_seats_list_args *args,
+                                   struct hf_seats_list_reply *reply);
+
 /* SEATS.ZONE: the zone's totals; capacity = available + reserved + confirmed. ZONE_NOT_FOUND. */
 struct hf_seats_zone_args {
     struct hf_bytes event, zone;

@@ -9,7 +9,7 @@
 --         payment_id, confirmation_code
 -- Refuses RESERVATION_NOT_FOUND
 -- Errors  AGAIN
--- uses: clock common seats booking
+-- uses: clock common seats booking booking_fields
 
 local now = now_ms()
 if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
@@ -20,24 +20,4 @@ local booking = find_booking(KEYS[1], now)
 if not booking or booking.closed_at then
     return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
 end
-local reply = {}
-local function tell(name, value)
-    reply[#reply + 1] = name
-    reply[#reply + 1] = value
-end
-tell('booking_id', booking.booking_id)
-tell('user_id', booking.user_id)
-tell('zone_id', booking.zone_id)
-tell('event_id', booking.event_id)
-tell('show_id', booking.show_id)
-tell('quantity', tonumber(booking.quantity))
-tell('unit_price', tonumber(booking.unit_price) or 0)
-tell('status', booking.status)
-tell('created_at', tonumber(booking.created_at))
-tell('expires_at', tonumber(booking.expires_at))
-if booking.status == 'confirmed' then
-    tell('confirmed_at', tonumber(booking.confirmed_at))
-    tell('payment_id', booking.payment_id)
-    tell('confirmation_code', booking.confirmation_code)
-end
-return reply
+return booking_fields(booking)

@@ -28,6 +28,7 @@
     X(SEATS_REFUND,   seats_refund,   seats_refund_reply,   PLAIN, EVENTS)                         \
     X(SEATS_EXTEND,   seats_extend,   seats_extend_reply,   PLAIN, EVENTS)                         \
     X(SEATS_GET,      seats_get,      seats_get_reply,      PLAIN, EVENTS)                         \
+    X(SEATS_LIST,     seats_list,     seats_list_reply,     PAGE,  EVENTS)                         \
     X(SEATS_ZONE,     seats_zone,     seats_zone_reply,     PLAIN, EVENTS)                         \
     X(SEATS_USER,     seats_user,     seats_user_reply,     PLAIN, EVENTS)                         \
     X(SEATS_CLOSE,    seats_close,    seats_close_reply,    PLAIN, EVENTS)                         \

@@ -98,6 +98,11 @@ static inline void seats_move(struct core *core, uint32_t zone_index, struct sea
 void seat_user_drop(struct core *core, uint32_t index);
 void show_drop(struct core *core, uint32_t index);
 
+/* All there is to tell of a booking, in the order of SEATS.GET's row; the last three fields only if
+ * it is confirmed. */
+void booking_show(struct core *core, const struct booking *booking, struct reply *reply);
+void booking_reply_code(struct reply *reply, uint64_t code);
+
 /* Forgets a booking's payment and confirmation code, if it has them. */
 void booking_drop_sale(struct core *core, struct booking *booking);
 

@@ -49,21 +49,13 @@ static bool is_owner(const struct core *core, const struct booking *booking, str
     return true;
 }
 
-static void reply_code(struct reply *reply, uint64_t code)
-{
-    char text[TEXT_CODE];
-
-    text_code(text, code);
-    reply_text(reply, text, sizeof text);
-}
-
 static void answer_confirmed(const struct core *core, const struct booking *booking,
                              struct reply *reply)
 {
     const struct sale *sale = slab_at(&core->sales, booking->sale);
 
     reply_word(reply, "CONFIRMED");
-    reply_code(reply, sale->code);
+    booking_reply_code(reply, sale->code);
 }
 
 static struct sale *add_sale(struct core *core, struct booking *booking, struct hf_bytes payment)
@@ -226,32 +218,7 @@ CORE_COMMAND(seats_get)
         find_booking(core, a->event, a->booking, SEES_NO_CLOSED, &index, reply);
     (void)entropy;
 
-    if (booking == NULL) {
-        return;
-    }
-    struct name name = record_name(&booking->record);
-    struct name user = record_name(&seat_user_at(core, booking->user)->record);
-    struct name zone = record_name(&zone_at(core, booking->zone)->record);
-    reply_name(reply, &name);
-    reply_name(reply, &user);
-    reply_name(reply, &zone);
-    reply_text(reply, a->event.data, a->event.size);
-    if (booking->show == NONE) {
-        reply_word(reply, "");
-    } else {
-        struct name show = record_name(core_at(core, CORE_SHOWS, booking->show));
-        reply_name(reply, &show);
-    }
-    reply_number(reply, booking->quantity);
-    reply_number(reply, booking->unit_price);
-    bool confirmed = booking->record.state == BOOKING_CONFIRMED;
-    reply_word(reply, confirmed ? "confirmed" : "reserved");
-    reply_number(reply, booking->created_ms);
-    reply_number(reply, booking->timer.deadline_ms);
-    if (confirmed) {
-        const struct sale *sale = slab_at(&core->sales, booking->sale);
-        reply_number(reply, sale->confirmed_ms);
-        reply_name(reply, &sale->payment);
-        reply_code(reply, sale->code);
+    if (booking != NULL) {
+        booking_show(core, booking, reply);
     }
 }

@@ -89,8 +89,21 @@ TEXT = """
 0 SEATS.RESERVE gala box x-5 dan 3 7
 0 SEATS.CONFIRM gala x-5
 0 SEATS.REFUND gala x-5
+0 SEATS.LIST gala
+0 SEATS.LIST gala COUNT 1
+0 SEATS.LIST gala ZONE box USER dan
+0 SEATS.LIST gala STATUS reserved COUNT 2
+0 SEATS.LIST gala STATUS confirmed
+0 SEATS.LIST gala ZONE nowhere
+0 SEATS.LIST gala USER nobody
+0 SEATS.LIST ball
+0 SEATS.LIST gala STATUS released
+0 SEATS.LIST gala COUNT 0
+0 SEATS.LIST gala COUNT 1001
+0 SEATS.LIST gala AFTER !
 299999 SEATS.REFUND gala x-5
 1 SEATS.REFUND gala x-5
+0 SEATS.LIST gala
 # The end of an event
 600000 SEATS.GET gala b-2
 0 SEATS.RESERVE gala floor b-3 cy 1 8

