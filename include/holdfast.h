@@ -269,8 +269,8 @@ HF_API void hf_reply_free(hf_reply *reply);
 
 /* ---- seats: holds with a deadline; scope: event ---------------------------------------------- */
 
-/* SEATS.OPEN: make a zone, or change its capacity and its limit per user. CAPACITY_IN_USE below what
- * is held or sold. */
+/* SEATS.OPEN: make a zone, or change its capacity and its limit per user. CAPACITY_IN_USE below
+ * what is held or sold. */
 struct hf_seats_open_args {
     struct hf_bytes event, zone;
     int64_t capacity;

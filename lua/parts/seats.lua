@@ -75,12 +75,13 @@ local function reclaim_seats(due_key, at, limit)
         else
             gone = {key('seats:rules'), due_key}
         end
-        local gate = #graces + #bookings + #zones == 0 and redis.call('HGET', key('seats:rules'), 'gate')
+        local left = #graces + #bookings + #zones
+        local gate = left == 0 and redis.call('HGET', key('seats:rules'), 'gate')
         redis.call('DEL', unpack(gone))
         if gate then -- it is the waiting room's, which stays
             redis.call('HSET', key('seats:rules'), 'gate', gate)
         end
-        if #graces + #bookings + #zones > 0 then
+        if left > 0 then
             return 1, 0
         end
         local time = redis.call('TIME') -- what was released before is not remembered any more

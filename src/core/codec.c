@@ -165,9 +165,6 @@ static void zone_fields(struct codec *codec, struct zone *zone)
     if (codec->version >= 4) {
         NUMBER(zone->max);
     }
-    if (codec->mode == CODEC_READ && !codec->failed) {
-        ((struct seat_event *)core_at(codec->core, CORE_EVENTS, zone->record.scope))->zones++;
-    }
 }
 
 static void user_fields(struct codec *codec, struct seat_user *user)
@@ -204,7 +201,6 @@ static void count_booking(struct core *core, const struct booking *booking)
         ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings++;
     }
     core->lapsed += booking->record.state == BOOKING_LAPSED;
-    event->bookings += reserved || confirmed;
     event->reserved += reserved ? booking->quantity : 0;
     event->confirmed += confirmed ? booking->quantity : 0;
 }

@@ -20,9 +20,7 @@ static uint32_t obtain_zone(struct core *core, struct hf_bytes event_id, struct 
         return zone;
     }
     zone = core_add(core, CORE_ZONES, &key);
-    if (zone != NONE) {
-        seat_event_at(core, event)->zones++;
-    } else if (known == NONE) {
+    if (zone == NONE && known == NONE) {
         core_forget(core, CORE_EVENTS, event);
     }
     return zone;
@@ -99,8 +97,7 @@ void booking_due(struct core *core, uint32_t index)
     }
     CHECK(booking->record.state == BOOKING_RESERVED);
     core_emit(core, EVENT_BOOKING_EXPIRED, CORE_EVENTS, &booking->record, booking->quantity);
-    seats_move(core, booking->zone,
-               (struct seats_change){.reserved = -booking->quantity, .bookings = -1});
+    seats_move(core, booking->zone, (struct seats_change){.reserved = -booking->quantity});
     booking->record.state = BOOKING_LAPSED;
     core->lapsed++;
     store_hide(&core->stores[CORE_BOOKINGS], index);

@@ -71,13 +71,12 @@ static inline struct seat_event *seat_event_at(const struct core *core, uint32_t
 static inline void seat_event_check(const struct seat_event *event)
 {
     CHECK(event->reserved >= 0 && event->confirmed >= 0);
-    CHECK(event->bookings > 0 || event->reserved + event->confirmed == 0);
+    CHECK(event->bookings.count > 0 || event->reserved + event->confirmed == 0);
 }
 
 /* What a command or a deadline adds to the totals of a zone and of its event. */
 struct seats_change {
     int64_t reserved, confirmed; /* seats */
-    int bookings;                /* reserved or confirmed ones */
 };
 
 static inline void seats_move(struct core *core, uint32_t zone_index, struct seats_change change)
@@ -89,7 +88,6 @@ static inline void seats_move(struct core *core, uint32_t zone_index, struct sea
     zone->confirmed += change.confirmed;
     event->reserved += change.reserved;
     event->confirmed += change.confirmed;
-    event->bookings += (uint32_t)change.bookings;
     zone_check(zone);
     seat_event_check(event);
 }

@@ -143,8 +143,7 @@ CORE_COMMAND(seats_release)
     if (booking->record.state == BOOKING_RESERVED) {
         store_disarm(&core->stores[CORE_BOOKINGS], index);
         booking->record.state = BOOKING_RELEASED;
-        seats_move(core, booking->zone,
-                   (struct seats_change){.reserved = -booking->quantity, .bookings = -1});
+        seats_move(core, booking->zone, (struct seats_change){.reserved = -booking->quantity});
         user->held -= booking->quantity;
         seat_user_check(user);
         core_close(core, CORE_BOOKINGS, index);
@@ -174,8 +173,7 @@ CORE_COMMAND(seats_refund)
     if (booking->record.state == BOOKING_CONFIRMED) {
         struct seat_user *user = seat_user_at(core, booking->user);
         booking->record.state = BOOKING_REFUNDED;
-        seats_move(core, booking->zone,
-                   (struct seats_change){.confirmed = -booking->quantity, .bookings = -1});
+        seats_move(core, booking->zone, (struct seats_change){.confirmed = -booking->quantity});
         user->confirmed -= booking->quantity;
         user->lifetime -= booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
         booking_drop_sale(core, booking);

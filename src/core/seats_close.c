@@ -36,8 +36,8 @@ CORE_COMMAND(seats_close)
     }
     const struct seat_event *event = seat_event_at(core, index);
     if (may_close(event, a->force, reply)) {
-        reply_number(reply, event->booking_count);
-        reply_number(reply, event->zone_count);
+        reply_number(reply, event->bookings.count);
+        reply_number(reply, event->zones.count);
         core_close_scope(core, CORE_EVENTS, index);
     }
 }

@@ -43,12 +43,10 @@ enum kind {
 
 struct seat_event {
     struct record record;
-    struct timer timer;          /* at or before the first deadline of its bookings */
-    struct agenda deadlines;     /* the deadlines of its bookings */
-    struct roster zone_roster, booking_roster;
+    struct timer timer;      /* at or before the first deadline of its bookings */
+    struct agenda deadlines; /* the deadlines of its bookings */
+    struct roster zones, bookings;
     int64_t reserved, confirmed; /* seats, of all its zones */
-    uint32_t zones;
-    uint32_t bookings; /* those reserved or confirmed */
     uint32_t roster_place;
     uint32_t spare;
 };

@@ -21,6 +21,13 @@ static const char *const templates[] = {
     "SEATS.CONFIRM $e $i USER $u PAYMENT $i",
     "SEATS.RELEASE $e $i",
     "SEATS.RELEASE $e $i USER $u",
+    "SEATS.OPEN $e $z $m MAX $n LIFETIME",
+    "SEATS.RESERVE $e $z $i $u $n $m PASS $i",
+    "SEATS.REFUND $e $i",
+    "SEATS.REFUND $e $i USER $u",
+    "SEATS.LIST $e USER $u COUNT $n",
+    "SEATS.CLOSE $e",
+    "SEATS.CLOSE $e FORCE",
     "SEATS.EXTEND $e $i $t",
     "SEATS.GET $e $i",
     "SEATS.ZONE $e $z",
@@ -33,6 +40,8 @@ static const char *const templates[] = {
     "QUOTA.COMMIT $e $i",
     "QUOTA.COMMIT $e $i AMOUNT $m",
     "QUOTA.CANCEL $e $i",
+    "QUOTA.EXTEND $e $i $t",
+    "QUOTA.CLOSE $e",
     "QUOTA.SYNC $e $n",
     "QUOTA.GET $e",
     "SEM.ACQUIRE $e $u $n HEARTBEAT $t TTL $t",
@@ -59,7 +68,11 @@ static const char *const templates[] = {
     "STOCK.LOAD $e $m SHARDS $n WATERMARK $n POLICY steal",
     "STOCK.TAKE $e $i $u $n",
     "STOCK.TAKE $e $i $u $n TTL $t",
+    "STOCK.TAKE $e $i $u $n MAX $n",
+    "STOCK.EXTEND $e $i $t USER $u",
     "STOCK.SETTLE $e $i",
+    "STOCK.SETTLE $e $i USER $u",
+    "STOCK.CLOSE $e",
     "STOCK.GIVE $e $i",
     "STOCK.GET $e",
     "STOCK.ADJUST $e $n recount",
@@ -165,8 +178,10 @@ static void template_of(const struct command_spec *spec, char *out, size_t room)
 
     for (size_t i = 0; i < spec->required; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        const char *word = arg->type == ARG_TEXT ? "recount" : letter_for(arg, i == 0);
-        size += (size_t)snprintf(out + size, room - size, " %s", word);
+        const char *word = arg->type == ARG_TEXT     ? "recount"
+                           : arg->type == ARG_CHOICE ? arg->choices
+                                                     : letter_for(arg, i == 0);
+        size += (size_t)snprintf(out + size, room - size, " %.*s", (int)strcspn(word, "|"), word);
         CHECK(size < room);
     }
 }

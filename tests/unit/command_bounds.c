@@ -116,7 +116,8 @@ static void try_struct(const struct command_spec *spec, size_t which, const stru
     check_result(command_from_struct(&command, spec, &args, &problem), tried, trial);
 }
 
-/* Has every argument of this type the same bounds as this one? Cursors and prefixes may be empty. */
+/* Has every argument of this type the same bounds as this one? Cursors and prefixes may be empty.
+ */
 static bool is_usual(const struct arg_spec *arg)
 {
     return arg->type != ARG_TEXT || arg->keyword == NULL;

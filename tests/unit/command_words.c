@@ -118,11 +118,6 @@ static void a_word_too_many_after_a_flag_is_malformed_whatever_else_is_wrong(voi
     assert_non_null(strstr(problem.message, "wrong number"));
 }
 
-static struct hf_bytes first_choice(const struct arg_spec *arg)
-{
-    return (struct hf_bytes){arg->choices, strcspn(arg->choices, "|")};
-}
-
 static void every_keyword_wants_its_value_and_comes_once(void **state)
 {
     struct hf_bytes words[COMMAND_WORDS_MAX + 1];

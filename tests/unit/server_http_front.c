@@ -177,10 +177,10 @@ static void other_methods_and_paths(void **state)
 {
     (void)state;
     expect(0, "GET", "/v1/nothing", NULL, 404, "NOT_FOUND");
-    expect(0, "DELETE", "/v1/quotas/t", NULL, 405, "error");
-    assert_string_equal(header("Allow"), "GET, HEAD, PUT, OPTIONS");
+    expect(0, "POST", "/v1/quotas/t", NULL, 405, "error");
+    assert_string_equal(header("Allow"), "GET, HEAD, PUT, DELETE, OPTIONS");
     expect(0, "OPTIONS", "/v1/quotas/t", NULL, 204, "");
-    assert_string_equal(header("Allow"), "GET, HEAD, PUT, OPTIONS");
+    assert_string_equal(header("Allow"), "GET, HEAD, PUT, DELETE, OPTIONS");
     assert_string_equal(header("Content-Length"), "");
     expect(0, "OPTIONS", "*", NULL, 204, "");
     expect(0, "HEAD", "/livez", NULL, 200, "");

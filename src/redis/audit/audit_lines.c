@@ -131,23 +131,19 @@ static void check_pass(struct audit *audit, size_t master, struct hf_bytes event
     freeReplyObject(reply);
 }
 
+static void check_some_passes(struct audit *audit, size_t master, const redisReply *users,
+                              void *context)
+{
+    const struct hf_bytes *event = context;
+
+    for (size_t i = 0; i < users->elements; i++) {
+        check_pass(audit, master, *event, audit_reply_text(users->element[i]));
+    }
+}
+
 static void check_passes(struct audit *audit, struct hf_bytes event)
 {
-    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, KEY_QUEUE_PASSES, event));
-    size_t count = PAGE;
-
-    for (int64_t start = 0; count == PAGE && audit_goes_on(audit); start += PAGE) {
-        char from[21], to[21];
-        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, KEY_QUEUE_PASSES, event),
-                  (struct hf_bytes){from, decimal_write(from, start)},
-                  (struct hf_bytes){to, decimal_write(to, start + PAGE - 1)});
-        redisReply *users = audit_answer(audit, master);
-        count = users != NULL ? users->elements : 0;
-        for (size_t i = 0; i < count; i++) {
-            check_pass(audit, master, event, audit_reply_text(users->element[i]));
-        }
-        freeReplyObject(users);
-    }
+    audit_members(audit, KEY_QUEUE_PASSES, event, check_some_passes, &event);
 }
 
 static void check_gate(struct audit *audit, struct hf_bytes event)

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "command/command.h"
 
-#define ROUTES_MAX 64
+#define ROUTES_MAX 128
 #define ROUTE_SEGMENTS_MAX 8
 #define ROUTE_ARGS_MAX 3
 
