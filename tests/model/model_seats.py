@@ -296,6 +296,7 @@ class Seats:
             return [0, "INVALID_STATE"]
         self.events.pop(event_id, None)
         self.released.forget_scope(event_id)
+        self.refunded.forget_scope(event_id)
         return [1, len(event.confirmed), len(event.capacity)]
 
     def deadlines(self, now, event_id):

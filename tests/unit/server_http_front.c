@@ -177,7 +177,7 @@ static void other_methods_and_paths(void **state)
 {
     (void)state;
     expect(0, "GET", "/v1/nothing", NULL, 404, "NOT_FOUND");
-    expect(0, "POST", "/v1/quotas/t", NULL, 405, "error");
+    expect(0, "PATCH", "/v1/quotas/t", NULL, 405, "error");
     assert_string_equal(header("Allow"), "GET, HEAD, PUT, DELETE, OPTIONS");
     expect(0, "OPTIONS", "/v1/quotas/t", NULL, 204, "");
     assert_string_equal(header("Allow"), "GET, HEAD, PUT, DELETE, OPTIONS");
