@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first part of the fixed sequence: seats and quota, what is held until a deadline.
+
+scripted.py has the other families, and says how a line is written.
+"""
+
+TEXT = """
+# Seats
+0 SEATS.OPEN gala floor 10
+0 SEATS.OPEN gala floor -1
+0 SEATS.OPEN gala floor many
+0 SEATS.OPEN gala
+0 SEATS.ZONE gala balcony
+0 SEATS.RESERVE gala balcony b-1 ann 2 4
+0 SEATS.RESERVE gala floor b-1 ann 0 4
+0 SEATS.RESERVE gala floor b-1 ann 2 4 TTL 9ms
+0 SEATS.RESERVE gala floor {b-1} ann 2 4
+0 SEATS.RESERVE gala floor b-1 ann 2 4 PRICE -1
+0 SEATS.RESERVE gala floor b-1 ann 2 4 SHOW late PRICE 30 TTL 60s
+1 SEATS.RESERVE gala floor b-1 ann 2 4 PRICE 30 SHOW late TTL 1m
+0 SEATS.RESERVE gala floor b-1 ann 3 4 PRICE 30 SHOW late TTL 1m
+0 SEATS.RESERVE gala floor b-2 ann 3 4
+0 SEATS.RESERVE gala floor b-2 bob 9 99
+0 SEATS.RESERVE gala floor b-2 bob 8 99 LIFETIME
+0 SEATS.ZONE gala floor
+0 SEATS.USER gala ann
+0 SEATS.GET gala b-1
+0 SEATS.GET gala nothing
+0 SEATS.OPEN gala floor 9
+0 SEATS.OPEN gala floor 12
+0 SEATS.EXTEND gala b-1 2m
+0 SEATS.EXTEND gala nothing 2m
+0 SEATS.CONFIRM gala b-1 USER bob
+0 SEATS.CONFIRM gala nothing
+0 SEATS.CONFIRM gala b-2 USER bob PAYMENT p-1
+0 SEATS.CONFIRM gala b-2 PAYMENT p-1
+0 SEATS.CONFIRM gala b-2 PAYMENT p-2
+0 SEATS.EXTEND gala b-2 2m
+0 SEATS.RELEASE gala b-2
+0 SEATS.GET gala b-2
+0 SEATS.RESERVE gala floor b-3 bob 1 8
+0 SEATS.RELEASE gala b-1 USER bob
+0 SEATS.RELEASE gala b-1 USER ann
+0 SEATS.RELEASE gala b-1
+0 SEATS.RELEASE gala nothing
+0 SEATS.RESERVE gala floor b-4 cy 1 8 TTL 10ms
+9 SEATS.GET gala b-4
+1 SEATS.GET gala b-4
+0 SEATS.USER gala cy
+59999 SEATS.USER gala cy
+1 SEATS.USER gala cy
+0 SEATS.OPEN gala box 9 LIFETIME
+0 SEATS.OPEN gala box 9 MAX 0
+0 SEATS.OPEN gala box 9 MAX 9007199254740992
+0 SEATS.OPEN gala box 9 MAX many
+0 SEATS.ZONE gala box
+0 SEATS.OPEN gala box 9 MAX 3
+0 SEATS.RESERVE gala box x-1 dan 4 9
+0 SEATS.RESERVE gala box x-1 dan 3 9
+0 SEATS.RESERVE gala floor x-2 dan 1 9
+0 SEATS.RESERVE gala box x-3 dan 1 9
+0 SEATS.CONFIRM gala x-1
+0 SEATS.RESERVE gala box x-3 dan 2 9
+0 SEATS.OPEN gala box 9 LIFETIME MAX 6
+0 SEATS.RESERVE gala box x-4 dan 1 9
+0 SEATS.REFUND gala x-1 USER bob
+0 SEATS.REFUND gala x-3
+0 SEATS.REFUND gala nothing
+0 SEATS.REFUND gala b-1
+0 SEATS.REFUND gala x-1 USER dan
+0 SEATS.REFUND gala x-1
+0 SEATS.REFUND gala x-1 USER bob
+0 SEATS.RELEASE gala x-1
+0 SEATS.CONFIRM gala x-1
+0 SEATS.EXTEND gala x-1 1m
+0 SEATS.GET gala x-1
+0 SEATS.USER gala dan
+0 SEATS.ZONE gala box
+0 SEATS.RESERVE gala box x-4 dan 1 9
+0 SEATS.REFUND gala b-2
+0 SEATS.USER gala bob
+0 SEATS.RESERVE gala floor b-2 bob 1 1
+0 SEATS.REFUND gala b-2
+0 SEATS.OPEN gala box 9
+0 SEATS.RESERVE gala box x-5 dan 3 7
+0 SEATS.CONFIRM gala x-5
+0 SEATS.REFUND gala x-5
+0 SEATS.LIST gala
+0 SEATS.LIST gala COUNT 1
+0 SEATS.LIST gala ZONE box USER dan
+0 SEATS.LIST gala STATUS reserved COUNT 2
+0 SEATS.LIST gala STATUS confirmed
+0 SEATS.LIST gala ZONE nowhere
+0 SEATS.LIST gala USER nobody
+0 SEATS.LIST ball
+0 SEATS.LIST gala STATUS released
+0 SEATS.LIST gala COUNT 0
+0 SEATS.LIST gala COUNT 1001
+0 SEATS.LIST gala AFTER !
+299999 SEATS.REFUND gala x-5
+1 SEATS.REFUND gala x-5
+0 SEATS.LIST gala
+# The end of an event
+600000 SEATS.GET gala b-2
+0 SEATS.RESERVE gala floor b-3 cy 1 8
+0 SEATS.RESERVE gala floor b-2 bob 1 8
+0 SEATS.CONFIRM gala b-2 PAYMENT p-1
+0 SEATS.CLOSE gala
+0 SEATS.CLOSE gala FORCE
+0 SEATS.RELEASE gala b-3
+0 SEATS.CLOSE gala
+0 SEATS.CLOSE gala FORCE
+0 SEATS.CLOSE gala FORCE
+0 SEATS.CLOSE gala
+0 SEATS.ZONE gala floor
+0 SEATS.GET gala b-2
+0 SEATS.USER gala bob
+0 SEATS.RELEASE gala b-3
+0 SEATS.CONFIRM gala b-2 PAYMENT p-1
+0 SEATS.EXTEND gala b-2 2m
+0 SEATS.RESERVE gala floor b-2 ann 1 8
+0 SEATS.OPEN gala floor 7
+0 SEATS.USER gala ann
+0 SEATS.RESERVE gala floor b-2 ann 2 8 TTL 10s
+0 SEATS.CLOSE gala
+10000 SEATS.CLOSE gala
+0 SEATS.OPEN gala floor 7
+0 SEATS.USER gala ann
+0 SEATS.CLOSE gala
+0 SEATS.CLOSE nowhere
+# Quota
+0 QUOTA.GET acme
+0 QUOTA.RESERVE acme 1
+0 QUOTA.LIMIT acme 100
+0 QUOTA.LIMIT acme -1
+0 QUOTA.RESERVE acme 40
+0 QUOTA.RESERVE acme 0
+0 QUOTA.RESERVE acme 5 TTL 10s
+0 QUOTA.RESERVE acme 50 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE acme 50 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE acme 49 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE acme 11
+0 QUOTA.GET acme
+0 QUOTA.COMMIT acme h-1
+0 QUOTA.COMMIT acme h-1
+0 QUOTA.CANCEL acme h-1
+0 QUOTA.CANCEL acme nothing
+0 QUOTA.COMMIT acme nothing
+0 QUOTA.REFUND acme 60
+0 QUOTA.REFUND acme 0
+0 QUOTA.RESERVE acme 5 HOLD h-2 TTL 10s
+0 QUOTA.SYNC acme 80
+0 QUOTA.CANCEL acme h-2
+0 QUOTA.CANCEL acme h-2
+0 QUOTA.RESERVE acme 7 HOLD h-3 TTL 10s
+10000 QUOTA.COMMIT acme h-3
+0 QUOTA.SYNC acme 9007199254740992
+0 QUOTA.RESERVE acme 7 HOLD h-4 TTL 10s
+0 QUOTA.EXTEND acme h-4 9ms
+0 QUOTA.EXTEND acme nothing 20s
+9000 QUOTA.EXTEND acme h-4 20s
+0 QUOTA.EXTEND acme h-4 5s
+0 QUOTA.EXTEND acme h-4 200s
+0 QUOTA.RESERVE acme 7 HOLD h-4 TTL 10s
+110999 QUOTA.GET acme
+0 QUOTA.COMMIT acme h-4
+0 QUOTA.EXTEND acme h-4 20s
+0 QUOTA.RESERVE acme 7 HOLD h-5 TTL 10s
+0 QUOTA.EXTEND acme h-5 15s
+15000 QUOTA.EXTEND acme h-5 15s
+0 QUOTA.RESERVE acme 7 HOLD h-6 TTL 10s
+0 QUOTA.CANCEL acme h-6
+0 QUOTA.EXTEND acme h-6 15s
+# More or less than was held
+0 QUOTA.LIMIT site 100
+0 QUOTA.RESERVE site 50 HOLD h-1
+0 QUOTA.COMMIT site h-1 AMOUNT -1
+0 QUOTA.COMMIT site h-1 AMOUNT some
+0 QUOTA.COMMIT site h-1 AMOUNT 101
+0 QUOTA.COMMIT site h-1 AMOUNT 9007199254740991
+0 QUOTA.GET site
+0 QUOTA.COMMIT site h-1 AMOUNT 20
+0 QUOTA.COMMIT site h-1 AMOUNT 20
+0 QUOTA.COMMIT site h-1 AMOUNT 21
+0 QUOTA.COMMIT site h-1
+0 QUOTA.RESERVE site 50 HOLD h-1
+0 QUOTA.RESERVE site 30 HOLD h-2
+0 QUOTA.COMMIT site h-2 AMOUNT 0
+0 QUOTA.COMMIT site h-2 AMOUNT 0
+0 QUOTA.COMMIT site h-2
+0 QUOTA.RESERVE site 30 HOLD h-3
+0 QUOTA.COMMIT site h-3 AMOUNT 80
+0 QUOTA.RESERVE site 1
+0 QUOTA.REFUND site 10
+0 QUOTA.RESERVE site 10 HOLD h-4
+0 QUOTA.LIMIT site 10
+0 QUOTA.COMMIT site h-4 AMOUNT 11
+0 QUOTA.COMMIT site h-4 AMOUNT 10
+0 QUOTA.COMMIT site h-4
+0 QUOTA.COMMIT site nothing AMOUNT 1
+0 QUOTA.GET site
+# The list of holds
+0 QUOTA.LIST nobody
+0 QUOTA.LIMIT firm 1000
+0 QUOTA.LIST firm
+0 QUOTA.RESERVE firm 10 HOLD h-1 TTL 10s
+0 QUOTA.RESERVE firm 20 HOLD h-2 TTL 20s
+0 QUOTA.RESERVE firm 30 HOLD h-3
+0 QUOTA.RESERVE firm 40 HOLD h-4
+0 QUOTA.RESERVE firm 50
+1 QUOTA.EXTEND firm h-2 60s
+0 QUOTA.COMMIT firm h-3
+0 QUOTA.CANCEL firm h-4
+0 QUOTA.LIST firm COUNT 1
+0 QUOTA.LIST firm AFTER !
+0 QUOTA.LIST nobody AFTER !
+0 QUOTA.LIST firm COUNT 0
+0 QUOTA.LIST firm COUNT 1001
+0 QUOTA.LIST firm COUNT few
+9998 QUOTA.LIST firm
+1 QUOTA.LIST firm COUNT 1000
+# The end of a tenant
+0 QUOTA.CLOSE nobody
+0 QUOTA.LIMIT past 100
+0 QUOTA.RESERVE past 10
+0 QUOTA.RESERVE past 20 HOLD h-1
+0 QUOTA.CLOSE past
+0 QUOTA.COMMIT past h-1 AMOUNT 5
+0 QUOTA.RESERVE past 20 HOLD h-2 TTL 10s
+10000 QUOTA.CLOSE past
+0 QUOTA.CLOSE past
+0 QUOTA.GET past
+0 QUOTA.LIST past
+0 QUOTA.COMMIT past h-1 AMOUNT 5
+0 QUOTA.LIMIT past 50
+0 QUOTA.RESERVE past 7 HOLD h-1
+0 QUOTA.COMMIT past h-1
+0 QUOTA.COMMIT past h-1
+0 QUOTA.CLOSE past
+0 QUOTA.CLOSE past
+0 QUOTA.COMMIT past h-1
+299999 QUOTA.LIMIT past 50
+0 QUOTA.RESERVE past 8 HOLD h-2
+0 QUOTA.COMMIT past h-2
+1 QUOTA.COMMIT past h-2
+0 QUOTA.CLOSE past
+0 QUOTA.COMMIT past h-2
+"""
