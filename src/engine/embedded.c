@@ -426,7 +426,7 @@ static enum hf_error embedded_snapshot(struct engine *engine, struct problem *pr
         return problem_set(problem, HF_BUSY, "a snapshot or a flush is under way already");
     }
     embedded_flush_all(embedded);
-    if (embedded->failed || !journal_sync(embedded->journal)) {
+    if (embedded->failed || !journal_cut(embedded->journal)) {
         embedded->failed = true;
         answer_pending(embedded);
         return problem_set(problem, HF_IOERR, "%s", journal_failure(embedded->journal));

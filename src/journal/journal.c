@@ -405,6 +405,26 @@ static bool rotate_segment(struct journal *journal)
     return begin_segment(journal);
 }
 
+/* A segment that is cut must hold so much, or it is not worth a file. */
+static bool is_worth_cutting(const struct journal *journal)
+{
+    int64_t free_bytes = storage_free_bytes(journal->storage);
+
+    /* The room that was made for it is given up until the snapshot is in place. */
+    return journal->end > SEGMENT_HEADER &&
+           journal->end > journal->options.segment_bytes / FIRST_PART &&
+           (free_bytes < 0 || free_bytes >= 2 * journal->room);
+}
+
+bool journal_cut(struct journal *journal)
+{
+    CHECK(journal->taken.size == 0);
+    if (!journal_sync(journal)) {
+        return false;
+    }
+    return !is_worth_cutting(journal) || rotate_segment(journal);
+}
+
 bool journal_flush(struct journal *journal)
 {
     if (journal->failed || journal->taken.size == 0) {

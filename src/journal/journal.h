@@ -65,6 +65,9 @@ bool journal_flush(struct journal *journal);
 void journal_flushed(struct journal *journal);
 /* Syncs what was written. */
 bool journal_sync(struct journal *journal);
+/* Syncs it and begins a new segment, if the newest one is large enough, so that a snapshot of all
+ * that was appended replaces it whole. Nothing may be taken or appended that is not flushed. */
+bool journal_cut(struct journal *journal);
 
 /* Why nothing can be written any more; NULL if all is well. */
 const char *journal_failure(const struct journal *journal);

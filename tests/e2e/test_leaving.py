@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events come, are sold and leave: the server needs no more memory after the last than after the
-first."""
+"""Events come, are sold and leave: the server needs no more memory and no more of the disk after
+the last than after the first."""
+
+from pathlib import Path
 
 import redis
-from server import Server
+from raw_client import http
+from server import Server, wait_until
 
 EVENTS = 20
 BOOKINGS = 2000
@@ -29,11 +32,28 @@ def memory_when_freed(client):
         last = now
 
 
-def test_memory_after_the_last_event_is_as_after_the_first():
-    with Server(memory=True) as server:
+def resident_bytes(server):
+    lines = Path(f"/proc/{server.pid}/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("VmRSS:")).split()[1])
+
+
+def directory_bytes(server):
+    """As the disk has it, once a snapshot has taken the place of what was written."""
+    assert http(server.http_port, "POST", "/v1/snapshot", b"").status == 202
+    wait_until(lambda: not (server.directory / "snapshot.tmp").exists()
+               and len(list(server.directory.glob("journal-*"))) == 1
+               and len(list(server.directory.glob("snapshot-*"))) == 1, "what is replaced is gone")
+    return sum(path.stat().st_blocks * 512 for path in server.directory.iterdir())
+
+
+def test_memory_and_disk_after_the_last_event_are_as_after_the_first():
+    with Server("--fsync", "no") as server:
         client = redis.Redis(port=server.resp_port)
         sell_and_close(client, "event-0")
-        first = memory_when_freed(client)
+        first = memory_when_freed(client), resident_bytes(server), directory_bytes(server)
         for i in range(1, EVENTS):
             sell_and_close(client, f"event-{i}")
-        assert memory_when_freed(client) <= first * 1.1
+        last = memory_when_freed(client), resident_bytes(server), directory_bytes(server)
+        names = "memory_bytes", "resident memory", "directory"
+        for name, before, after in zip(names, first, last):
+            assert after <= before * 1.1, name

@@ -247,6 +247,78 @@ static void other_failures_speak_of_no_room(void **state)
         "File too large: needs 9223372036854775807 bytes, 9223372036854775807 free");
 }
 
+/* ---- giving it back -------------------------------------------------------------------------- */
+
+static void a_snapshot_replaces_the_newest_segment_whole(void **state)
+{
+    struct kept *k = *state;
+
+    open_large(k);
+    for (int i = 0; i < 4; i++) {
+        write_bytes(k, i, 5000);
+        assert_true(size_of(k, 0) > 5000);
+        assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+        assert_int_equal(segments(k), 1);
+        assert_int_equal(size_of(k, 0), FIRST);
+    }
+    expect_all_after_a_start(k);
+    write_bytes(k, 4, 300);
+    expect_all_after_a_start(k);
+}
+
+static void a_small_segment_is_gone_on_with(void **state)
+{
+    struct kept *k = *state;
+
+    open_large(k);
+    write_bytes(k, 0, 300);
+    unsigned opened = k->faults.count[CALL_OPEN];
+    assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+    unsigned for_a_snapshot = k->faults.count[CALL_OPEN] - opened;
+    write_bytes(k, 1, 5000);
+    opened = k->faults.count[CALL_OPEN];
+    assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+    assert_true(k->faults.count[CALL_OPEN] - opened > for_a_snapshot);
+    expect_all_after_a_start(k);
+}
+
+/* What a snapshot that failed was to replace stays, and is replaced by the next. */
+static void snapshots_that_fail_cut_once(void **state)
+{
+    struct kept *k = *state;
+
+    open_large(k);
+    write_bytes(k, 0, 5000);
+    capture_begin();
+    for (int i = 0; i < 3; i++) {
+        k->faults.call = CALL_RENAME;
+        k->faults.at = k->faults.count[CALL_RENAME] + 1;
+        k->faults.code = -EIO;
+        assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+        assert_int_equal(segments(k), 2);
+    }
+    capture_end(NULL, 0);
+    expect_all_after_a_start(k);
+    k->faults.at = 0;
+    assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+    assert_int_equal(segments(k), 1);
+    expect_all_after_a_start(k);
+}
+
+static void on_a_disk_with_little_room_the_segment_is_gone_on_with(void **state)
+{
+    struct kept *k = *state;
+
+    open_large(k);
+    write_bytes(k, 0, 5000);
+    k->faults.space = (struct storage_space){.free = (int64_t)size_of(k, 0), .total = 1 << 30};
+    capture_begin();
+    assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK); /* it is not made: see the log */
+    capture_end(NULL, 0);
+    assert_int_equal(segments(k), 1);
+    expect_all_after_a_start(k);
+}
+
 /* ---- large records --------------------------------------------------------------------------- */
 
 static void the_largest_record_there_may_be_has_room(void **state)
@@ -279,6 +351,10 @@ int main(void)
         TEST(a_segment_that_cannot_be_begun_says_what_was_needed),
         TEST(a_segment_that_cannot_be_gone_on_with_says_what_was_needed),
         TEST(other_failures_speak_of_no_room),
+        TEST(a_snapshot_replaces_the_newest_segment_whole),
+        TEST(a_small_segment_is_gone_on_with),
+        TEST(snapshots_that_fail_cut_once),
+        TEST(on_a_disk_with_little_room_the_segment_is_gone_on_with),
         TEST(the_largest_record_there_may_be_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
