@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
+.PHONY: bench bench-cycle bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -70,6 +70,11 @@ bench: ## measure what it costs
 	@build/holdfast bench
 	@bench/server.py --build build
 	@bench/redis_engine.py --build build
+
+bench-cycle: ## measure what the server keeps of events that came and left: [BENCH_FLAGS="--events 100"]
+	@tools/install-packages build bench
+	@$(MAKE) --no-print-directory build
+	@bench/cycle.py --build build $(BENCH_FLAGS)
 
 bench-redis: ## measure the engine on Redis beside redis-benchmark, on the same Redis in the same run
 	@tools/install-packages build bench

@@ -21,7 +21,7 @@ import urllib.request
 from pathlib import Path
 
 from peers import BENCH, SEATS, Connection, wait_until
-from stall_probe import Probe, Stalled, Table, path_of, temporary_directory
+from stall_probe import Probe, Stalled, Table, memory_bytes, path_of, temporary_directory
 
 RESERVE = "SEATS.RESERVE", "gala", "floor", "booking-%i", "user-%i", "1", "10", "TTL"
 BOUNDARY_MS = 64 ** 3    # the wheel's fourth level moves down
@@ -30,6 +30,7 @@ BEFORE_MS = 300          # so long before the moment that matters the probe begi
 CONNECTIONS = 2000
 ATTEMPTS_A_SECOND = 100
 ATTEMPTS_S = 10
+FREED_BYTES = 16 << 20   # an empty server has less
 
 
 class Stalls:
@@ -176,6 +177,20 @@ class Stalls:
                 self.table.add(f"LIST of {count:,} zones, {' '.join(words)}", probe,
                                note=f"{calls:,} calls")
 
+    # ---- leaving
+
+    def closing(self):
+        """A large event is closed, while what it leaves behind is freed, and after that."""
+        count = self.number(2_000_000)
+        with self.zone() as server:
+            server.load(count, *RESERVE, "2h")
+            server.load(count, "SEATS.CONFIRM", "gala", "booking-%i", "PAYMENT", "payment-%i")
+            with Probe(server) as probe:
+                assert server.call("SEATS.CLOSE", "gala", "FORCE") == [1, count, 1]
+                wait_until(lambda: memory_bytes(server) < FREED_BYTES, "its memory", 600)
+                probe.settle()
+            self.table.add(f"closing an event of {count:,} bookings", probe)
+
     # ---- waiters
 
     def waiters(self):
@@ -294,6 +309,7 @@ SCENARIOS = {
     "audit": Stalls.audit,
     "snapshot": Stalls.snapshot,
     "lists": Stalls.lists,
+    "closing": Stalls.closing,
     "waiters": Stalls.waiters,
     "semaphores": Stalls.semaphores,
     "handshakes": Stalls.handshakes,

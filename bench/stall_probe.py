@@ -11,6 +11,7 @@ tick too much where other threads of the server work."""
 import mmap
 import multiprocessing
 import os
+import re
 import socket
 import ssl
 import struct
@@ -79,6 +80,11 @@ class Stalled(Server):
                                     count, pipeline, due_ms, spread_ms, seed, *words)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             env={**os.environ, **self.shim.env})
+
+
+def memory_bytes(server):
+    """What the state takes, as the server counts it."""
+    return int(re.search(r"^memory_bytes:(\d+)", server.call("INFO"), re.M)[1])
 
 
 class LoopTime:
