@@ -258,6 +258,42 @@ class Exercise:
             connection.read()
             connection.close()
 
+    def lists(self):
+        """Long lists, and scopes that are closed with what is left in them."""
+        event, tenant, product, name = (self.id(kind) for kind in ("e", "t", "p", "s"))
+        ids = self.ids(3 * HEAP)
+        self.calls(("SEATS.OPEN", event, "floor", 10 ** 6), ("QUOTA.LIMIT", tenant, 10 ** 6),
+                   ("STOCK.LOAD", product, 10 ** 6))
+        self.calls(*[("SEATS.RESERVE", event, "floor", i, i, 1, 4) for i in ids])
+        self.calls(*[("SEATS.CONFIRM", event, i) for i in ids])
+        self.calls(*[("QUOTA.RESERVE", tenant, 1, "HOLD", i) for i in ids])
+        self.calls(*[("STOCK.TAKE", product, i, i, 1, "MAX", 4) for i in ids])
+        self.calls(*[("SEM.ACQUIRE", name, i, HEAP) for i in ids])
+        for _ in range(self.times):
+            self.calls(("SEATS.LIST", event, "COUNT", 1000), ("QUOTA.LIST", tenant, "COUNT", 1000),
+                       ("SEM.LIST", name, "COUNT", 1000))
+        self.calls(*[("SEATS.REFUND", event, i) for i in ids[:HEAP]],
+                   *[("STOCK.EXTEND", product, i, 900) for i in ids[:HEAP]],
+                   *[("QUOTA.CANCEL", tenant, i) for i in ids],
+                   *[("STOCK.GIVE", product, i) for i in ids],
+                   ("SEATS.CLOSE", event, "FORCE"), ("QUOTA.CLOSE", tenant),
+                   ("STOCK.CLOSE", product))
+
+    def rooms(self):
+        """Rooms with settings: all ways in, through the gate and out."""
+        event = self.id("e")
+        self.calls(("SEATS.OPEN", event, "floor", 10 ** 6))
+        for _ in range(self.times):
+            ids = self.ids()
+            self.calls(("ROOM.OPEN", event, "RATE", 10 ** 6, "INSIDE", 10 ** 6, "GATE"),
+                       *[("ROOM.JOIN", event, i) for i in ids])
+            admitted = self.calls(("ROOM.TICK", event))[0]
+            for user, pass_ in zip(admitted[::2], admitted[1::2]):
+                self.calls(("ROOM.CHECK", event, user, pass_, "RENEW"),
+                           ("SEATS.RESERVE", event, "floor", user, user, 1, 4, "PASS", pass_),
+                           ("SEATS.CONFIRM", event, user), ("ROOM.DONE", event, user))
+            self.calls(("ROOM.STATS", event), ("ROOM.OPEN", event))
+
     def locks(self):
         for _ in range(HEAP):
             name = self.id("l")
@@ -288,7 +324,7 @@ class Exercise:
         kinds = ("seats", "quota", "stock", "queue")
         return all(int(said[f"holdfast_worker_returned_{kind}_total"]) > 0 for kind in kinds)
 
-    FAMILIES = (seats, quota, stock, shards, room, semaphore, locks, idempotency)
+    FAMILIES = (seats, quota, stock, shards, room, rooms, lists, semaphore, locks, idempotency)
 
     def close(self):
         self.connection.close()

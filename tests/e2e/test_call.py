@@ -65,9 +65,10 @@ def test_every_command_wants_its_arguments(call, command):
 
 
 @pytest.mark.parametrize("words, about", [
-    (["SEATS.CLOSE", "gala"], "unknown command"),
+    (["SEATS.BURN", "gala"], "unknown command"),
     (["SEATS.OPEN", "gala", "floor", "many"], "many"),
-    (["SEATS.OPEN", "gala", "floor", "5", "6"], "wrong number"),
+    (["SEATS.OPEN", "gala", "floor", "5", "6"], "no argument '6'"),
+    (["SEATS.ZONE", "gala", "floor", "5"], "wrong number"),
     (["LOCK.TRY", "seat-1", "10 s"], "10 s"),
     (["LOCK.TRY", "seat-1", "10", "COLOUR", "red"], "COLOUR"),
     (["QUOTA.RESERVE", "acme", "5", "HOLD", "h", "HOLD", "h"], "HOLD"),

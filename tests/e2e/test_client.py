@@ -93,7 +93,7 @@ def test_a_server_answers_as_the_engine_in_this_process(holdfast, client, server
     assert there.code == here.code == MALFORMED
     assert len(there.lines) == len(here.lines)
     for ours, theirs in zip(here.lines, there.lines):
-        if "fence" not in ours and "integer" not in ours and "message" not in ours:
+        if not any(word in ours for word in ("fence", "integer", "message", "expires_at")):
             assert theirs == ours
         if form and "message" in ours:
             codes = [json.loads(line)["error"]["code"] for line in (ours, theirs)]

@@ -57,7 +57,7 @@ from server import Server, wait_until
 def test_a_request_that_is_wrong_changes_nothing(curl, event, method, path, body, code):
     refused(curl.call(method, event + path, body), code)
     assert curl.get(event + "/zones/floor").json == {
-        "capacity": 10, "available": 10, "reserved": 0, "confirmed": 0}
+        "capacity": 10, "available": 10, "reserved": 0, "confirmed": 0, "max": 0, "lifetime": 0}
 
 
 @pytest.mark.parametrize("body", [
@@ -324,9 +324,9 @@ def test_paths_that_are_not_there(curl):
 
 @pytest.mark.parametrize("method, path, allowed", [
     ("DELETE", "/v1/events/gala/zones/floor", "GET HEAD PUT OPTIONS"),
-    ("GET", "/v1/events/gala/bookings", "POST OPTIONS"),
+    ("DELETE", "/v1/events/gala/bookings", "GET HEAD POST OPTIONS"),
     ("POST", "/v1/events/gala/queue/ann", "GET HEAD DELETE OPTIONS"),
-    ("PATCH", "/v1/quotas/acme", "GET HEAD PUT OPTIONS"), ("GET", "/v1/audit", "POST OPTIONS"),
+    ("PATCH", "/v1/quotas/acme", "GET HEAD PUT DELETE OPTIONS"), ("GET", "/v1/audit", "POST OPTIONS"),
     ("POST", "/livez", "GET HEAD OPTIONS"), ("TRACE", "/", "GET HEAD OPTIONS"),
     ("GET", "/v1/locks/r/unlock", "POST OPTIONS")])
 def test_405_methods_that_a_path_does_not_have(curl, method, path, allowed):
