@@ -62,12 +62,13 @@ static int64_t *number_at(struct command *command, const struct arg_spec *arg)
     return (int64_t *)(void *)((char *)&command->args + arg->offset);
 }
 
-/* At least 1; more for a command that answers with as many pairs as it is asked for, and for a
- * list, which may look at many records for each it shows. */
+/* At least 1; more for a command that answers with as many pairs as it is asked for, or as there
+ * are, and for a list, which may look at many records for each it shows. */
 static unsigned weigh(struct command *command)
 {
     const struct command_spec *spec = command->spec;
-    int64_t pairs = spec->shape == REPLY_PAGE ? PAIRS_WEIGHT_MAX : 1;
+    bool many = spec->shape == REPLY_PAGE || spec->shape == REPLY_PAIRS;
+    int64_t pairs = many ? PAIRS_WEIGHT_MAX : 1;
 
     for (size_t i = 0; spec->shape == REPLY_PAIRS && i < spec->arg_count; i++) {
         if (spec->args[i].type == ARG_COUNT) {
