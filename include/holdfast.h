@@ -342,18 +342,6 @@ struct hf_seats_refund_reply {
 HF_API enum hf_error hf_seats_refund(hf_handle *handle, const struct hf_seats_refund_args *args,
                                      struct hf_seats_refund_reply *reply);
 
-/* SEATS.CLOSE: the event is over, and all that is known of it removed. INVALID_STATE while seats
- * are reserved, or confirmed unless `force` says that those go as well. */
-struct hf_seats_close_args {
-    struct hf_bytes event;
-    bool force;
-};
-struct hf_seats_close_reply {
-    int64_t bookings, zones; /* that were removed */
-};
-HF_API enum hf_error hf_seats_close(hf_handle *handle, const struct hf_seats_close_args *args,
-                                    struct hf_seats_close_reply *reply);
-
 /* SEATS.EXTEND: move the deadline to now + ttl, at most 12 first TTLs after the start. */
 struct hf_seats_extend_args {
     struct hf_bytes event, booking;
@@ -421,6 +409,18 @@ struct hf_seats_user_reply {
 };
 HF_API enum hf_error hf_seats_user(hf_handle *handle, const struct hf_seats_user_args *args,
                                    struct hf_seats_user_reply *reply);
+
+/* SEATS.CLOSE: the event is over, and all that is known of it removed. INVALID_STATE while seats
+ * are reserved, or confirmed unless `force` says that those go as well. */
+struct hf_seats_close_args {
+    struct hf_bytes event;
+    bool force;
+};
+struct hf_seats_close_reply {
+    int64_t bookings, zones; /* that were removed */
+};
+HF_API enum hf_error hf_seats_close(hf_handle *handle, const struct hf_seats_close_args *args,
+                                    struct hf_seats_close_reply *reply);
 
 /* ---- quota: reserve and refund; scope: tenant ------------------------------------------------ */
 

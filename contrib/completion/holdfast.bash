@@ -26,7 +26,7 @@ _holdfast_files() {
 
 # The commands of the program that is being completed, as its help lists them.
 _holdfast_commands() {
-    "${COMP_WORDS[0]}" help 2>/dev/null | sed -n 's/^    \([A-Z]*\.[A-Z]*\) .*/\1/p'
+    "${COMP_WORDS[0]}" help 2>/dev/null | sed -n 's/^    \([A-Z][A-Z.]*\) .*/\1/p'
 }
 
 _holdfast_commands_in_any_case() {

@@ -47,17 +47,34 @@ static void number(struct buffer *out, int64_t value)
     }
 }
 
+/* "0 to 500; default 100" */
+static void bounds(const struct arg_spec *arg, void (*bound)(struct buffer *, int64_t),
+                   struct buffer *out)
+{
+    bound(out, arg->min);
+    buffer_text(out, " to ");
+    bound(out, arg->max);
+    if (arg_has_default(arg)) {
+        buffer_text(out, "; default ");
+        if (arg->default_value == HF_INTEGER_MAX) {
+            buffer_text(out, "no bound");
+        } else {
+            bound(out, arg->default_value);
+        }
+    }
+}
+
 void help_type(const struct arg_spec *arg, struct buffer *out)
 {
-    void (*bound)(struct buffer *, int64_t) = number;
-
     switch (arg->type) {
     case ARG_ID:
         buffer_text(out, "id");
         return;
     case ARG_CHOICE:
-        buffer_format(out, "one of %s; default %.*s", arg->choices, (int)strcspn(arg->choices, "|"),
-                      arg->choices);
+        buffer_format(out, "one of %s", arg->choices);
+        if (arg->keyword != NULL) {
+            buffer_format(out, "; default %.*s", (int)strcspn(arg->choices, "|"), arg->choices);
+        }
         return;
     case ARG_FLAG:
         buffer_text(out, "flag");
@@ -71,26 +88,16 @@ void help_type(const struct arg_spec *arg, struct buffer *out)
     case ARG_COUNT:
     case ARG_AMOUNT:
         buffer_text(out, "integer, ");
-        break;
+        bounds(arg, number, out);
+        return;
     case ARG_DURATION:
         buffer_text(out, "duration, ");
-        bound = duration;
-        break;
+        bounds(arg, duration, out);
+        return;
     case ARG_WAIT:
         buffer_text(out, "duration in ms, ");
-        bound = duration;
-        break;
-    }
-    bound(out, arg->min);
-    buffer_text(out, " to ");
-    bound(out, arg->max);
-    if (arg_has_default(arg)) {
-        buffer_text(out, "; default ");
-        if (arg->default_value == HF_INTEGER_MAX) {
-            buffer_text(out, "no bound");
-        } else {
-            bound(out, arg->default_value);
-        }
+        bounds(arg, duration, out);
+        return;
     }
 }
 
@@ -143,6 +150,8 @@ void help_reply_notes(const struct command_spec *spec, struct buffer *out)
     }
     if (spec->shape == REPLY_FIELDS) {
         buffer_text(out, " A map on RESP3, an object in JSON.");
+    } else if (spec->shape == REPLY_PAGE && !command_lists_names(spec)) {
+        buffer_text(out, " Each item is a map on RESP3, an object in JSON.");
     }
     if (command_shown_fields(spec) < spec->field_count) {
         buffer_text(out, " HTTP has also ");
@@ -168,9 +177,9 @@ void help_keys(const struct command_spec *spec, struct buffer *out)
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 /* What the type of an argument makes the command refuse with this code for; NULL: for nothing. */
-static const char *type_cause(enum arg_type type, enum hf_error code)
+static const char *type_cause(const struct arg_spec *arg, enum hf_error code)
 {
-    switch (type) {
+    switch (arg->type) {
     case ARG_ID:
         return code == HF_INVALID_ID ? "not an id" : NULL;
     case ARG_COUNT:
@@ -183,7 +192,7 @@ static const char *type_cause(enum arg_type type, enum hf_error code)
     case ARG_CHOICE:
         return code == HF_INVALID_ARGUMENT ? "not one of its words" : NULL;
     case ARG_TEXT:
-        return code == HF_INVALID_ARGUMENT    ? "empty, or not UTF-8"
+        return code == HF_INVALID_ARGUMENT    ? arg->min > 0 ? "empty, or not UTF-8" : "not UTF-8"
                : code == HF_PAYLOAD_TOO_LARGE ? "too long"
                                               : NULL;
     case ARG_BLOB:
@@ -209,24 +218,39 @@ const char *help_label(const struct arg_spec *arg, bool fields)
     return fields ? arg->field : arg->keyword != NULL ? arg->keyword : arg->name;
 }
 
-/* "quantity, max_per_user out of bounds", with `between` in front; nothing if there are none. */
+/* The first argument that is refused with this code for the same cause as another. */
+static size_t first_of_cause(const struct command_spec *spec, enum hf_error code, const char *cause)
+{
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const char *why = type_cause(&spec->args[i], code);
+        if (why != NULL && strcmp(why, cause) == 0) {
+            return i;
+        }
+    }
+    return spec->arg_count;
+}
+
+/* "quantity, max_per_user out of bounds" for each cause, with `between` in front; nothing if there
+ * is none. Returns what stands between that and more. */
 static const char *arguments_cause(const struct command_spec *spec, enum hf_error code, bool fields,
                                    const char *between, struct buffer *out)
 {
-    const char *cause = NULL;
-
     for (size_t i = 0; i < spec->arg_count; i++) {
-        const char *why = type_cause(spec->args[i].type, code);
-        if (why != NULL) {
-            buffer_format(out, "%s%s", cause == NULL ? between : ", ",
-                          help_label(&spec->args[i], fields));
-            cause = why;
+        const char *cause = type_cause(&spec->args[i], code);
+        if (cause == NULL || first_of_cause(spec, code, cause) != i) {
+            continue;
         }
-    }
-    if (cause != NULL) {
+        buffer_format(out, "%s%s", between, help_label(&spec->args[i], fields));
+        for (size_t other = i + 1; other < spec->arg_count; other++) {
+            const char *same = type_cause(&spec->args[other], code);
+            if (same != NULL && strcmp(same, cause) == 0) {
+                buffer_format(out, ", %s", help_label(&spec->args[other], fields));
+            }
+        }
         buffer_format(out, " %s", cause);
+        between = "; ";
     }
-    return cause != NULL ? "; " : between;
+    return between;
 }
 
 void help_cause(const struct command_spec *spec, enum hf_error code, bool fields,
@@ -261,7 +285,7 @@ size_t help_refusals(const struct command_spec *spec, enum hf_error codes[HF_ERR
         enum hf_error code = (enum hf_error)i;
         bool given = false;
         for (size_t a = 0; a < spec->arg_count; a++) {
-            given |= type_cause(spec->args[a].type, code) != NULL ||
+            given |= type_cause(&spec->args[a], code) != NULL ||
                      (spec->args[a].needs != NULL && code == HF_INVALID_ARGUMENT);
         }
         if (given && own_cause(spec, code) == NULL) {

@@ -12,9 +12,9 @@
     .reply_note = "An empty cursor says that this was the end. A zone's name is that of its event, "
                   "a space and its own",
     MEANINGS("what to list",
-             "what the names begin with",
-             "the cursor that the page before ended with; empty: from the beginning",
-             "how many at most"),
+             "what the names begin with; not given: all names",
+             "the cursor that the page before ended with; not given: from the beginning",
+             "how many names at most"),
     ARGS(list, 1, CHOICE(list, kind, "events|zones|tenants|semaphores|locks|products|rooms|keys"),
          OPTIONAL_TEXT(list, match, "MATCH", "prefix", 2 * HF_ID_MAX + 1),
          PAGE(list)),

@@ -59,7 +59,7 @@
                                  "stays open"},
              {HF_INVALID_STATE, "the hold is committed with another amount"}),
     MEANINGS("the tenant", "the hold that becomes usage",
-             "what was really used, and the rest of the hold goes back; all of it if left out"),
+             "what was really used, and the rest of the hold goes back; not given: all of it"),
     ARGS(quota_commit, 2, ID(quota_commit, tenant, "tenant"), ID(quota_commit, hold, "hold_id"),
          {.name = "n", .field = "amount", .keyword = "AMOUNT", .type = ARG_AMOUNT,
           .offset = AT(quota_commit, amount), .max = HF_INTEGER_MAX, .zero_counts = true}),
@@ -72,7 +72,8 @@
     .help = "A hold is given back",
     EXAMPLE("QUOTA.CANCEL acme h-1"),
     BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250 HOLD h-1"),
-    REFUSALS({HF_HOLD_NOT_FOUND, "the hold was never made or expired"},
+    REFUSALS({HF_HOLD_NOT_FOUND, "the hold was never made, is expired, or was cancelled over 300 s "
+                                 "ago"},
              {HF_INVALID_STATE, "the hold is committed: refund it instead"}),
     MEANINGS("the tenant", "the hold to give back"),
     ARGS(quota_cancel, 2, ID(quota_cancel, tenant, "tenant"), ID(quota_cancel, hold, "hold_id")),
@@ -96,12 +97,14 @@
            KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
 [QUOTA_LIST] = {.name = "QUOTA.LIST", .number = 49, .flags = READS,
-    .help = "The open holds of a tenant, a page at a time",
+    .help = "The open holds of a tenant, page by page",
     EXAMPLE("QUOTA.LIST acme COUNT 10"),
     BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250 HOLD h-1"),
     REFUSALS({HF_INVALID_ARGUMENT, "AFTER is no cursor of this list"}),
+    .reply_note = "An empty cursor says that this was the end. Times are in milliseconds since "
+                  "1970",
     MEANINGS("the tenant",
-             "the cursor that the page before ended with; from the beginning if left out",
+             "the cursor that the page before ended with; not given: from the beginning",
              "how many holds at most"),
     ARGS(quota_list, 1, ID(quota_list, tenant, "tenant"), PAGE(quota_list)),
     ANSWER(REPLY_PAGE, quota_hold, WORD(quota_hold, hold_id), NUMBER(quota_hold, amount),
@@ -114,7 +117,8 @@
     .help = "The tenant is gone: remove its limit and its usage",
     EXAMPLE("QUOTA.CLOSE acme"),
     BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250"),
-    REFUSALS({HF_INVALID_STATE, "holds are open"}),
+    REFUSALS({HF_INVALID_STATE, "holds are open: commit or cancel them, or wait for their "
+                                "deadlines"}),
     .reply_note = "What was used, and the limit; a tenant nobody knows is closed already: "
                   "[1, 0, 0]",
     MEANINGS("the tenant that is gone"),

@@ -16,7 +16,7 @@
     .reply_note = "fence grows with every grant: hand it to what the slot protects, which refuses "
                   "a lower one",
     MEANINGS("the semaphore; there while somebody holds or waits",
-             "who asks: an id of the caller's choice, the same again for a retry",
+             "who asks: an id of your choice, the same again for a retry",
              "how many slots there are",
              "the caller is taken for dead when it has not pinged for so long",
              "how long the slot is kept at most, however alive the caller is",
@@ -44,7 +44,7 @@
     NO_REFUSALS,
     .reply_note = "position counts from 1; 0: the caller holds a slot already",
     MEANINGS("the semaphore; there while somebody holds or waits",
-             "who asks: an id of the caller's choice, the same again for a retry",
+             "who asks: an id of your choice, the same again for a retry",
              "the caller is taken for dead when it has not pinged for so long",
              "how long the slot is kept at most once it is granted"),
     ARGS(sem_queue, 4, ID(sem_queue, name, "name"), ID(sem_queue, id, "id"),
@@ -158,14 +158,14 @@
            KEY_SEM_FENCE)},
 
 [SEM_LIST] = {.name = "SEM.LIST", .number = 51, .flags = READS,
-    .help = "The holders and the waiters of a semaphore, a page at a time",
+    .help = "The holders and the waiters of a semaphore, page by page",
     EXAMPLE("SEM.LIST render COUNT 10"),
     BEFORE("SEM.ACQUIRE render worker-1 1", "SEM.QUEUE render worker-2 30s 1h"),
     REFUSALS({HF_INVALID_ARGUMENT, "AFTER is no cursor of this list"}),
-    .reply_note = "a waiter has its position in line, from 1, a holder its fence; in no order: "
-                  "the positions say who is next",
+    .reply_note = "An empty cursor says that this was the end. A waiter has its position in line, "
+                  "from 1, a holder its fence; in no order: the positions say who is next",
     MEANINGS("the semaphore; there while somebody holds or waits",
-             "the cursor that the page before ended with; from the beginning if left out",
+             "the cursor that the page before ended with; not given: from the beginning",
              "how many clients at most"),
     ARGS(sem_list, 1, ID(sem_list, name, "name"), PAGE(sem_list)),
     ANSWER(REPLY_PAGE, sem_client, WORD(sem_client, id), WORD(sem_client, state),

@@ -30,7 +30,8 @@
     BEFORE("STOCK.LOAD sneaker 100"),
     REFUSALS({HF_PRODUCT_NOT_FOUND, "nobody has loaded the product"},
              {HF_SOLD_OUT, "less is left than requested"},
-             {HF_USER_LIMIT_EXCEEDED, "the user would have more than MAX of the product"},
+             {HF_USER_LIMIT_EXCEEDED, "the user would have more than MAX of the product, taken and "
+                                      "bought together"},
              {HF_INVALID_STATE, "the order exists with another user, quantity or TTL"}),
     MEANINGS("the product",
              "the order: an id of your choice, the same again for a retry",
@@ -87,7 +88,8 @@
     EXAMPLE("STOCK.GIVE sneaker o-1"),
     BEFORE("STOCK.LOAD sneaker 100", "STOCK.TAKE sneaker o-1 ann 1"),
     REFUSALS({HF_PRODUCT_NOT_FOUND, "nobody has loaded the product"},
-             {HF_NOT_FOUND, "the order was never taken or expired"},
+             {HF_NOT_FOUND, "the order was never taken, is expired, or was given back over "
+                            "300 s ago"},
              {HF_NOT_OWNER, "the order is another user's than USER"},
              {HF_INVALID_STATE, "the order is settled: what is sold is not given back"}),
     MEANINGS("the product", "the order to give back",
@@ -100,11 +102,14 @@
            KEYS_OF_STOCK)},
 
 [STOCK_CLOSE] = {.name = "STOCK.CLOSE", .number = 48, .flags = WRITES,
-    .help = "Remove a product of which nothing is taken",
+    .help = "The product is no longer sold: remove it, its orders and its users",
     EXAMPLE("STOCK.CLOSE sneaker"),
     BEFORE("STOCK.LOAD sneaker 100"),
-    REFUSALS({HF_INVALID_STATE, "some of the product is taken"}),
-    MEANINGS("the product"),
+    REFUSALS({HF_INVALID_STATE, "orders are open: settle them or give them back, or wait for their "
+                                "deadlines"}),
+    .reply_note = "What was sold, and what was left; a product nobody knows is closed already: "
+                  "[1, 0, 0]",
+    MEANINGS("the product that is no longer sold"),
     ARGS(stock_close, 1, ID(stock_close, product, "product")),
     ANSWER(REPLY_LEAD, stock_close_reply, NUMBER(stock_close_reply, sold),
            NUMBER(stock_close_reply, available)),

@@ -79,13 +79,13 @@ IDEM.BEGIN EV f
 IDEM.BEGIN EV g
 SEATS.OPEN {EV} floor 5
 SEATS.OPEN EV floor many
-SEATS.CLOSE EV
+SEATS.SHUT EV
 """
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["plain", "json"])
 def test_a_server_answers_as_the_engine_in_this_process(holdfast, client, server, form):
-    """To the byte, but for numbers of grants, times left and messages that RESP does not carry."""
+    """To the byte, but for numbers of grants, times and messages that RESP does not carry."""
     server.call("SEM.RELEASE", "EV", "me")  # of the round before
     text = SCRIPT.replace("EV", "same" + str(len(form)))
     here = holdfast("call", "--engine", "embedded:", *form, stdin=text)

@@ -96,7 +96,7 @@ def test_version_is_the_headers(holdfast, header, flag):
     (["serv"], "unknown subcommand 'serv'"),
     (["--verbose"], "'--verbose'"),
     (["SEATS.ZONE", "gala", "floor"], "unknown subcommand 'SEATS.ZONE'"),
-    (["help", "SEATS.CLOSE"], "unknown command 'SEATS.CLOSE'"),
+    (["help", "SEATS.SHUT"], "unknown command 'SEATS.SHUT'"),
     (["help", "--html"], "'--html'"),
     (["demo", "500"], "'500'"),
     (["call", "--fast", "SEATS.ZONE", "gala", "floor"], "--fast"),
