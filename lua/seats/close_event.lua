@@ -46,11 +46,13 @@ if sum then
 end
 if reserved > 0 then
     return {0, 'INVALID_STATE', string.format(
-        '%.0f seats are reserved: confirm or release them, or wait until they expire', reserved)}
+        '%.0f seats are reserved: confirm or release them, or wait until they expire',
+        math.min(reserved, limits.HF_INTEGER_MAX))}
 end
 if confirmed > 0 and ARGV[1] ~= '1' then
     return {0, 'INVALID_STATE', string.format(
-        '%.0f seats are confirmed: with FORCE they are removed, too', confirmed)}
+        '%.0f seats are confirmed: with FORCE they are removed, too',
+        math.min(confirmed, limits.HF_INTEGER_MAX))}
 end
 local removed = {1, redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4])}
 redis.call('ZADD', KEYS[1], 0, 'c')

@@ -108,6 +108,15 @@ static void count_booking(const struct booking *booking, int64_t zone[4], int64_
     user[3]++;
 }
 
+/* Adds to a sum that may be more than one number holds: what is left over, then how often
+ * HF_INTEGER_MAX + 1 is in it. */
+static void add_seats(int64_t sum[2], int64_t seats)
+{
+    sum[0] += seats;
+    sum[1] += sum[0] > HF_INTEGER_MAX;
+    sum[0] &= HF_INTEGER_MAX;
+}
+
 /* The totals of an event are those of its bookings. */
 static void check_events(struct core_audit *audit, struct sums *events)
 {
@@ -118,13 +127,16 @@ static void check_events(struct core_audit *audit, struct sums *events)
         int64_t *event = events->of[booking->record.scope];
         bool reserved = booking->record.state == BOOKING_RESERVED;
         bool confirmed = booking->record.state == BOOKING_CONFIRMED;
-        event[0] += reserved ? booking->quantity : 0;
-        event[1] += confirmed ? booking->quantity : 0;
+        add_seats(event, reserved ? booking->quantity : 0);
+        add_seats(event + 2, confirmed ? booking->quantity : 0);
     }
     EACH (core, CORE_EVENTS, i) {
         const struct seat_event *event = core_at(core, CORE_EVENTS, i);
-        expect(audit, CORE_EVENTS, i, "reserved", event->reserved, events->of[i][0]);
-        expect(audit, CORE_EVENTS, i, "confirmed", event->confirmed, events->of[i][1]);
+        const int64_t *seats = events->of[i];
+        expect(audit, CORE_EVENTS, i, "reserved", event->reserved.rest, seats[0]);
+        expect(audit, CORE_EVENTS, i, "reserved by the whole", event->reserved.whole, seats[1]);
+        expect(audit, CORE_EVENTS, i, "confirmed", event->confirmed.rest, seats[2]);
+        expect(audit, CORE_EVENTS, i, "confirmed by the whole", event->confirmed.whole, seats[3]);
     }
 }
 

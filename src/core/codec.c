@@ -5,6 +5,7 @@
 #include "core/codec.h"
 
 #include "base/siphash.h"
+#include "core/seats.h"
 
 /* Adds bytes to the digest. */
 static void mix(struct codec *codec, const void *data, size_t size)
@@ -201,8 +202,8 @@ static void count_booking(struct core *core, const struct booking *booking)
         ((struct show *)core_at(core, CORE_SHOWS, booking->show))->bookings++;
     }
     core->lapsed += booking->record.state == BOOKING_LAPSED;
-    event->reserved += reserved ? booking->quantity : 0;
-    event->confirmed += confirmed ? booking->quantity : 0;
+    seats_sum_add(&event->reserved, reserved ? booking->quantity : 0);
+    seats_sum_add(&event->confirmed, confirmed ? booking->quantity : 0);
 }
 
 static void booking_fields(struct codec *codec, struct booking *booking)

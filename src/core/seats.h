@@ -66,12 +66,27 @@ static inline struct seat_event *seat_event_at(const struct core *core, uint32_t
     return core_at(core, CORE_EVENTS, index);
 }
 
+static inline void seats_sum_add(struct seats_sum *sum, int64_t seats)
+{
+    int64_t rest = sum->rest + seats; /* may be below 0 */
+
+    sum->rest = rest & HF_INTEGER_MAX;
+    sum->whole += (rest - sum->rest) / (HF_INTEGER_MAX + 1);
+}
+
+/* All seats of a sum, or HF_INTEGER_MAX if they are more. */
+static inline int64_t seats_sum_told(const struct seats_sum *sum)
+{
+    return sum->whole > 0 ? HF_INTEGER_MAX : sum->rest;
+}
+
 /* What must be true of an event after every change; the audit proves that its totals are those of
  * its zones and bookings. */
 static inline void seat_event_check(const struct seat_event *event)
 {
-    CHECK(event->reserved >= 0 && event->confirmed >= 0);
-    CHECK(event->bookings.count > 0 || event->reserved + event->confirmed == 0);
+    CHECK(event->reserved.whole >= 0 && event->confirmed.whole >= 0);
+    CHECK(event->bookings.count > 0 ||
+          (seats_sum_told(&event->reserved) == 0 && seats_sum_told(&event->confirmed) == 0));
 }
 
 /* What a command or a deadline adds to the totals of a zone and of its event. */
@@ -86,8 +101,8 @@ static inline void seats_move(struct core *core, uint32_t zone_index, struct sea
 
     zone->reserved += change.reserved;
     zone->confirmed += change.confirmed;
-    event->reserved += change.reserved;
-    event->confirmed += change.confirmed;
+    seats_sum_add(&event->reserved, change.reserved);
+    seats_sum_add(&event->confirmed, change.confirmed);
     zone_check(zone);
     seat_event_check(event);
 }

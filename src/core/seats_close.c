@@ -7,17 +7,20 @@
 /* Refuses while seats are reserved, or confirmed without FORCE. */
 static bool may_close(const struct seat_event *event, bool force, struct reply *reply)
 {
-    if (event->reserved > 0) {
+    int64_t reserved = seats_sum_told(&event->reserved);
+    int64_t confirmed = seats_sum_told(&event->confirmed);
+
+    if (reserved > 0) {
         reply_refuse_with(reply, HF_INVALID_STATE,
                           "# seats are reserved: confirm or release them, or wait until they "
                           "expire",
-                          event->reserved, 0, 0);
+                          reserved, 0, 0);
         return false;
     }
-    if (event->confirmed > 0 && !force) {
+    if (confirmed > 0 && !force) {
         reply_refuse_with(reply, HF_INVALID_STATE,
-                          "# seats are confirmed: with FORCE they are removed, too",
-                          event->confirmed, 0, 0);
+                          "# seats are confirmed: with FORCE they are removed, too", confirmed, 0,
+                          0);
         return false;
     }
     return true;

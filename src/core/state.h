@@ -41,12 +41,18 @@ enum kind {
 
 /* ---- seats ----------------------------------------------------------------------------------- */
 
+/* A zone has up to HF_INTEGER_MAX seats, and the zones of an event are many: all of them together
+ * are whole * (HF_INTEGER_MAX + 1) + rest. */
+struct seats_sum {
+    int64_t whole, rest;
+};
+
 struct seat_event {
     struct record record;
     struct timer timer;      /* at or before the first deadline of its bookings */
     struct agenda deadlines; /* the deadlines of its bookings */
     struct roster zones, bookings;
-    int64_t reserved, confirmed; /* seats, of all its zones */
+    struct seats_sum reserved, confirmed; /* seats, of all its zones */
     uint32_t roster_place;
     uint32_t spare;
 };

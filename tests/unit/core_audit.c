@@ -70,8 +70,12 @@ static void an_event_that_does_not_add_up_is_named(void **state)
     run(f, "SEATS.RESERVE gala floor b2 ann 1 4");
     run(f, "SEATS.CONFIRM gala b2");
     struct seat_event *event = record(f, CORE_EVENTS, "", "gala");
-    EXPECT_BITE(f, event->reserved, "event gala: reserved is 3, the records say 2");
-    EXPECT_BITE(f, event->confirmed, "event gala: confirmed is 2, the records say 1");
+    EXPECT_BITE(f, event->reserved.rest, "event gala: reserved is 3, the records say 2");
+    EXPECT_BITE(f, event->confirmed.rest, "event gala: confirmed is 2, the records say 1");
+    EXPECT_BITE(f, event->reserved.whole,
+                "event gala: reserved by the whole is 1, the records say 0");
+    EXPECT_BITE(f, event->confirmed.whole,
+                "event gala: confirmed by the whole is 1, the records say 0");
 }
 
 static void a_zone_that_does_not_add_up_is_named(void **state)

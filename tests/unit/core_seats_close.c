@@ -60,6 +60,36 @@ static void confirmed_seats_keep_an_event_open_unless_forced(void **state)
     expect(f, "SEATS.CLOSE never", "1 0 0");
 }
 
+/* As many zones as it takes that their seats together are more than 64 bits hold. */
+static void the_seats_of_all_zones_may_be_more_than_a_number_holds(void **state)
+{
+    struct fixture *f = *state;
+    char line[200];
+    enum { ZONES = 2050 };
+
+    at(f, 1000);
+    for (int i = 0; i < ZONES; i++) {
+        snprintf(line, sizeof line, "SEATS.OPEN gala z%d 9007199254740991", i);
+        assert_int_equal(run_unaudited(f, line), HF_OK);
+        snprintf(line, sizeof line, "SEATS.RESERVE gala z%d b%d u%d 9007199254740991 %lld", i, i, i,
+                 (long long)HF_INTEGER_MAX);
+        assert_int_equal(run_unaudited(f, line), HF_OK);
+    }
+    expect_unchanged(f, "SEATS.CLOSE gala FORCE", "0 INVALID_STATE");
+    assert_int_equal(f->reply.why_numbers[0], HF_INTEGER_MAX);
+    snapshot_and_restore(f);
+    for (int i = 0; i < ZONES; i++) {
+        snprintf(line, sizeof line, "SEATS.CONFIRM gala b%d", i);
+        assert_int_equal(run_unaudited(f, line), HF_OK);
+    }
+    expect_unchanged(f, "SEATS.CLOSE gala", "0 INVALID_STATE");
+    for (int i = 0; i < ZONES; i++) {
+        snprintf(line, sizeof line, "SEATS.REFUND gala b%d", i);
+        assert_int_equal(run_unaudited(f, line), HF_OK);
+    }
+    expect(f, "SEATS.CLOSE gala", "1 0 2050");
+}
+
 static void nothing_of_a_closed_event_is_found(void **state)
 {
     struct fixture *f = gala(state);
@@ -248,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(reserved_seats_keep_an_event_open),
         CASE(confirmed_seats_keep_an_event_open_unless_forced),
+        CASE(the_seats_of_all_zones_may_be_more_than_a_number_holds),
         CASE(nothing_of_a_closed_event_is_found),
         CASE(an_event_of_the_same_name_is_another),
         CASE(a_closed_event_leaves_no_trace),
