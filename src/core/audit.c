@@ -328,6 +328,8 @@ static void check_rooms(struct core_audit *audit, struct sums *rooms)
         expect(audit, CORE_ROOMS, i, "passes", room->passes, rooms->of[i][1]);
         expect(audit, CORE_ROOMS, i, "allowance beyond its rate",
                room->allowance < 0 || room->allowance > room->rate * 1000, 0);
+        expect(audit, CORE_ROOMS, i, "allowance of a time to come",
+               room->allowance_ms > core->latest_ms, 0);
         expect(audit, CORE_ROOMS, i, "kept for nothing",
                room->line.count + room->passes == 0 && !room_has_settings(room), 0);
         gates += (room->record.flags & ROOM_GATE) != 0;

@@ -352,7 +352,7 @@ static void order_fields(struct codec *codec, struct order *order)
 static void room_fields(struct codec *codec, struct room *room)
 {
     if (codec->version >= 4) {
-        NUMBER(room->rate);
+        codec_number(codec, &room->rate, 0, ROOM_RATE_MAX);
         NUMBER(room->inside_max);
         NUMBER(room->start_ms);
         codec_number(codec, &room->pass_ms, 0, HF_TTL_MAX_MS);

@@ -247,6 +247,10 @@ static void a_room_that_does_not_add_up_is_named(void **state)
                        "queue entry bob of gala: position is 2, the records say 1\n"
                        "room gala: line is 2, the records say 1\n");
     room->line.count--;
+    run(f, "ROOM.OPEN gala RATE 2");
+    EXPECT_BITE(f, room->allowance, "room gala: allowance beyond its rate is 1, the records say 0");
+    EXPECT_BITE(f, room->allowance_ms,
+                "room gala: allowance of a time to come is 1, the records say 0");
 }
 
 /* ---- timers and indexes ---------------------------------------------------------------------- */

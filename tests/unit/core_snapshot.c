@@ -261,6 +261,7 @@ static void kinds_and_states_keep_their_numbers(void **state)
     assert_int_equal(BOOKING_CONFIRMED, 1);
     assert_int_equal(BOOKING_RELEASED, 2);
     assert_int_equal(BOOKING_LAPSED, 3);
+    assert_int_equal(BOOKING_REFUNDED, 4);
     assert_int_equal(HOLD_COMMITTED, 1);
     assert_int_equal(HOLD_CANCELLED, 2);
     assert_int_equal(CLIENT_HOLDING, 1);
