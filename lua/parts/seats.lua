@@ -9,7 +9,7 @@
 -- reserve has to know of its event is in one hash: max:$zone, a zone's own limit per user,
 -- lifetime:$zone, 1 if confirmed seats count against it, and gate, 1 if the event is entered
 -- through its waiting room, with a pass. For the audit the hash has also how many seats were ever
--- refunded.
+-- refunded, modulo 2^53.
 -- Redis makes every function here anew for each call of a script, so there are few: RESERVE has to
 -- be fast.
 

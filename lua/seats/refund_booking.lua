@@ -38,23 +38,27 @@ local zone_key = key('zone:availability', booking.zone_id)
 if booking.status == 'refunded' then
     return {1, 'REFUNDED', tonumber(redis.call('GET', zone_key) or 0)}
 end
-local quantity = booking.quantity
+local quantity = tonumber(booking.quantity)
 local confirmed_key = key('user:confirmed', booking.user_id)
 local confirmed, lifetime = confirmed_seats(redis.call('GET', confirmed_key))
 confirmed = confirmed - quantity
 if booking.lifetime then
     lifetime = lifetime - quantity
-    count_down(key('user:reservations', booking.user_id), quantity)
+    count_down(key('user:reservations', booking.user_id), booking.quantity)
 end
 if confirmed > 0 then
     redis.call('SET', confirmed_key, digits(confirmed) .. ' ' .. digits(lifetime))
 else
     redis.call('DEL', confirmed_key)
 end
-redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', '-' .. quantity)
-redis.call('HINCRBY', key('seats:rules'), 'refunded', quantity)
+redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', digits(-quantity))
+-- Modulo 2^53, so that the sum of all refunds ever is never too much for Redis.
+local refunded = tonumber(redis.call('HGET', key('seats:rules'), 'refunded') or 0)
+local room = limits.HF_INTEGER_MAX - refunded
+refunded = room >= quantity and refunded + quantity or quantity - room - 1
+redis.call('HSET', key('seats:rules'), 'refunded', digits(refunded))
 redis.call('ZREM', key('seats:bookings'), booking.booking_id)
-local available = redis.call('INCRBY', zone_key, quantity)
+local available = redis.call('INCRBY', zone_key, booking.quantity)
 redis.call('HDEL', KEYS[1], 'confirmation_code')
 local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], 'status', 'refunded', 'closed_at', digits(now),

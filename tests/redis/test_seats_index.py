@@ -11,7 +11,7 @@ import redis
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
-from harness import Build  # noqa: E402
+from harness import Build, run  # noqa: E402
 from server import Server  # noqa: E402
 from servers import RedisServer  # noqa: E402
 
@@ -113,3 +113,15 @@ def test_keys_that_a_caller_leaves_out_are_made(do, store):
          "user:confirmed:{gala}:ann"],
         [2, 4, "ann", "b2", "main:floor", "gala", "", 0, 600, 0])
     assert reply[:2] == [0, b"USER_LIMIT_EXCEEDED"]
+
+
+def test_refunds_may_sum_up_to_more_than_redis_can_count(do, store, standalone):
+    """As often as it takes that all seats ever refunded are more than 64 bits hold."""
+    most = 2**53 - 1
+    do(f"SEATS.OPEN gala floor {most}")
+    for i in range(1026):
+        do(f"SEATS.RESERVE gala floor b{i} ann {most} {most} LIFETIME")
+        do(f"SEATS.CONFIRM gala b{i}")
+        assert do(f"SEATS.REFUND gala b{i}") == [1, b"REFUNDED", most]
+    assert do("SEATS.USER gala ann") == [0, 0]
+    assert run(Build().program, "audit", standalone.url).code == 0

@@ -417,7 +417,8 @@ static void judge_confirmed(struct audit *audit, struct audit_name *event, int64
         }
         each_confirmed(audit, event, which, take_after);
     }
-    int64_t refunded = read_refunded(audit, event) - refunded_before; /* all until now */
+    /* All until now; it is counted modulo 2^53. */
+    int64_t refunded = (read_refunded(audit, event) - refunded_before) & HF_INTEGER_MAX;
     for (unsigned which = 0; which < AUDIT_EVENT_CHILDREN; which++) {
         EACH_CHILD(audit, event, which, event_children[which], i)
         {
