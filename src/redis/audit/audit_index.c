@@ -4,10 +4,7 @@
  * the names is reserved or confirmed, a zone has its totals, a hold is open. Names are read in
  * pages; what looks wrong is read again in one step before it is reported. The other way round
  * proves nothing: what was written by scripts that kept no index is missing in it. */
-#include "base/text.h"
 #include "redis/audit/audit_seats.h"
-
-#define PAGE 1000 /* names read at a time */
 
 static const struct audit_index {
     const char *what, *of;
@@ -56,13 +53,20 @@ static void recheck_name(struct audit *audit, size_t master, const struct audit_
     freeReplyObject(both);
 }
 
-static void check_names(struct audit *audit, size_t master, const struct audit_index *index,
-                        struct hf_bytes scope, const redisReply *names)
+/* The index whose names are read, and of which scope. */
+struct indexed {
+    const struct audit_index *index;
+    struct hf_bytes scope;
+};
+
+static void check_names(struct audit *audit, size_t master, const redisReply *names, void *context)
 {
-    bool wrong[PAGE] = {false};
+    const struct indexed *indexed = context;
+    bool wrong[AUDIT_PAGE] = {false};
 
     for (size_t i = 0; i < names->elements; i++) {
-        ask_record(audit, master, index, scope, audit_reply_text(names->element[i]));
+        ask_record(audit, master, indexed->index, indexed->scope,
+                   audit_reply_text(names->element[i]));
     }
     for (size_t i = 0; i < names->elements; i++) {
         redisReply *field = audit_answer(audit, master);
@@ -71,31 +75,17 @@ static void check_names(struct audit *audit, size_t master, const struct audit_i
     }
     for (size_t i = 0; i < names->elements && audit_goes_on(audit); i++) {
         if (wrong[i]) {
-            recheck_name(audit, master, index, scope, audit_reply_text(names->element[i]));
+            recheck_name(audit, master, indexed->index, indexed->scope,
+                         audit_reply_text(names->element[i]));
         }
     }
 }
 
 static void check_index(struct audit *audit, const struct audit_index *index, struct hf_bytes scope)
 {
-    size_t master = audit_reader_owner(&audit->reader, KEY1(audit, index->names, scope));
+    struct indexed indexed = {index, scope};
 
-    for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
-        char from[21], to[21];
-        struct hf_bytes first = {from, decimal_write(from, start)};
-        struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, index->names, scope),
-                  first, last);
-        redisReply *names = audit_answer(audit, master);
-        size_t count = names != NULL ? names->elements : 0;
-        if (count > 0) {
-            check_names(audit, master, index, scope, names);
-        }
-        freeReplyObject(names);
-        if (count < PAGE) {
-            return;
-        }
-    }
+    audit_members(audit, index->names, scope, check_names, &indexed);
 }
 
 void audit_indexes(struct audit *audit, uint32_t event)

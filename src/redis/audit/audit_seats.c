@@ -21,7 +21,6 @@
 #include <string.h>
 
 #define PASSES 3    /* how often pages are read before all is read in one step */
-#define PAGE 1000   /* deadlines read at a time */
 #define MEMBERS 200 /* zones or users read at a time */
 #define JUDGED                                                                                     \
     1000 /* so many of an event are read in one step with all its deadlines, which costs */
@@ -90,7 +89,7 @@ static void add_up_entries(struct audit *audit, uint32_t event, const redisReply
 static void check_entries(struct audit *audit, size_t master, struct hf_bytes event,
                           const redisReply *entries)
 {
-    bool wrong[PAGE] = {false}, holds;
+    bool wrong[AUDIT_PAGE] = {false}, holds;
     struct audit_hold hold, recorded;
 
     for (size_t i = 0; i < entries->elements; i++) {
@@ -117,28 +116,21 @@ static void check_entries(struct audit *audit, size_t master, struct hf_bytes ev
     }
 }
 
-static void read_deadlines(struct audit *audit, uint32_t event, size_t master, bool check)
-{
-    struct hf_bytes name = named_text(named_at(audit, AUDIT_EVENTS, event));
+/* The event whose deadlines are read, and whether its bookings are looked at as well. */
+struct deadlines {
+    uint32_t event;
+    bool check;
+};
 
-    for (int64_t start = 0; audit_goes_on(audit); start += PAGE) {
-        char from[21], to[21];
-        struct hf_bytes first = {from, decimal_write(from, start)};
-        struct hf_bytes last = {to, decimal_write(to, start + PAGE - 1)};
-        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name),
-                  first, last);
-        redisReply *entries = audit_answer(audit, master);
-        size_t count = entries != NULL ? entries->elements : 0;
-        if (count > 0) {
-            add_up_entries(audit, event, entries);
-            if (check) {
-                check_entries(audit, master, name, entries);
-            }
-        }
-        freeReplyObject(entries);
-        if (count < PAGE) {
-            return;
-        }
+static void take_deadlines(struct audit *audit, size_t master, const redisReply *entries,
+                           void *context)
+{
+    const struct deadlines *read = context;
+
+    add_up_entries(audit, read->event, entries);
+    if (read->check) {
+        check_entries(audit, master, named_text(named_at(audit, AUDIT_EVENTS, read->event)),
+                      entries);
     }
 }
 
@@ -348,8 +340,9 @@ static void check_event(struct audit *audit, uint32_t index)
         return;
     }
     for (unsigned pass = 0; pass < PASSES && audit_goes_on(audit); pass++) {
+        struct deadlines read = {index, pass == 0};
         forget_held(audit, event);
-        read_deadlines(audit, index, master, pass == 0);
+        audit_members(audit, KEY_SEATS_DUE, named_text(event), take_deadlines, &read);
         if (pass == 0) {
             suspect_all(audit, event); /* some may have come to light just now */
         }
