@@ -18,7 +18,6 @@ from harness import Build, run  # noqa: E402
 from redis_cluster import RedisCluster  # noqa: E402
 from sentinels import Sentinels  # noqa: E402
 from server import Server  # noqa: E402
-from servers import RedisServer  # noqa: E402
 
 ADDS_UP = "every total agrees with its records"
 
@@ -30,26 +29,6 @@ def audit(url):
     listed = [line.strip() for line in ended.lines if line.startswith("  ") and ": " in line]
     assert (ended.code == 0) == (ADDS_UP in ended.out) == (not listed), ended
     return listed
-
-
-@pytest.fixture(scope="module")
-def standalone():
-    with RedisServer() as server:
-        yield server
-
-
-@pytest.fixture
-def store(standalone):
-    standalone.client().flushall()
-    return standalone.client()
-
-
-@pytest.fixture
-def do(standalone, store):
-    """Carries out commands through a server on that Redis."""
-    with Server("--engine", standalone.url + "?worker=no", memory=True) as server:
-        client = redis.Redis(port=server.resp_port)
-        yield lambda line: client.execute_command(*line.split())
 
 
 def fill(do):

@@ -12,33 +12,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
 from harness import Build, run  # noqa: E402
 from server import Server  # noqa: E402
-from servers import RedisServer  # noqa: E402
 
 KEYS = [f"seats:{kind}:{{gala}}" for kind in ("due", "rules", "bookings", "zones")]
-
-
-@pytest.fixture(scope="module")
-def standalone():
-    with RedisServer() as server:
-        yield server
-
-
-@pytest.fixture
-def store(standalone):
-    standalone.client().flushall()
-    return standalone.client()
-
-
-@pytest.fixture
-def server(standalone, store):
-    with Server("--engine", standalone.url + "?worker=no", memory=True) as running:
-        yield running
-
-
-@pytest.fixture
-def do(server):
-    client = redis.Redis(port=server.resp_port)
-    return lambda line: client.execute_command(*line.split())
 
 
 @pytest.fixture

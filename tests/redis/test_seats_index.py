@@ -6,34 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-import redis
-
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
 from harness import Build, run  # noqa: E402
-from server import Server  # noqa: E402
-from servers import RedisServer  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def standalone():
-    with RedisServer() as server:
-        yield server
-
-
-@pytest.fixture
-def store(standalone):
-    standalone.client().flushall()
-    return standalone.client()
-
-
-@pytest.fixture
-def do(standalone, store):
-    """Carries out commands through a server on that Redis."""
-    with Server("--engine", standalone.url + "?worker=no", memory=True) as server:
-        client = redis.Redis(port=server.resp_port)
-        yield lambda line: client.execute_command(*line.split())
 
 
 def bookings(store):
