@@ -160,6 +160,8 @@ int main(void)
             }
         }
         putchar(',');
+        core_advance(core,
+                     now_ms); /* after a jump in time more may be due than one command expires */
         put_wakes(&reply);
         printf("]\n");
         struct event event;
