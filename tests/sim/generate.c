@@ -85,6 +85,8 @@ static const char *const templates[] = {
     "ROOM.CHECK $e $u $i",
     "ROOM.OPEN $e RATE $n INSIDE $n PASS $t",
     "ROOM.OPEN $e START $m ORDER random",
+    "ROOM.OPEN $e START 9007199254740991 ORDER random GATE",
+    "ROOM.OPEN $e RATE $n PAUSED",
     "ROOM.OPEN $e",
     "ROOM.TICK $e",
     "ROOM.DONE $e $u",
@@ -93,6 +95,12 @@ static const char *const templates[] = {
     "IDEM.BEGIN $i $e",
     "IDEM.COMPLETE $i $b TTL $t",
     "IDEM.ABORT $i",
+    "LIST events COUNT $n",
+    "LIST zones COUNT $n",
+    "LIST tenants COUNT $n",
+    "LIST semaphores COUNT $n",
+    "LIST products COUNT $n",
+    "LIST rooms COUNT $n",
 };
 
 #define TEMPLATES (sizeof templates / sizeof templates[0])
