@@ -220,13 +220,15 @@ def test_a_transaction_has_so_many_commands_and_no_more(client, scope):
 
 @pytest.mark.parametrize("line, most", [("INFO", 16), ("COMMAND DOCS", 16),
                                         ("ROOM.ADMIT S 100", 10), ("ROOM.ADMIT S 1000000", 1),
-                                        ("ROOM.TICK S", 1), ("LIST zones", 1)])
+                                        ("ROOM.TICK S", 1), ("SEATS.LIST S", 1),
+                                        ("LIST zones", 1)])
 def test_what_costs_more_counts_for_many(client, scope, line, most):
     words = [scope if word == "S" else word for word in line.split()]
     assert len(transact(client, *[" ".join(words)] * most)) == most
     client.call("MULTI")
     got = [client.call(*words) for _ in range(most + 1)]
     assert got[:most] == ["QUEUED"] * most and got[most].code == "ERR"
+    assert "a list and some others count for many" in got[most].message
     assert client.call("EXEC") == ABORTED
 
 

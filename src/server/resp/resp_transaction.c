@@ -120,8 +120,8 @@ static bool add(struct session *session, unsigned weight, size_t count,
     }
     if (transaction->weight + weight > WEIGHT_MAX) {
         resp_error(session,
-                   "ERR a transaction has at most %d commands (INFO and some others count for "
-                   "many): send EXEC earlier, or a pipeline without MULTI",
+                   "ERR a transaction has at most %d commands (INFO, a list and some others "
+                   "count for many): send EXEC earlier, or a pipeline without MULTI",
                    WEIGHT_MAX);
         return false;
     }
