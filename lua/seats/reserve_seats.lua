@@ -19,7 +19,7 @@
 -- ARGV[7] show          or empty
 -- ARGV[8] price         of one seat
 -- ARGV[9] ttl           in seconds
--- ARGV[10] lifetime     1: confirmed seats go on counting against the user's limit
+-- ARGV[10] lifetime     1: confirmed seats go on counting against the user's limit; 0 if missing
 -- ARGV[11] pass         the user's, where the event's waiting room has a gate; or empty
 -- Returns {1, remaining, user_reserved, expires_at in ms or 0 if confirmed, status}
 -- Refuses INVALID_QUANTITY, ZONE_NOT_FOUND, BOOKING_EXISTS, INSUFFICIENT_STOCK,
@@ -58,7 +58,7 @@ if call('EXISTS', KEYS[3]) > 0 then
             {'quantity', tonumber(booking.quantity), quantity}, {'SHOW', booking.show_id, ARGV[7]},
             {'PRICE', tonumber(booking.unit_price), tonumber(ARGV[8])},
             {'TTL', tonumber(booking.ttl), ttl_ms, ' ms'},
-            {'LIFETIME', tonumber(booking.lifetime or 0), tonumber(ARGV[10])},
+            {'LIFETIME', tonumber(booking.lifetime or 0), tonumber(ARGV[10] or 0)},
         }
         for _, argument in ipairs(same) do
             if argument[2] ~= argument[3] then

@@ -90,6 +90,25 @@ def test_keys_that_a_caller_leaves_out_are_made(do, store):
     assert reply[:2] == [0, b"USER_LIMIT_EXCEEDED"]
 
 
+def test_arguments_that_a_caller_leaves_out_have_their_defaults(do, store):
+    do("SEATS.OPEN gala floor 10")
+    reserve = store.register_script((Build().path / "lua" / "reserve_seats.lua").read_text())
+
+    def call(booking):
+        return reserve(["zone:availability:{gala}:floor", "user:reservations:{gala}:ann",
+                        f"reservation:{{gala}}:{booking}", "seats:due:{gala}",
+                        "user:confirmed:{gala}:ann"],
+                       [2, 9, "ann", booking, "floor", "gala", "", 0, 600])
+
+    first = call("b1")
+    assert first[:3] == [1, 8, 2]
+    assert call("b1") == first
+    do("ROOM.OPEN gala GATE")
+    assert call("b1") == first
+    assert call("b2")[:2] == [0, b"NOT_ADMITTED"]
+    assert bookings(store) == ["b1"]
+
+
 def test_refunds_may_sum_up_to_more_than_redis_can_count(do, store, standalone):
     """As often as it takes that all seats ever refunded are more than 64 bits hold."""
     most = 2**53 - 1
