@@ -243,9 +243,17 @@ void roster_remove(struct roster *roster, struct memory *memory, uint32_t place)
 
 uint32_t roster_at(const struct roster *roster, uint32_t place)
 {
-    uint32_t found = place, index = roster_next(roster, &found);
+    const void *node = roster->root;
 
-    return found == place ? index : NONE;
+    if (place >= capacity(roster)) {
+        return NONE;
+    }
+    for (unsigned height = roster->height; height > 1 && node != NULL; height--) {
+        node = ((const struct branch *)node)->children[child_of(height, place)];
+    }
+    const struct leaf *leaf = node;
+    unsigned child = child_of(1, place);
+    return leaf != NULL && leaf->used & bit(child) ? leaf->records[child] : NONE;
 }
 
 /* The first record at or behind a place of a subtree; NONE if there is none. */
