@@ -66,6 +66,20 @@ static size_t node_size(unsigned height)
     return height == 1 ? leaf_size(FAN_BITS) : sizeof(struct branch);
 }
 
+/* The leaf that has the place; NULL if there is none. */
+static struct leaf *leaf_at(const struct roster *roster, uint64_t place)
+{
+    void *node = roster->root;
+
+    if (place >= capacity(roster)) {
+        return NULL;
+    }
+    for (unsigned height = roster->height; height > 1 && node != NULL; height--) {
+        node = ((struct branch *)node)->children[child_of(height, place)];
+    }
+    return node;
+}
+
 /* ---- growing --------------------------------------------------------------------------------- */
 
 /* The first leaf, or one with twice the room. */
@@ -212,6 +226,14 @@ uint32_t roster_add(struct roster *roster, struct memory *memory, uint32_t index
     }
     uint64_t place = lowest_free(roster);
     CHECK(place < RECORDS_MAX);
+    struct leaf *leaf = leaf_at(roster, place);
+    uint64_t used = leaf != NULL ? leaf->used | bit(child_of(1, place)) : ~UINT64_C(0);
+    if (~used != 0) { /* nothing above the leaf changes */
+        leaf->used = used;
+        leaf->records[child_of(1, place)] = index;
+        roster->count++;
+        return (uint32_t)place;
+    }
     if (!roster_put(roster, memory, (uint32_t)place, index)) {
         if (roster->height > 1) { /* nodes that were made on the way */
             remove_below(&roster->root, roster->height, memory, place);
@@ -224,8 +246,15 @@ uint32_t roster_add(struct roster *roster, struct memory *memory, uint32_t index
 
 void roster_remove(struct roster *roster, struct memory *memory, uint32_t place)
 {
-    CHECK(roster_at(roster, place) != NONE);
+    struct leaf *in = leaf_at(roster, place);
+    uint64_t left = in != NULL ? in->used & ~bit(child_of(1, place)) : 0;
+
+    CHECK(in != NULL && in->used != left);
     roster->count--;
+    if (left != 0 && ~in->used != 0) { /* nothing above the leaf changes */
+        in->used = left;
+        return;
+    }
     if (roster->height == 1) {
         struct leaf *leaf = roster->root;
         leaf->used &= ~bit(place);
@@ -243,16 +272,9 @@ void roster_remove(struct roster *roster, struct memory *memory, uint32_t place)
 
 uint32_t roster_at(const struct roster *roster, uint32_t place)
 {
-    const void *node = roster->root;
-
-    if (place >= capacity(roster)) {
-        return NONE;
-    }
-    for (unsigned height = roster->height; height > 1 && node != NULL; height--) {
-        node = ((const struct branch *)node)->children[child_of(height, place)];
-    }
-    const struct leaf *leaf = node;
+    const struct leaf *leaf = leaf_at(roster, place);
     unsigned child = child_of(1, place);
+
     return leaf != NULL && leaf->used & bit(child) ? leaf->records[child] : NONE;
 }
 
