@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 /* How long a turn goes on expiring, and how many records between two looks at the clock. */
-#define TURN_NS UINT64_C(500000)
+#define TURN_NS UINT64_C(250000)
 #define STEP_RECORDS 256
 /* What is due in a command's own scope, up to so much, it expires by itself. */
 #define READY_RECORDS 512
