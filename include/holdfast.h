@@ -817,6 +817,26 @@ struct hf_stock_give_reply {
 HF_API enum hf_error hf_stock_give(hf_handle *handle, const struct hf_stock_give_args *args,
                                    struct hf_stock_give_reply *reply);
 
+/* STOCK.LIST: the orders of a product that are taken, a page at a time. PRODUCT_NOT_FOUND;
+ * INVALID_ARGUMENT for what is no cursor. */
+struct hf_stock_list_args {
+    struct hf_bytes product;
+    struct hf_bytes after; /* the cursor of the page before; empty: from the beginning */
+    int64_t count;         /* items at most, up to HF_PAGE_MAX; 0: 100 */
+};
+struct hf_stock_order {
+    char order_id[HF_ID_SIZE], user_id[HF_ID_SIZE];
+    int64_t quantity, created_at, expires_at;
+    char status[HF_WORD_SIZE]; /* "taken" */
+};
+struct hf_stock_list_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for the next page; empty at the end */
+    size_t count;
+    struct hf_stock_order *items; /* NULL if there are none; free with hf_free() */
+};
+HF_API enum hf_error hf_stock_list(hf_handle *handle, const struct hf_stock_list_args *args,
+                                   struct hf_stock_list_reply *reply);
+
 /* STOCK.CLOSE: remove a product of which nothing is taken; the reply has what was sold and what was
  * left, or zeros if there is no such product. INVALID_STATE while any of it is taken. */
 struct hf_stock_close_args {

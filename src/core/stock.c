@@ -278,6 +278,44 @@ CORE_COMMAND(stock_take)
     reply_number(reply, available(product));
 }
 
+/* ---- the list of orders ---------------------------------------------------------------------- */
+
+static bool show_order(struct core *core, uint32_t index, const void *context, struct reply *reply)
+{
+    const struct order *order = order_at(core, index);
+    struct name name = record_name(&order->record);
+    struct name user = record_name(&user_at(core, order->user)->record);
+    (void)context;
+
+    CHECK(order->record.state == ORDER_TAKEN);
+    reply_name(reply, &name);
+    reply_name(reply, &user);
+    reply_number(reply, order->quantity);
+    reply_number(reply, order->started_ms);
+    reply_number(reply, order->timer.deadline_ms);
+    reply_word(reply, "taken");
+    return true;
+}
+
+CORE_COMMAND(stock_list)
+{
+    const struct hf_stock_list_args *a = &args->stock_list;
+    uint32_t product = find_product(core, a->product, reply);
+    (void)entropy;
+
+    if (product == NONE) {
+        return;
+    }
+    core_page(core,
+              &(struct page){.command = STOCK_LIST,
+                             .kind = CORE_ORDERS,
+                             .scope = product,
+                             .after = a->after,
+                             .count = a->count,
+                             .show = show_order},
+              reply);
+}
+
 /* ---- after the take -------------------------------------------------------------------------- */
 
 /* The order that a command is about, or NULL and a refusal. One that was given back is found only

@@ -168,6 +168,49 @@ TEXT = HOLDS + """\
 0 STOCK.GIVE hats o-2
 0 STOCK.ADJUST hats -12 lost
 0 STOCK.GET hats
+# The list of orders
+0 STOCK.LIST nothing
+0 STOCK.LIST nothing AFTER !
+0 STOCK.LOAD scarves 30
+0 STOCK.LIST scarves
+0 STOCK.TAKE scarves o-1 ann 1 TTL 10s
+0 STOCK.TAKE scarves o-2 bob 2 TTL 20s
+0 STOCK.TAKE scarves o-3 ann 3 MAX 9
+0 STOCK.TAKE scarves o-4 cleo 4
+0 STOCK.TAKE scarves o-5 cleo 5
+1 STOCK.EXTEND scarves o-2 60s
+0 STOCK.SETTLE scarves o-3
+0 STOCK.GIVE scarves o-4
+0 STOCK.LIST scarves COUNT 1
+0 STOCK.LIST scarves AFTER !
+0 STOCK.LIST scarves COUNT 0
+0 STOCK.LIST scarves COUNT 1001
+0 STOCK.LIST scarves COUNT few
+0 STOCK.TAKE scarves o-4 bob 6
+9998 STOCK.LIST scarves
+1 STOCK.LIST scarves COUNT 1000
+# In shards: of an order's own shard, of its user's, and of the main counter
+0 STOCK.LOAD belts 100 SHARDS 5
+0 STOCK.LIST belts
+0 STOCK.TAKE belts o-1 ann 1 TTL 10s
+0 STOCK.TAKE belts o-2 bob 2
+0 STOCK.TAKE belts o-3 cleo 3
+0 STOCK.TAKE belts o-4 ann 4
+0 STOCK.TAKE belts o-5 bob 5 MAX 9
+0 STOCK.TAKE belts o-6 ann 6 MAX 20
+0 STOCK.LOAD belts 100 SHARDS 5 WATERMARK 90
+0 STOCK.TAKE belts o-7 cleo 7
+0 STOCK.TAKE belts o-8 ann 8
+0 STOCK.SETTLE belts o-3
+0 STOCK.GIVE belts o-4
+0 STOCK.EXTEND belts o-2 30m
+0 STOCK.LIST belts
+0 STOCK.LIST belts COUNT 1
+0 STOCK.LIST belts COUNT 2
+0 STOCK.LIST belts AFTER !
+0 STOCK.LIST belts AFTER 5:
+0 STOCK.LIST belts COUNT 1001
+10000 STOCK.LIST belts COUNT 7
 # The end of a product
 0 STOCK.CLOSE nothing
 0 STOCK.LOAD vests 5

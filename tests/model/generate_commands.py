@@ -399,7 +399,7 @@ class StockWorkload(Workload):
     ADD = "take"
     MIX = {
         "load": 9, "take": 40, "extend": 10, "settle": 15, "give": 16, "get": 10, "adjust": 10,
-        "close": 2,
+        "list": 5, "close": 2,
     }
 
     def __init__(self, *scope):
@@ -486,6 +486,9 @@ class StockWorkload(Workload):
     def give(self, target):
         order = self.live_order(target)
         return [b"STOCK.GIVE", self.name, order, *self.user_option(order)]
+
+    def list(self, target):
+        return [b"STOCK.LIST", self.name, *self.page()]
 
     def close(self, target):
         return [b"STOCK.CLOSE", self.name]

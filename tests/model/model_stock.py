@@ -2,9 +2,11 @@
 """Stock: a product's units, taken for a while, then sold or given back."""
 
 from model_arguments import (
-    COUNT, DELTA, ID, MAX_INTEGER, POLICY, POSITIVE_COUNT, REASON, SHARDS, TTL, Command,
+    COUNT, CURSOR, DELTA, ID, MAX_INTEGER, PAGE_COUNT, POLICY, POSITIVE_COUNT, REASON, SHARDS, TTL,
+    Command,
 )
 from model_closed import ClosedHolds
+from model_values import listed
 
 DEFAULT_TTL_MS = 900_000
 MAX_EXTENSION = 12  # first TTLs
@@ -68,6 +70,7 @@ class Stock:
             b"STOCK.EXTEND": Command(self.extend, (ID, ID, TTL), user=ID),
             b"STOCK.SETTLE": Command(self.settle, (ID, ID), user=ID),
             b"STOCK.GIVE": Command(self.give, (ID, ID), user=ID),
+            b"STOCK.LIST": Command(self.list, (ID,), after=CURSOR, count=PAGE_COUNT),
             b"STOCK.CLOSE": Command(self.close, (ID,)),
             b"STOCK.GET": Command(self.get, (ID,)),
             b"STOCK.ADJUST": Command(self.adjust, (ID, DELTA, REASON)),
@@ -155,6 +158,17 @@ class Stock:
         if order:
             self.closed.remember(now, name, order_id, product.orders.pop(order_id))
         return [0, "INVALID_STATE"] if known.settled else [1, product.available()]
+
+    def list(self, now, name, after=None, count=None):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        if after not in (None, ""):
+            return [0, "INVALID_ARGUMENT"]
+        return listed([
+            ["order_id", order_id, "user_id", order.user, "quantity", order.quantity,
+             "created_at", order.started_at, "expires_at", order.expires_at, "status", "taken"]
+            for order_id, order in product.orders.items()])
 
     def close(self, now, name):
         product = self.product(name, now)

@@ -72,6 +72,7 @@ static const char *const templates[] = {
     "STOCK.EXTEND $e $i $t USER $u",
     "STOCK.SETTLE $e $i",
     "STOCK.SETTLE $e $i USER $u",
+    "STOCK.LIST $e COUNT $n",
     "STOCK.CLOSE $e",
     "STOCK.GIVE $e $i",
     "STOCK.GET $e",

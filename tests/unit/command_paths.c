@@ -45,6 +45,7 @@ static const struct {
     {STOCK_GET, "GET", "/v1/products/{product}"},
     {STOCK_TAKE, "POST", "/v1/products/{product}/takes"},
     {STOCK_EXTEND, "POST", "/v1/products/{product}/takes/{order}/extend"},
+    {STOCK_LIST, "GET", "/v1/products/{product}/takes"},
     {STOCK_CLOSE, "DELETE", "/v1/products/{product}"},
     {STOCK_SETTLE, "POST", "/v1/products/{product}/takes/{order}/settle"},
     {STOCK_GIVE, "POST", "/v1/products/{product}/takes/{order}/give"},

@@ -422,6 +422,40 @@ static void stock_extend_answers_and_refuses(void **state)
     refused(hf_stock_extend(*state, &extend, NULL), HF_INVALID_STATE);
 }
 
+static void stock_list_answers_and_refuses(void **state)
+{
+    struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
+    struct hf_stock_take_args take = {HF_TEXT("shoe"), HF_TEXT("o1"), HF_TEXT("ann"), .quantity = 4,
+                                      .ttl_ms = 60000};
+    struct hf_stock_list_args list = {HF_TEXT("shoe"), .count = 1};
+    struct hf_stock_list_reply first, second;
+
+    refused(hf_stock_list(*state, &list, &first), HF_PRODUCT_NOT_FOUND);
+    ok(hf_stock_load(*state, &load, NULL));
+    ok(hf_stock_take(*state, &take, NULL));
+    take.order = hf_text("o2");
+    take.user = hf_text("bob");
+    ok(hf_stock_take(*state, &take, NULL));
+    ok(hf_stock_list(*state, &list, &first));
+    assert_int_equal(first.count, 1);
+    assert_string_equal(first.items[0].order_id, "o1");
+    assert_string_equal(first.items[0].user_id, "ann");
+    assert_string_equal(first.items[0].status, "taken");
+    assert_int_equal(first.items[0].quantity, 4);
+    assert_int_equal(first.items[0].expires_at - first.items[0].created_at, 60000);
+    hf_free(first.items);
+    list.after = hf_text(first.cursor);
+    ok(hf_stock_list(*state, &list, &second));
+    assert_int_equal(second.count, 1);
+    assert_string_equal(second.items[0].order_id, "o2");
+    assert_string_equal(second.cursor, "");
+    hf_free(second.items);
+    list.after = hf_text("!");
+    refused(hf_stock_list(*state, &list, NULL), HF_INVALID_ARGUMENT);
+    list.count = 1001;
+    refused(hf_stock_list(*state, &list, NULL), HF_INVALID_QUANTITY);
+}
+
 static void stock_close_answers_and_refuses(void **state)
 {
     struct hf_stock_load_args load = {HF_TEXT("shoe"), .quantity = 10};
@@ -475,6 +509,7 @@ int main(void)
         CASE(stock_load_get_adjust_answer_and_refuse),
         CASE(stock_take_settle_give_answer_and_refuse),
         CASE(stock_extend_answers_and_refuses),
+        CASE(stock_list_answers_and_refuses),
         CASE(stock_close_answers_and_refuses),
         CASE(stock_take_limits_a_user),
     };

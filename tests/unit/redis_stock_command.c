@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "redis/client/script.h"
 #include "redis/stock/stock.h"
 #include "redis/stock/stock_command.h"
@@ -483,6 +484,62 @@ static void totals_are_read_twice_at_all_counters(void **state)
     assert_int_equal(pending.reply.values[0].number, 100);
 }
 
+/* ---- LIST ------------------------------------------------------------------------------------ */
+
+#define ITEM(order)                                                                                \
+    "*12\r\n$8\r\norder_id\r\n$2\r\n" order "\r\n$7\r\nuser_id\r\n$3\r\nann\r\n$8\r\nquantity"     \
+    "\r\n:2\r\n$10\r\ncreated_at\r\n:7\r\n$10\r\nexpires_at\r\n:9\r\n$6\r\nstatus\r\n$"            \
+    "5\r\ntaken\r\n"
+
+static void expect_page(size_t items, const char *cursor)
+{
+    assert_int_equal(answered, 1);
+    assert_int_equal(pending.reply.code, HF_OK);
+    assert_int_equal(reply_items(&pending.reply, pending.command.spec), items);
+    assert_true(text_equal(reply_bytes(&pending.reply, 0), hf_text(cursor)));
+    assert_int_equal(in_flight_count, 0);
+}
+
+static void a_list_walks_over_the_counters_in_turn(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.LIST shoe COUNT 3", "list_orders", 3);
+    answer("list_shard", "main", "*2\r\n$3\r\n:o1\r\n" ITEM("o1"));
+    answer("list_shard", "main", "*1\r\n$0\r\n\r\n");
+    answer("list_shard", "0", "*3\r\n$3\r\n:o4\r\n" ITEM("o3") ITEM("o4"));
+    expect_page(3, "0:o4");
+}
+
+static void a_list_goes_on_where_its_cursor_says(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.LIST shoe COUNT 1 AFTER 0:o4", "list_orders", 3);
+    answer("list_shard", "0", "*2\r\n$0\r\n\r\n" ITEM("o5"));
+    expect_page(1, "1:");
+    answered = 0;
+    execute_line("STOCK.LIST shoe COUNT 1 AFTER 1:"); /* the product is read again */
+    answer_figures("main", 3, 0, 5);
+    answer("list_shard", "1", "*2\r\n$0\r\n\r\n" ITEM("o6"));
+    expect_page(1, "");
+}
+
+static void a_counter_that_is_silent_ends_a_list(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.LIST shoe", "list_orders", 3);
+    answer("list_shard", "main", "*2\r\n$0\r\n\r\n" ITEM("o1"));
+    answer_nothing("list_shard", "0");
+    expect_refused(HF_ENGINE_DOWN, "not all shards");
+}
+
+static void a_malformed_page_is_internal(void **state)
+{
+    (void)state;
+    execute_sharded("STOCK.LIST shoe", "list_orders", 3);
+    answer("list_shard", "main", "*2\r\n:1\r\n" ITEM("o1"));
+    expect_refused(HF_INTERNAL, "nonsense");
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -511,6 +568,10 @@ int main(void)
         CASE(without_its_user_it_is_searched_at_all_counters),
         CASE(a_shard_that_is_silent_keeps_a_limited_take_from_being_made),
         CASE(totals_are_read_twice_at_all_counters),
+        CASE(a_list_walks_over_the_counters_in_turn),
+        CASE(a_list_goes_on_where_its_cursor_says),
+        CASE(a_counter_that_is_silent_ends_a_list),
+        CASE(a_malformed_page_is_internal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

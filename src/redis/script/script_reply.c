@@ -161,13 +161,11 @@ static bool read_item(struct reply *reply, const struct command_spec *spec, cons
     return true;
 }
 
-/* {cursor, {field, value, …}, …}, as a script lists. */
-static bool read_page(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+bool script_reply_add_items(struct reply *reply, const struct command_spec *spec,
+                            const redisReply *from)
 {
-    static const struct reply_field cursor = {.is_text = true, .size = HF_CURSOR_SIZE};
-
-    if (from->elements == 0 || from->elements > 1 + HF_PAGE_MAX ||
-        !add_value(reply, &cursor, from->element[0])) {
+    if (from->type != REDIS_REPLY_ARRAY || from->elements == 0 ||
+        from->elements > 1 + HF_PAGE_MAX) {
         return false;
     }
     for (size_t i = 1; i < from->elements; i++) {
@@ -176,6 +174,15 @@ static bool read_page(struct reply *reply, const struct command_spec *spec, cons
         }
     }
     return true;
+}
+
+/* {cursor, {field, value, …}, …}, as a script lists. */
+static bool read_page(struct reply *reply, const struct command_spec *spec, const redisReply *from)
+{
+    static const struct reply_field cursor = {.is_text = true, .size = HF_CURSOR_SIZE};
+
+    return from->elements > 0 && add_value(reply, &cursor, from->element[0]) &&
+           script_reply_add_items(reply, spec, from);
 }
 
 static bool read_array(struct reply *reply, const struct command_spec *spec, const redisReply *from)

@@ -13,6 +13,11 @@
 void script_reply_read(struct reply *reply, const struct command_spec *spec,
                        const redisReply *from);
 
+/* Adds the items of a page to those that the reply has already. False if they are malformed, or
+ * when there is no memory. */
+bool script_reply_add_items(struct reply *reply, const struct command_spec *spec,
+                            const redisReply *from);
+
 /* Element i of an array as a number, also if it came as text; false if it is none. */
 bool script_reply_number(const redisReply *from, size_t i, int64_t *number);
 

@@ -205,7 +205,7 @@ void counter_name(size_t counter, char name[COUNTER_NAME_SIZE])
     }
 }
 
-static size_t counter_from_name(struct hf_bytes name, size_t counters)
+size_t counter_from_name(struct hf_bytes name, size_t counters)
 {
     int64_t shard;
 

@@ -17,6 +17,8 @@
 #define COUNTER_MAIN 0U
 #define COUNTER_NAME_SIZE 8
 void counter_name(size_t counter, char name[COUNTER_NAME_SIZE]);
+/* The counter of that name; `counters`, which is how many there are, if it is none of them. */
+size_t counter_from_name(struct hf_bytes name, size_t counters);
 
 /* The sum of two quantities, within ±HF_INTEGER_MAX like each of them: counters whose keys another
  * program has changed may add up to anything. */

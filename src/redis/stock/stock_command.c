@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The life of a STOCK command for a product in shards: begin, calls and surveys, retries within its
- * time, and the ways to end. What each command does is in stock_command_order.c and
- * stock_command_total.c. */
+ * time, and the ways to end. What each command does is in the files beside this one. */
 #include "redis/stock/stock_command.h"
 
 #include "redis/script/script_reply.h"
@@ -204,6 +203,7 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
         return;
     }
     stock_product_saw(product, COUNTER_MAIN, &main);
+    command->learned = true;
     stock_command_begin(command);
 }
 
@@ -233,6 +233,8 @@ void stock_command_begin(struct stock_command *command)
         stock_command_take(command);
     } else if (id == STOCK_SETTLE || id == STOCK_GIVE || id == STOCK_EXTEND) {
         stock_command_close(command);
+    } else if (id == STOCK_LIST) {
+        stock_command_list(command);
     } else {
         stock_command_survey(command, STOCK_WANT_FIGURES, COUNTER_MAIN, 0);
     }

@@ -9,6 +9,7 @@
  *     EXTEND         and go where it is
  *     LOAD, ADJUST   book the difference at the main counter; spread it; read the totals
  *     GET            read the totals
+ *     LIST           read the product; then walk over the counters, the main one first
  *     CLOSE          change the mode, so that nothing is taken any more; read the totals; change
  *                    the mode back, or go on and wipe all counters
  *
@@ -39,6 +40,8 @@ struct stock_command {
     bool shut;           /* the product was found half closed since this command began */
     int64_t sold, available; /* CLOSE: of the counters that were wiped so far */
     int64_t taken;           /* CLOSE: of the product, when it was found that something is */
+    bool learned;            /* the product was read since this command began */
+    unsigned calls;          /* LIST: pages that counters were asked for */
     bool booked;             /* LOAD, ADJUST: the difference is applied at the main counter */
     bool spread;             /* LOAD, ADJUST: what was applied is spread over the shards */
 };
@@ -94,6 +97,8 @@ void stock_command_learn(struct stock_command *command);
 /* stock_command_order.c: TAKE; SETTLE, GIVE and EXTEND. */
 void stock_command_take(struct stock_command *command);
 void stock_command_close(struct stock_command *command);
+/* stock_command_list.c */
+void stock_command_list(struct stock_command *command);
 /* stock_command_shut.c: CLOSE, and what every command does with a product that is half closed. */
 void stock_command_shut(struct stock_command *command);
 void stock_command_shut_counted(struct stock_command *command, const struct stock_totals *totals);
