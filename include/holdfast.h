@@ -1040,10 +1040,11 @@ struct hf_list_args {
 struct hf_list_item {
     char name[2 * HF_ID_SIZE];
     char event_id[HF_ID_SIZE], zone_id[HF_ID_SIZE];   /* of a zone */
-    int64_t zones;                                    /* of an event */
+    int64_t zones, bookings;                          /* of an event */
     int64_t capacity, available, reserved, confirmed; /* of a zone */
     int64_t used, limit, held;                        /* of a tenant */
     int64_t in_use, max, waiting;                     /* of a semaphore; waiting of a room */
+    int64_t inside;                                   /* of a room */
     char lock_id[HF_ID_SIZE];                         /* of a lock */
     int64_t fence, ttl_ms;                            /* of a lock */
     int64_t taken, sold, loaded, shards;              /* of a product, with available */

@@ -3,7 +3,7 @@
  * LIST: all there is of a kind, with its totals. Before a scope is looked at, what is due in it
  * expires; if that is much, the page ends there, and the next one goes on. */
 #include "base/text.h"
-#include "core/state.h"
+#include "core/room.h"
 
 /* What one LIST is asked for. */
 struct wanted {
@@ -73,6 +73,7 @@ static bool show_event(struct core *core, uint32_t index, const void *context, s
         return false;
     }
     SET_NUMBER(zones, event->zones.count);
+    SET_NUMBER(bookings, event->bookings.count);
     return true;
 }
 
@@ -159,15 +160,17 @@ static bool show_product(struct core *core, uint32_t index, const void *context,
     return true;
 }
 
-/* A room where nobody stands in line is not there. */
+/* One that has no settings and that nobody is in line for or inside of is not there. */
 static bool show_room(struct core *core, uint32_t index, const void *context, struct reply *reply)
 {
     const struct room *room = core_at(core, CORE_ROOMS, index);
 
-    if (room->line.count == 0 || !begin_record(core, CORE_ROOMS, index, context, reply)) {
+    if ((room->line.count == 0 && room->passes == 0 && !room_has_settings(room)) ||
+        !begin_record(core, CORE_ROOMS, index, context, reply)) {
         return false;
     }
     SET_NUMBER(waiting, room->line.count);
+    SET_NUMBER(inside, room->passes);
     return true;
 }
 

@@ -432,8 +432,14 @@ TEXT = HOLDS + """\
 10000 LIST locks
 0 LIST products
 0 ROOM.JOIN gala zoe TTL 10s
+0 ROOM.JOIN listed zoe TTL 10s
+0 ROOM.ADMIT listed 1 PASS 20s
+0 ROOM.OPEN empty INSIDE 5
 0 LIST rooms
 10000 LIST rooms
+10000 LIST rooms
+0 ROOM.OPEN empty
+0 LIST rooms
 0 IDEM.BEGIN listed print TTL 10s
 0 LIST keys MATCH list
 10000 LIST keys MATCH list

@@ -62,7 +62,7 @@ LISTED = {
     "locks": (rb"seat:locked:([^{}]+)",
               lambda engine, name: engine.ask_command(b"LOCK.GET", *name) is not None),
     "products": (rb"stock:totals:\{(.+)_main\}", lambda engine, name: True),
-    "rooms": (rb"queue:due:\{(.+)\}", lambda engine, name: engine.has_line(*name)),
+    "rooms": (rb"queue:(?:room|due|passes):\{(.+)\}", lambda engine, name: engine.has_room(*name)),
     "keys": (rb"idemp:([^{}]+)", lambda engine, name: engine.has_key(*name)),
 }
 
@@ -198,9 +198,10 @@ class ScriptEngine:
     def ask_command(self, *argv):
         return self.reply(list(argv))
 
-    def has_line(self, event):
-        due = b"queue:due:{%s}" % event
-        return self.connection.call(b"ZCOUNT", due, b"(%d" % self.now, b"+inf") > 0
+    def has_room(self, event):
+        return self.connection.call(b"EXISTS", b"queue:room:{%s}" % event) or any(
+            self.connection.call(b"ZCOUNT", users % event, b"(%d" % self.now, b"+inf")
+            for users in (b"queue:due:{%s}", b"queue:passes:{%s}"))
 
     def has_key(self, key):
         known = self.connection.call(b"HMGET", b"idemp:" + key, b"state", b"deadline")

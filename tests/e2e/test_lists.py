@@ -175,6 +175,11 @@ def test_a_list_tells_its_totals_over_http():
              "available": 8, "reserved": 2, "confirmed": 0}]}
         product = client.call("GET", "/v1/list/products?match=totals").json["items"][0]
         assert product["available"] == product["loaded"] == 9
+        assert client.call("GET", "/v1/list/events?match=totals").json["items"] == [
+            {"name": "totals", "zones": 1, "bookings": 1}]
+        server.call("ROOM.OPEN", "totals", "INSIDE", "5")
+        room = {"name": "totals", "waiting": 0, "inside": 0}
+        assert client.call("GET", "/v1/list/rooms").json == {"cursor": "", "items": [room]}
         assert client.call("GET", "/v1/list/nothing").code == "INVALID_ARGUMENT"
         assert client.call("GET", "/v1/list/zones?after=x").code == "INVALID_ARGUMENT"
         assert client.call("GET", "/v1/list/zones?colour=x").code == "INVALID_ARGUMENT"

@@ -45,7 +45,9 @@ class Lists:
 
     def rooms(self, now):
         rooms = self.model.rooms
-        return [event for event in list(rooms.rooms) if rooms.room(event, now).line]
+        found = {event: rooms.room(event, now) for event in list(rooms.rooms)}
+        return [event for event, room in found.items()
+                if room.line or room.passes or room.is_open]
 
     def keys(self, now):
         idempotency = self.model.idempotency

@@ -8,7 +8,7 @@ import pytest
 
 from raw_client import Client, Http
 from redis_cluster import RedisCluster
-from server import Server
+from server import Server, wait_until
 from servers import RedisServer
 
 STAYING = 400
@@ -35,6 +35,16 @@ def walk(server, kind, count, between=lambda pages: None):
         if not cursor:
             return names
         between(pages)
+
+
+def items_over_http(server, kind, match):
+    cursor, items = None, []
+    with Http(server.http_port) as client:
+        while cursor != "":
+            page = client.call(
+                "GET", f"/v1/list/{kind}?match={match}&after={cursor or ''}").json
+            cursor, items = page["cursor"], items + page["items"]
+    return items
 
 
 def add_and_remove(server, number, stopping, failures):
@@ -84,16 +94,45 @@ def test_totals_are_told_over_http(server):
         "tenants": {"used": 30, "limit": 100, "held": 30},
         "semaphores": {"in_use": 1, "max": 2, "waiting": 0},
         "keys": {"state": "PROCESSING"},
-        "rooms": {"waiting": 1},
+        "rooms": {"waiting": 1, "inside": 0},
     }
-    with Http(server.http_port) as client:
-        for kind, totals in expected.items():
-            cursor, items = None, []
-            while cursor != "":
-                page = client.call(
-                    "GET", f"/v1/list/{kind}?match=totals&after={cursor or ''}").json
-                cursor, items = page["cursor"], items + page["items"]
-            assert items == [{"name": "totals", **totals}]
+    for kind, totals in expected.items():
+        assert items_over_http(server, kind, "totals") == [{"name": "totals", **totals}]
+
+
+def test_an_event_tells_its_bookings_and_is_gone_when_it_is_closed(server):
+    server.call("SEATS.OPEN", "sale", "floor", "1000")
+    for i in range(5):
+        server.call("SEATS.RESERVE", "sale", "floor", f"b{i}", f"u{i}", "1", "4",
+                    "TTL", "10s" if i < 3 else "1")
+    server.call("SEATS.CONFIRM", "sale", "b0", "PAYMENT", "p")
+    server.call("SEATS.RELEASE", "sale", "b1")
+    wait_until(lambda: items_over_http(server, "events", "sale") ==
+               [{"name": "sale", "zones": 1, "bookings": 2}])
+    server.call("SEATS.RELEASE", "sale", "b2")
+    for i in range(600):  # more than one call of a script removes
+        server.call("SEATS.RESERVE", "sale", "floor", f"c{i}", f"u{i}", "1", "4")
+        server.call("SEATS.CONFIRM", "sale", f"c{i}")
+    assert server.call("SEATS.CLOSE", "sale", "FORCE") == [1, 601, 1]
+    assert items_over_http(server, "events", "sale") == []
+
+
+def test_a_room_comes_once_by_whatever_shows_it(server):
+    def rooms():
+        return items_over_http(server, "rooms", "party")
+
+    server.call("ROOM.OPEN", "party", "INSIDE", "5")
+    assert rooms() == [{"name": "party", "waiting": 0, "inside": 0}]
+    server.call("ROOM.JOIN", "party", "ann")
+    server.call("ROOM.JOIN", "party", "bob")
+    server.call("ROOM.ADMIT", "party", "1")
+    assert rooms() == [{"name": "party", "waiting": 1, "inside": 1}]
+    server.call("ROOM.OPEN", "party")
+    assert rooms() == [{"name": "party", "waiting": 1, "inside": 1}]
+    server.call("ROOM.LEAVE", "party", "bob")
+    assert rooms() == [{"name": "party", "waiting": 0, "inside": 1}]
+    server.call("ROOM.DONE", "party", "ann")
+    assert rooms() == []
 
 
 def test_a_cursor_of_no_master_is_refused(server):

@@ -23,6 +23,20 @@ static const char *names(struct fixture *f, const char *command)
     return text;
 }
 
+/* A number of an item of the last page, by its name. */
+static int64_t total(const struct fixture *f, size_t item, const char *name)
+{
+    const struct command_spec *spec = &command_table[LIST];
+    size_t i = 0;
+
+    while (strcmp(spec->fields[i].name, name) != 0) {
+        i++;
+    }
+    const struct value *value = &f->reply.values[1 + item * spec->field_count + i];
+    assert_int_equal(value->kind, VALUE_NUMBER);
+    return value->number;
+}
+
 static void an_empty_engine_lists_nothing(void **state)
 {
     static const char *const kinds[] = {"events", "zones",    "tenants", "semaphores",
@@ -51,7 +65,34 @@ static void zones_have_their_event_in_front_of_them(void **state)
     assert_string_equal(names(f, "LIST zones AFTER 0.2.2"), " expo hall");
     assert_string_equal(names(f, "LIST zones MATCH e"), " expo hall");
     run(f, "LIST zones MATCH gala");
-    assert_int_equal(f->reply.values[1 + command_table[LIST].field_count + 5].number, 5);
+    assert_int_equal(total(f, 1, "available"), 5);
+    run(f, "LIST events MATCH gala");
+    assert_int_equal(total(f, 0, "zones"), 2);
+    assert_int_equal(total(f, 0, "bookings"), 1);
+    run(f, "SEATS.RELEASE gala b");
+    run(f, "LIST events MATCH gala");
+    assert_int_equal(total(f, 0, "bookings"), 0);
+}
+
+static void a_room_is_there_with_settings_with_a_line_or_with_somebody_inside(void **state)
+{
+    struct fixture *f = *state;
+
+    run(f, "ROOM.OPEN gala INSIDE 5");
+    assert_string_equal(names(f, "LIST rooms"), " gala");
+    assert_int_equal(total(f, 0, "waiting"), 0);
+    assert_int_equal(total(f, 0, "inside"), 0);
+    run(f, "ROOM.JOIN gala ann");
+    run(f, "ROOM.JOIN gala bob");
+    run(f, "ROOM.ADMIT gala 1");
+    assert_string_equal(names(f, "LIST rooms"), " gala");
+    assert_int_equal(total(f, 0, "waiting"), 1);
+    assert_int_equal(total(f, 0, "inside"), 1);
+    run(f, "ROOM.OPEN gala");
+    run(f, "ROOM.LEAVE gala bob");
+    assert_string_equal(names(f, "LIST rooms"), " gala");
+    run(f, "ROOM.DONE gala ann");
+    assert_string_equal(names(f, "LIST rooms"), "");
 }
 
 static void what_is_due_is_not_listed(void **state)
@@ -121,6 +162,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
         T(an_empty_engine_lists_nothing),
         T(zones_have_their_event_in_front_of_them),
+        T(a_room_is_there_with_settings_with_a_line_or_with_somebody_inside),
         T(what_is_due_is_not_listed),
         T(who_comes_and_goes_moves_nobody),
         T(a_cursor_is_two_places_or_of_zones_three),

@@ -15,7 +15,7 @@
 #include "base/resp_write.h"
 #include "base/siphash.h"
 #include "base/text.h"
-#include "redis/script/key_parse.h"
+#include "redis/script/listed_kind.h"
 #include "redis/script/script_reply.h"
 
 #include <inttypes.h>
@@ -25,32 +25,6 @@
 #define SCAN_COUNT "1000" /* keys that Redis looks at in a step */
 #define SCAN_STEPS 10     /* of one page, if they find nothing */
 #define SCAN_CURSOR_SIZE 24
-
-/* What is listed, by which keys, and who tells of it: a command, or look_inside.lua. With two keys
- * a thing may have either or both, and the totals say which of them shows it. */
-static const struct listed_kind {
-    const char *name;
-    enum key_id keys[2];
-    enum command_id totals;
-} listed_kinds[] = {
-    {"events", {KEY_SEATS_ZONES}, COMMAND_COUNT},
-    {"zones", {KEY_ZONE_TOTALS}, SEATS_ZONE},
-    {"tenants", {KEY_QUOTA_LIMIT, KEY_QUOTA_USED}, QUOTA_GET},
-    {"semaphores", {KEY_SEM_SLOTS, KEY_SEM_LINE}, SEM_STATS},
-    {"locks", {KEY_LOCK}, LOCK_GET},
-    {"products", {KEY_STOCK_TOTALS}, STOCK_GET},
-    {"rooms", {KEY_QUEUE_DUE}, COMMAND_COUNT},
-    {"keys", {KEY_IDEM}, COMMAND_COUNT},
-};
-
-/* One name that a step found. */
-struct found_name {
-    uint64_t hash;
-    unsigned key;                         /* which of the two keys it was found by */
-    struct hf_bytes parts[KEY_PARTS_MAX]; /* views of its text */
-    size_t size;
-    char text[2 * HF_ID_SIZE]; /* as it is listed */
-};
 
 struct listing {
     struct pending_command *pending;
@@ -318,12 +292,33 @@ static void totals_told(struct script_call *call, enum redis_fate fate, const re
     show_next(listing);
 }
 
+/* A call of look_inside.lua. */
+static void look_inside(struct listing *listing, const struct found_name *name)
+{
+    struct script_call *call = &listing->pending->call;
+    struct script_env *env = env_of(listing);
+    struct buffer *key = &env->scratch;
+    bool cluster = script_env_is_cluster(env);
+    const char found_by[] = {(char)('1' + name->key), '\0'};
+
+    script_call_begin(call, "look_inside", listing->kind->count, 2);
+    for (unsigned i = 0; i < listing->kind->count; i++) {
+        buffer_clear(key);
+        key_fill(key, env->url.name_space, key_form(listing->kind->keys[i], cluster), name->parts);
+        call->bytes.failed = call->bytes.failed || key->failed;
+        struct hf_bytes text = {key->data, key->failed ? 0 : key->size};
+        call->request.slot = cluster ? redis_slot(text) : -1;
+        script_call_text(call, text);
+    }
+    script_call_text(call, hf_text(listing->kind->name));
+    script_call_text(call, hf_text(found_by));
+}
+
 /* The arguments of a command that has one or two ids, of which the struct is all it has. */
 static void ask_totals(struct listing *listing)
 {
     const struct found_name *name = &listing->names[listing->at];
     struct script_call *call = &listing->pending->call;
-    struct script_env *env = env_of(listing);
 
     if (listing->kind->totals != COMMAND_COUNT) {
         listing->ask = (struct command){.spec = &command_table[listing->kind->totals]};
@@ -331,16 +326,7 @@ static void ask_totals(struct listing *listing)
                listing->ask.spec->arg_count * sizeof name->parts[0]);
         script_call_row(call, &listing->ask, NULL, 0);
     } else {
-        struct buffer *key = &env->scratch;
-        bool cluster = script_env_is_cluster(env);
-        buffer_clear(key);
-        key_fill(key, env->url.name_space, key_form(listing->kind->keys[0], cluster), name->parts);
-        script_call_begin(call, "look_inside", 1, 1);
-        call->bytes.failed = call->bytes.failed || key->failed;
-        struct hf_bytes text = {key->data, key->failed ? 0 : key->size};
-        call->request.slot = cluster ? redis_slot(text) : -1;
-        script_call_text(call, text);
-        script_call_text(call, hf_text(listing->kind->name));
+        look_inside(listing, name);
     }
     script_call_send(call, true, 0, totals_told, listing);
 }
@@ -362,42 +348,6 @@ static int by_hash(const void *a, const void *b)
 {
     uint64_t x = ((const struct found_name *)a)->hash, y = ((const struct found_name *)b)->hash;
     return x < y ? -1 : x > y;
-}
-
-/* What a key names, if it is one of those that show something of the kind. */
-static bool read_name(const struct listing *listing, struct hf_bytes key, struct found_name *name)
-{
-    const struct script_env *env = env_of(listing);
-    struct hf_bytes parts[KEY_PARTS_MAX] = {{"", 0}, {"", 0}}, counter;
-
-    if (!key_in_space(env->url.name_space, &key)) {
-        return false;
-    }
-    for (unsigned i = 0; i < 2 && listing->kind->keys[i] != KEY_NONE; i++) {
-        if (!key_parse(key_form(listing->kind->keys[i], script_env_is_cluster(env)), key, parts)) {
-            continue;
-        }
-        if (listing->kind->totals == STOCK_GET &&
-            (!key_split_counter(parts[0], &parts[0], &counter) ||
-             !text_equal(counter, hf_text("main")))) {
-            return false;
-        }
-        if (!text_is_id(parts[0]) || (parts[1].size > 0 && !text_is_id(parts[1]))) {
-            return false;
-        }
-        name->key = i;
-        memcpy(name->text, parts[0].data, parts[0].size);
-        name->size = parts[0].size;
-        if (parts[1].size > 0) {
-            name->text[name->size] = ' '; /* which is in no id */
-            memcpy(name->text + name->size + 1, parts[1].data, parts[1].size);
-            name->size += 1 + parts[1].size;
-        }
-        name->parts[0].size = parts[0].size;
-        name->parts[1].size = parts[1].size;
-        return true;
-    }
-    return false;
 }
 
 static bool is_wanted(const struct listing *listing, const struct found_name *name)
@@ -424,7 +374,8 @@ static bool take_names(struct listing *listing, const redisReply *keys)
     for (size_t i = 0; i < keys->elements; i++) {
         struct hf_bytes key = {keys->element[i]->str, keys->element[i]->len};
         struct found_name *name = &listing->names[count];
-        if (keys->element[i]->type == REDIS_REPLY_STRING && read_name(listing, key, name)) {
+        if (keys->element[i]->type == REDIS_REPLY_STRING &&
+            listed_kind_read(listing->kind, env_of(listing), key, name)) {
             name->hash = siphash(hash_key, key.data, key.size) | 1;
             count += is_wanted(listing, name);
         }
@@ -472,30 +423,6 @@ static void scanned(struct redis_request *request, enum redis_fate fate, const r
     show_next(listing);
 }
 
-/* The pattern of all keys of the kind: what their forms begin with, behind the namespace. */
-static void write_pattern(const struct listing *listing, struct buffer *out)
-{
-    const struct script_env *env = env_of(listing);
-    bool cluster = script_env_is_cluster(env);
-    const char *form = key_form(listing->kind->keys[0], cluster), *other = form;
-    size_t size = 0;
-
-    if (listing->kind->keys[1] != KEY_NONE) {
-        other = key_form(listing->kind->keys[1], cluster);
-    }
-    for (const char *at = env->url.name_space; *at != '\0'; at++) {
-        if (strchr("*?[]^\\", *at) != NULL) {
-            buffer_byte(out, '\\');
-        }
-        buffer_byte(out, (uint8_t)*at);
-    }
-    while (form[size] != '$' && form[size] == other[size]) {
-        size++;
-    }
-    buffer_bytes(out, form, size);
-    buffer_byte(out, '*');
-}
-
 /* One step of the master that the listing is at. */
 static void scan(struct listing *listing)
 {
@@ -513,7 +440,7 @@ static void scan(struct listing *listing)
     listing->master = choice.number;
     listing->steps++;
     buffer_clear(pattern);
-    write_pattern(listing, pattern);
+    listed_kind_pattern(listing->kind, env, pattern);
     buffer_clear(&listing->bytes);
     resp_number(&listing->bytes, '*', 6);
     resp_text(&listing->bytes, hf_text("SCAN"));
@@ -572,10 +499,7 @@ void list_scopes_execute(struct pending_command *pending)
     }
     listing->pending = pending;
     buffer_init(&listing->bytes, &pending->memory);
-    listing->kind = listed_kinds;
-    while (!text_equal(pending->command.args.list.kind, hf_text(listing->kind->name))) {
-        listing->kind++;
-    }
+    listing->kind = listed_kind_named(pending->command.args.list.kind);
     reply_clear(&pending->reply);
     if (!reply_init(&listing->totals, &pending->memory)) {
         refuse_memory(listing);
