@@ -4,9 +4,13 @@
  * listed has one key that says that it is there. Then the totals are asked for, one by one, by the
  * family's own command: what is due is not there.
  *
+ * A step is shown as a whole: how far one reaches depends on how many keys there are on its way,
+ * so the same step taken again need not find the same. One that found more names than a page has
+ * room for is taken again with fewer keys.
+ *
  * A cursor is "MASTER.SCAN.LAST": which master by the checksum of its name, where its SCAN stands,
- * and, if that step found more names than the page had room for, the hash of the last one shown.
- * The names of a step are shown in the order of their hashes, so that the same step goes on behind
+ * and, if the least step there is found more names than the page had room for, the hash of the last
+ * one shown. The names of a step are shown in the order of their hashes, so that it goes on behind
  * it. */
 #include "redis/script/list_scopes.h"
 
@@ -22,8 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SCAN_COUNT "1000" /* keys that Redis looks at in a step */
-#define SCAN_STEPS 10     /* of one page, if they find nothing */
+#define SCAN_COUNT 1000 /* keys that Redis looks at in a step */
+#define SCAN_STEPS 10   /* of one page, if they find nothing */
 #define SCAN_CURSOR_SIZE 24
 
 struct listing {
@@ -37,7 +41,8 @@ struct listing {
     bool ended;
     uint32_t master;
     char scan[SCAN_CURSOR_SIZE], next_scan[SCAN_CURSOR_SIZE];
-    uint64_t last; /* hash of the last name shown of this step, or 0 */
+    int64_t scan_count; /* keys to look at in this step */
+    uint64_t last;      /* hash of the last name shown of this step, or 0 */
     struct found_name *names;
     size_t count, at;
     int64_t shown;
@@ -124,6 +129,7 @@ static void move_on(struct listing *listing)
 
     memcpy(listing->scan, listing->next_scan, sizeof listing->scan);
     listing->last = 0;
+    listing->scan_count = SCAN_COUNT;
     if (strcmp(listing->scan, "0") == 0) {
         redis_client_masters(env_of(listing)->client, consider, &choice);
         listing->ended = choice.node == NULL || listing->master == UINT32_MAX;
@@ -420,7 +426,14 @@ static void scanned(struct redis_request *request, enum redis_fate fate, const r
         refuse_memory(listing);
         return;
     }
-    show_next(listing);
+    int64_t found = (int64_t)listing->count, room = args_of(listing)->count;
+    if (found > room && listing->scan_count > 1) {
+        int64_t fewer = listing->scan_count * room / found / 2;
+        listing->scan_count = fewer > 0 ? fewer : 1;
+        scan(listing);
+    } else {
+        show_next(listing);
+    }
 }
 
 /* One step of the master that the listing is at. */
@@ -429,6 +442,7 @@ static void scan(struct listing *listing)
     struct script_env *env = env_of(listing);
     struct buffer *pattern = &env->scratch;
     struct master_choice choice = {.from = listing->master};
+    char count[24];
 
     redis_client_masters(env->client, consider, &choice);
     bool begins = strcmp(listing->scan, "0") == 0;
@@ -448,7 +462,8 @@ static void scan(struct listing *listing)
     resp_text(&listing->bytes, hf_text("MATCH"));
     resp_text(&listing->bytes, (struct hf_bytes){pattern->data, pattern->size});
     resp_text(&listing->bytes, hf_text("COUNT"));
-    resp_text(&listing->bytes, hf_text(SCAN_COUNT));
+    snprintf(count, sizeof count, "%" PRId64, listing->scan_count);
+    resp_text(&listing->bytes, hf_text(count));
     if (pattern->failed || listing->bytes.failed) {
         refuse_memory(listing);
         return;
@@ -471,6 +486,7 @@ static bool read_cursor(struct listing *listing, struct hf_bytes after)
     int end = 0;
 
     strcpy(listing->scan, "0");
+    listing->scan_count = SCAN_COUNT;
     if (after.size == 0) {
         return true;
     }
@@ -485,6 +501,7 @@ static bool read_cursor(struct listing *listing, struct hf_bytes after)
         return false;
     }
     strcpy(listing->scan, scan_at);
+    listing->scan_count = listing->last > 0 ? 1 : SCAN_COUNT;
     return true;
 }
 
