@@ -2,15 +2,14 @@
 """Walks over lists while 64 clients add and remove: what was there from beginning to end comes
 exactly once, over RESP and over HTTP, also when the server is restarted in the middle."""
 
-import threading
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from crowd import PAGES, WALKS, Crowd, walk
 from raw_client import Client, Http
 from server import Server
 
-CLIENTS = 64
 STAYING = 600
 
 
@@ -30,51 +29,6 @@ def http_pages(server, kind, count):
             body = client.call("GET", f"/v1/list/{quote(kind)}?{query}").json
         return body["cursor"], [item["name"] for item in body["items"]]
     return page
-
-
-def walk(page, between=lambda pages: None):
-    """All names from the first page to the last."""
-    names, pages = [], 0
-    cursor, found = page("")
-    while True:
-        names += found
-        pages += 1
-        if not cursor:
-            return names
-        between(pages)
-        cursor, found = page(cursor)
-
-
-class Crowd:
-    """Clients that add and remove things of a kind of their own, until they are told to stop."""
-
-    def __init__(self, server, work):
-        self.server, self.work = server, work
-        self.stopping = threading.Event()
-        self.rounds = [0] * CLIENTS
-        self.failures = []
-        self.threads = [threading.Thread(target=self.run, args=(i,)) for i in range(CLIENTS)]
-
-    def run(self, number):
-        try:
-            with Client(self.server.resp_port) as client:
-                while not self.stopping.is_set():
-                    self.work(client, f"c{number}-{self.rounds[number] % 7}")
-                    self.rounds[number] += 1
-        except Exception as failure:  # pylint: disable=broad-except
-            self.failures.append(failure)
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exception):
-        self.stopping.set()
-        for thread in self.threads:
-            thread.join()
-        assert self.failures == []
-        assert min(self.rounds) > 0
 
 
 def lock_and_unlock(client, name):
@@ -147,6 +101,12 @@ def test_zones_of_many_events_come_once_while_others_are_opened(server, pages):
     stayed = [name for name in names if name.startswith("stay")]
     assert len(stayed) == len(staying) and set(stayed) == staying
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("front", PAGES)
+@pytest.mark.parametrize("command", WALKS)
+def test_what_stays_in_a_scope_comes_once_while_others_come_and_go(server, command, front):
+    WALKS[command](server, PAGES[front], f"walked-{front}")
 
 
 def test_a_cursor_outlives_a_restart():

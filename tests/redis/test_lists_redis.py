@@ -2,17 +2,15 @@
 """LIST on Redis, while others add and remove: what was there from beginning to end comes exactly
 once, also when the server in front of it is restarted; and with its totals."""
 
-import threading
-
 import pytest
 
+from crowd import PAGES, WALKS, Crowd, walk
 from raw_client import Client, Http
 from redis_cluster import RedisCluster
 from server import Server, wait_until
 from servers import RedisServer
 
 STAYING = 400
-CLIENTS = 64
 
 
 @pytest.fixture(scope="module", params=[RedisServer, RedisCluster])
@@ -25,16 +23,12 @@ def server(request):
         redis.close()
 
 
-def walk(server, kind, count, between=lambda pages: None):
-    names, cursor, pages = [], "", 0
-    while True:
+def names(server, kind, count):
+    """Pages of LIST."""
+    def page(cursor):
         reply = server.call("LIST", kind, "AFTER", cursor, "COUNT", count)
-        cursor = reply[0]
-        names += reply[1:]
-        pages += 1
-        if not cursor:
-            return names
-        between(pages)
+        return reply[0], reply[1:]
+    return page
 
 
 def items_over_http(server, kind, match):
@@ -47,41 +41,39 @@ def items_over_http(server, kind, match):
     return items
 
 
-def add_and_remove(server, number, stopping, failures):
-    try:
-        with Client(server.resp_port) as client:
-            while not stopping.is_set():
-                client.call("LOCK.TRY", f"c{number}", "60", "ID", "me")
-                client.call("LOCK.UNLOCK", f"c{number}", "me")
-    except Exception as failure:  # pylint: disable=broad-except
-        failures.append(failure)
+def lock_and_unlock(client, name):
+    client.call("LOCK.TRY", name, "60", "ID", "me")
+    client.call("LOCK.UNLOCK", name, "me")
 
 
 def test_what_stays_comes_once_while_others_come_and_go(server):
     for i in range(STAYING):
         server.call("LOCK.TRY", f"stay{i}", "3600", "ID", "me")
-    stopping, failures = threading.Event(), []
-    threads = [threading.Thread(target=add_and_remove, args=(server, i, stopping, failures))
-               for i in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    try:
-        names = walk(server, "locks", 25)
-    finally:
-        stopping.set()
-        for thread in threads:
-            thread.join()
-    assert failures == []
-    stayed = [name for name in names if name.startswith("stay")]
+    # A table of keys that grows during the walk may show a name twice (docs/redis.md): the fences,
+    # which stay, are there before.
+    with Client(server.resp_port) as client:
+        for name in Crowd.NAMES:
+            lock_and_unlock(client, name)
+    with Crowd(server, lock_and_unlock):
+        found = walk(names(server, "locks", 25))
+    stayed = [name for name in found if name.startswith("stay")]
     assert sorted(stayed) == sorted(f"stay{i}" for i in range(STAYING))
+
+
+@pytest.mark.parametrize("front", PAGES)
+@pytest.mark.parametrize("command", WALKS)
+def test_what_stays_in_a_scope_comes_once_while_others_come_and_go(server, command, front):
+    WALKS[command](server, PAGES[front], f"walked-{front}")
 
 
 def test_a_cursor_outlives_a_restart_of_the_server(server):
     for i in range(STAYING):
         server.call("SEATS.OPEN", f"e{i % 20}", f"z{i}", "10")
-    names = walk(server, "zones", 20, lambda pages: pages == 3 and server.restart())
-    assert sorted(names) == sorted(f"e{i % 20} z{i}" for i in range(STAYING))
-    assert sorted(walk(server, "events", 3)) == sorted(f"e{i}" for i in range(20))
+    found = walk(names(server, "zones", 20), lambda pages: pages == 3 and server.restart())
+    found = [name for name in found if name.startswith("e")]
+    assert sorted(found) == sorted(f"e{i % 20} z{i}" for i in range(STAYING))
+    found = [name for name in walk(names(server, "events", 3)) if name.startswith("e")]
+    assert sorted(found) == sorted(f"e{i}" for i in range(20))
 
 
 def test_totals_are_told_over_http(server):
