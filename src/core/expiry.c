@@ -219,14 +219,28 @@ void core_reach(struct core *core, int64_t now_ms)
     }
 }
 
-/* Forgets the closed records of a kind whose retry window is over. */
+/* Does a record belong to a scope that was closed? */
+static bool is_left_behind(const struct core *core, enum kind kind, const struct record *record)
+{
+    const struct record *scope = core_at(core, kinds[kind].parent, record->scope);
+
+    return scope->marks & RECORD_LEAVING;
+}
+
+/* Forgets the closed records of a kind whose retry window is over. Those of a closed scope were
+ * forgotten with it: when they go changes nothing. */
 static void forget_closed(struct core *core, enum kind kind, int64_t until_ms, int64_t *budget)
 {
     const struct store *store = &core->stores[kind];
 
-    while (*budget > 0 && store->closed != NONE &&
-           record_deadline_ms(store_at(store, store->closed)) <= until_ms) {
-        note_change(core, record_deadline_ms(store_at(store, store->closed)));
+    while (*budget > 0 && store->closed != NONE) {
+        const struct record *oldest = store_at(store, store->closed);
+        if (record_deadline_ms(oldest) > until_ms) {
+            break;
+        }
+        if (!is_left_behind(core, kind, oldest)) {
+            note_change(core, record_deadline_ms(oldest));
+        }
         core_forget(core, kind, store->closed);
         --*budget;
     }

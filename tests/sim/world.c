@@ -277,9 +277,10 @@ static void submit_some(struct world *world, size_t most)
 void world_turn(struct world *world)
 {
     size_t woken = 0;
+    bool failed = world_failed(world);
 
     engine_turn(world->engine);
-    if (!world_failed(world)) {
+    if (!failed) { /* Time passes first; what comes next in a turn, a snapshot, may fail. */
         core_advance(world->core, now(world));
         follow_drift(world);
         core_wakeups(world->core, &woken);
