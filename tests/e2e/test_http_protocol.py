@@ -39,7 +39,7 @@ def test_head_is_get_without_the_body(curl, name, room):
 
 @pytest.mark.parametrize("path, methods", [
     ("/v1/events/gala/zones/floor", "GET HEAD PUT OPTIONS"), ("/livez", "GET HEAD OPTIONS"),
-    ("/v1/events/gala/bookings", "POST OPTIONS"), ("/v1/feed", "GET HEAD OPTIONS"),
+    ("/v1/events/gala/bookings", "GET HEAD POST OPTIONS"), ("/v1/feed", "GET HEAD OPTIONS"),
     ("/v1/events/gala/queue/ann", "GET HEAD DELETE OPTIONS")])
 def test_options_names_the_methods_of_a_path(curl, path, methods):
     answer = curl.call("OPTIONS", path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests on real Redis servers share: with those of the program, and among themselves a
-Redis alone and a server of ours on it."""
+Redis alone and a server of ours on it, or a cluster and two."""
 
 import sys
 from pathlib import Path
@@ -10,6 +10,7 @@ import redis
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
+from redis_cluster import RedisCluster  # noqa: E402
 from server import Server  # noqa: E402
 from servers import RedisServer  # noqa: E402
 
@@ -39,3 +40,21 @@ def do(server):
     """Carries out commands through that server."""
     client = redis.Redis(port=server.resp_port)
     return lambda line: client.execute_command(*line.split())
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with RedisCluster(masters=3, replicas=0) as nodes:
+        yield nodes
+
+
+@pytest.fixture(scope="module")
+def servers(cluster):
+    with Server("--engine", cluster.url, memory=True) as one:
+        with Server("--engine", cluster.url, memory=True) as other:
+            yield [one, other]
+
+
+@pytest.fixture
+def product(request):
+    return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)

@@ -46,11 +46,6 @@ def servers(cluster):
             yield [one, other]
 
 
-@pytest.fixture
-def product(request):
-    return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)
-
-
 # ---- what is in Redis, place by place
 
 

@@ -12,32 +12,12 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
 from harness import Build  # noqa: E402
-from redis_cluster import RedisCluster  # noqa: E402
-from server import Server  # noqa: E402
 
 SHARDS = 10
 PLACES = ["main", *map(str, range(SHARDS))]
 KEYS = ("stock", "stock:totals", "stock:orders", "stock:due", "stock:users", "stock:names",
         "stock:outbox", "stock:inbox")
 DAY_MS = 24 * 60 * 60 * 1000
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with RedisCluster(masters=3, replicas=0) as nodes:
-        yield nodes
-
-
-@pytest.fixture(scope="module")
-def servers(cluster):
-    with Server("--engine", cluster.url, memory=True) as one:
-        with Server("--engine", cluster.url, memory=True) as other:
-            yield [one, other]
-
-
-@pytest.fixture
-def product(request):
-    return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)
 
 
 def load(server, product, quantity, *options):

@@ -17,8 +17,6 @@ import redis
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
-from redis_cluster import RedisCluster  # noqa: E402
-from server import Server  # noqa: E402
 
 SHARDS = 10
 CUSTOMERS = 64
@@ -26,24 +24,6 @@ TRIES = 20
 PLACES = ["main", *map(str, range(SHARDS))]
 PATIENCE_S = 60
 POLICIES = {"merge": ("WATERMARK", "30", "POLICY", "merge"), "steal": ("POLICY", "steal")}
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with RedisCluster(masters=3, replicas=0) as nodes:
-        yield nodes
-
-
-@pytest.fixture(scope="module")
-def servers(cluster):
-    with Server("--engine", cluster.url, memory=True) as one:
-        with Server("--engine", cluster.url, memory=True) as other:
-            yield [one, other]
-
-
-@pytest.fixture
-def product(request):
-    return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)
 
 
 def load(server, product, quantity, *options):

@@ -11,30 +11,10 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
 from raw_client import Client, Http  # noqa: E402
-from redis_cluster import RedisCluster  # noqa: E402
-from server import Server  # noqa: E402
 
 SHARDS = 10
 STAYING = 300
 CLIENTS = 16
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with RedisCluster(masters=3, replicas=0) as nodes:
-        yield nodes
-
-
-@pytest.fixture(scope="module")
-def servers(cluster):
-    with Server("--engine", cluster.url, memory=True) as one:
-        with Server("--engine", cluster.url, memory=True) as other:
-            yield [one, other]
-
-
-@pytest.fixture
-def product(request):
-    return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)
 
 
 def load(server, product, *options, shards=SHARDS):
