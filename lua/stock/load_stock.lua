@@ -34,10 +34,11 @@ refusal = refuse_total(quantity + adjusted, taken, sold)
 if refusal then
     return refusal
 end
+-- First what a Redis without memory refuses: behind a call that it allows it would allow all.
+redis.call('HSET', KEYS[2], 'loaded', quantity, 'shards', shards, 'watermark', watermark,
+    'policy', ARGV[4])
 if not available then -- what is left of a product that was closed in shards has an end, and a mode
     redis.call('PERSIST', KEYS[2])
     redis.call('HDEL', KEYS[2], 'mode')
 end
-redis.call('HSET', KEYS[2], 'loaded', quantity, 'shards', shards, 'watermark', watermark,
-    'policy', ARGV[4])
 return {1, move_available(quantity - loaded)}

@@ -151,9 +151,12 @@ def of_family(points, family):
 # ---- directories -------------------------------------------------------------------------------
 
 def tear_tail(directory):
-    """Puts what looks like half a record behind the last one of the newest segment."""
+    """Puts what looks like half a record behind the last one of the newest segment. One whose header
+    was not written yet, in the cut before a snapshot, can have nothing behind it."""
     segment = max(directory.glob("journal-*"))
     data = bytearray(segment.read_bytes())
+    if not any(data[:32]):
+        return
     offset = 32
     while offset + 8 <= len(data) and (length := struct.unpack_from("<I", data, offset)[0]) > 0:
         offset += 8 + length

@@ -89,7 +89,7 @@ def fields(flat):
         ("SEM.ACQUIRE s id 1 WAIT 9", [1, 1, 1]),
         ("SEM.ACQUIRE s id 1 WAIT -1", [0, "INVALID_TTL"]),
         ("SEM.ACQUIRE { id 1 WAIT 1 TTL 1 WAITS 1", [0, "INVALID_ID"]),
-        ("SEM.ACQUIRE { id 1 WAIT 1 TTL 1 HEARTBEAT 1 WAITS", MALFORMED),
+        ("SEM.ACQUIRE { id 1 WAIT 1 TTL 1 HEARTBEAT 1 SLOTS 1 WAITS", MALFORMED),
         ("SEM.CARD { x", MALFORMED),
         ("STOCK.LOAD p 5 SHARDS 1024 POLICY steal", [1, 5]),
         ("STOCK.LOAD p 5 SHARDS 1025", [0, "INVALID_QUANTITY"]),
