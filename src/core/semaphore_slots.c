@@ -100,7 +100,7 @@ static struct line_sum fitting(const struct semaphore *semaphore)
 {
     int64_t free = semaphore->max - semaphore->in_use;
 
-    return free <= 0 ? (struct line_sum){0} : line_fitting(&semaphore->line, (uint64_t)free);
+    return line_fitting(&semaphore->line, free > 0 ? (uint64_t)free : 0);
 }
 
 int64_t sem_slots_in_use(const struct semaphore *semaphore)

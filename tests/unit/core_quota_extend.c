@@ -3,7 +3,6 @@
  * QUOTA.EXTEND: a hold's deadline moves on, up to 12 first TTLs after its start. */
 #include "snapshot_fixture.h"
 
-
 #include <stdio.h>
 
 #define START 1000
