@@ -216,7 +216,7 @@ int cli_call(int argc, char **argv)
                                             {NULL, 0, NULL, 0}};
     const char *url = cli_server_url();
     bool json = false;
-    struct hf_bytes words[WORDS_MAX];
+    struct hf_bytes words[WORDS_MAX] = {{NULL, 0}};
     hf_handle *handle;
     int option;
 

@@ -10,8 +10,7 @@
     MEANINGS("the event; made by its first zone",
              "the zone of the event",
              "how many seats the zone has in all",
-             "how many seats of the event a user may have to reserve here, beside the reserve's "
-             "own limit",
+             "how many seats of the event a user may have, beside the reserve's own limit",
              "with MAX: confirmed seats count against it in every reserve"),
     ARGS(seats_open, 3, ID(seats_open, event, "event"), ID(seats_open, zone, "zone"),
          COUNT(seats_open, capacity, 0, HF_INTEGER_MAX),

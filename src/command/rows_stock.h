@@ -12,8 +12,7 @@
              "how much of it there is to sell in all, sold or not",
              "into how many counters it is split, on a cluster of Redis",
              "with POLICY merge: how much is left when the counters become one",
-             "what a buyer's empty counter does: merge, all into one at the watermark; steal, "
-             "take from another"),
+             "for an empty counter: merge all into one at the watermark, or steal from another"),
     ARGS(stock_load, 2, ID(stock_load, product, "product"),
          COUNT(stock_load, quantity, 0, HF_INTEGER_MAX),
          OPTIONAL_COUNT(stock_load, shards, "SHARDS", 1, STOCK_SHARDS_MAX, 1),

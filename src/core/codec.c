@@ -311,7 +311,7 @@ static void stock_user_fields(struct codec *codec, struct stock_user *user)
  * its deadline. What a user bought before is not known. */
 static void read_former_order(struct codec *codec, struct order *order)
 {
-    struct name user;
+    struct name user = {.words = {0, 0}};
     char text[HF_ID_MAX];
 
     codec_name(codec, &user);

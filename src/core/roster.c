@@ -159,6 +159,7 @@ static void remove_below(void **node, unsigned height, struct memory *memory, ui
 {
     unsigned child = child_of(height, place);
 
+    CHECK(*node != NULL);
     if (height == 1) {
         ((struct leaf *)*node)->used &= ~bit(child);
     } else {

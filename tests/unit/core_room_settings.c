@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "core/state.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,8 +291,8 @@ static void every_place_is_as_likely_for_everybody(void **state)
     for (int64_t round = 1; round <= 1000; round++) {
         char words[64];
         at(f, round * 10000);
-        snprintf(words, sizeof words, "ROOM.OPEN gala START %lld ORDER random",
-                 (long long)(round * 10000 + 10));
+        snprintf(words, sizeof words, "ROOM.OPEN gala START %" PRId64 " ORDER random",
+                 round * 10000 + 10);
         run(f, words);
         for (unsigned i = 0; i < 5; i++) {
             join_by_lot(f, i);

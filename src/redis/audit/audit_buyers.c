@@ -14,6 +14,7 @@
 #include "redis/audit/audit_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PAGE "20000"
@@ -46,17 +47,19 @@ static struct audit_name *buyer(struct buyers_reading *reading, struct hf_bytes 
  * damaged is for audit_holds.c to tell. */
 static bool counted_order(struct hf_bytes record, int64_t *quantity, struct hf_bytes *user)
 {
-    char text[32];
-    int length = 0;
-    long long amount = 0;
+    char text[32], *after;
     size_t size = record.size < sizeof text - 1 ? record.size : sizeof text - 1;
 
     memcpy(text, record.data, size);
     text[size] = '\0';
-    if (sscanf(text, "T %16lld %n", &amount, &length) != 1 || amount <= 0) {
+    if (strncmp(text, "T ", 2) != 0) {
         return false;
     }
-    const char *terms = record.data + length, *end = record.data + record.size;
+    long long amount = strtoll(text + 2, &after, 10);
+    if (*after != ' ' || amount <= 0) {
+        return false;
+    }
+    const char *terms = record.data + (after + 1 - text), *end = record.data + record.size;
     const char *space = memchr(terms, ' ', (size_t)(end - terms));
     if (space == NULL || memchr(terms, '+', (size_t)(space - terms)) == NULL) {
         return false;

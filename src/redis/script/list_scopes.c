@@ -427,7 +427,7 @@ static void scanned(struct redis_request *request, enum redis_fate fate, const r
         return;
     }
     int64_t found = (int64_t)listing->count, room = args_of(listing)->count;
-    if (found > room && listing->scan_count > 1) {
+    if (found > 0 && found > room && listing->scan_count > 1) {
         int64_t fewer = listing->scan_count * room / found / 2;
         listing->scan_count = fewer > 0 ? fewer : 1;
         scan(listing);
@@ -482,8 +482,7 @@ static void scan(struct listing *listing)
 /* "MASTER.SCAN.LAST", or nothing. */
 static bool read_cursor(struct listing *listing, struct hf_bytes after)
 {
-    char text[HF_CURSOR_SIZE], scan_at[SCAN_CURSOR_SIZE];
-    int end = 0;
+    char text[HF_CURSOR_SIZE], *scan, *last, *end;
 
     strcpy(listing->scan, "0");
     listing->scan_count = SCAN_COUNT;
@@ -495,12 +494,20 @@ static bool read_cursor(struct listing *listing, struct hf_bytes after)
     }
     memcpy(text, after.data, after.size);
     text[after.size] = '\0';
-    if (sscanf(text, "%8" SCNx32 ".%20[0-9].%16" SCNx64 "%n", &listing->master, scan_at,
-               &listing->last, &end) != 3 ||
-        (size_t)end != after.size) {
+    unsigned long long master = strtoull(text, &scan, 16);
+    size_t digits = *scan == '.' ? strspn(scan + 1, "0123456789") : 0;
+    if (master > UINT32_MAX || digits == 0 || digits >= sizeof listing->scan ||
+        scan[digits + 1] != '.' || text_hex_digit(text[0]) < 0) {
         return false;
     }
-    strcpy(listing->scan, scan_at);
+    last = scan + digits + 2;
+    listing->last = strtoull(last, &end, 16);
+    if (text_hex_digit(last[0]) < 0 || end - last > 16 || (size_t)(end - text) != after.size) {
+        return false;
+    }
+    listing->master = (uint32_t)master;
+    memcpy(listing->scan, scan + 1, digits);
+    listing->scan[digits] = '\0';
     listing->scan_count = listing->last > 0 ? 1 : SCAN_COUNT;
     return true;
 }

@@ -64,13 +64,13 @@ static void reopened(struct script_call *call, enum redis_fate fate, const redis
 void stock_command_shut_counted(struct stock_command *command, const struct stock_totals *totals)
 {
     command->counting = false;
-    if (command->product->end != PRODUCT_CLOSING || command->product->epoch != command->epoch) {
-        stock_command_retry(command); /* another engine has changed the mode meanwhile */
+    bool changed = /* by another engine */
+        command->product->end != PRODUCT_CLOSING || command->product->epoch != command->epoch;
+    if (changed || (totals->taken == 0 && totals->moving)) { /* the survey completes a transfer */
+        stock_command_retry(command);
     } else if (totals->taken > 0) {
         command->taken = totals->taken;
         turn_to(command, "sharded", reopened);
-    } else if (totals->moving) { /* the survey completes the transfer meanwhile */
-        stock_command_retry(command);
     } else {
         turn_to(command, "closed", turned);
     }

@@ -205,12 +205,10 @@ void stock_survey_weigh(struct stock_survey *survey)
     }
     answer_uncertain(survey);
     int64_t highest = highest_epoch(survey);
-    if (product->end != PRODUCT_OPEN) { /* whoever closes it changes the mode */
-        stock_survey_carry_on(survey);
-    } else if (highest >
-               product->epoch) { /* a failover has lost the main counter's last change of mode */
+    bool open = product->end == PRODUCT_OPEN; /* otherwise the CLOSE changes the mode */
+    if (open && highest > product->epoch) {   /* a failover lost the last change of mode */
         stock_survey_turn(survey, product->merged, highest);
-    } else if (complete && should_be_merged(survey) != product->merged) {
+    } else if (open && complete && should_be_merged(survey) != product->merged) {
         stock_survey_turn(survey, !product->merged, 0);
     } else {
         stock_survey_carry_on(survey);

@@ -288,15 +288,16 @@ static void position_answered(void *context, const struct reply *reply)
 {
     struct http_stream *stream = context;
 
+    bool here = stream->admitted && (reply->code == HF_OK || reply->code == HF_NOT_IN_QUEUE);
+    bool elsewhere = stream->watched && is_admitted(reply); /* through another server */
+
     stream->asking = false;
     if (stream->session == NULL) {
         discard(stream);
-    } else if (stream->admitted && (reply->code == HF_OK || reply->code == HF_NOT_IN_QUEUE)) {
+    } else if (here || elsewhere) {
         tell_admitted(stream, reply);
     } else if (!stream->watched) {
-        return;                      /* admitted meanwhile */
-    } else if (is_admitted(reply)) { /* through another server */
-        tell_admitted(stream, reply);
+        return; /* admitted meanwhile */
     } else if (reply->code == HF_NOT_IN_QUEUE) {
         buffer_text(&stream->session->out, "event: gone\ndata: {}\n\n");
         wrote(stream);
