@@ -19,4 +19,8 @@ bool error_is_refusal(enum hf_error code);
 #define ERROR_TEXT_NOT_REDIS                                                                       \
     "this is Holdfast, not Redis; the URL of a server is holdfast://host:port"
 
+/* What a command that needs a ledger answers where there is none. */
+#define ERROR_TEXT_NO_LEDGER                                                                       \
+    "there is no ledger: start the server with --ledger, or with a data directory"
+
 #endif

@@ -29,7 +29,7 @@
  * of a script does. A page that looked at so many may be short, or empty, and has a cursor. */
 #define PAGE_DEFAULT 100
 #define PAGE_LOOKS 10000
-#define PAGE_SCRIPT_LOOKS 200
+#define PAGE_SCRIPT_LOOKS 50
 
 /* A hold may be extended up to so many first TTLs after its start. */
 #define EXTEND_FACTOR 12
@@ -38,28 +38,41 @@
 #define QUOTA_TTL_DEFAULT_MS ((int64_t)900 * 1000)
 #define SEM_HEARTBEAT_DEFAULT_MS ((int64_t)180 * 1000)
 #define SEM_TTL_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
-/* Slots that one client can hold: a script on Redis has to do something for each. */
-#define SEM_SLOTS_MAX 1000
+/* Slots that one client can ask for: a script on Redis does something for each. Former versions
+ * allowed so many as may still be held. */
+#define SEM_SLOTS_MAX 128
+#define SEM_SLOTS_HELD_MAX 1000
 /* Clients to which one command hands out slots; where more can have theirs, the rest follows in
  * steps. */
 #define SEM_GRANTS_AT_ONCE 1000
 #define STOCK_TTL_DEFAULT_MS ((int64_t)900 * 1000)
 #define STOCK_SHARDS_MAX 1024
+/* Counters of which one call of a script tells what a counter sent there and got from there. */
+#define STOCK_COUNTS_AT_ONCE 64
 #define ROOM_TTL_DEFAULT_MS ((int64_t)1800 * 1000)
 #define ROOM_PASS_DEFAULT_MS ((int64_t)600 * 1000)
 #define ROOM_ADMIT_MAX 4000 /* what others can wait for */
 #define ROOM_RATE_MAX 1000000
 /* Users who are in line already when ROOM.OPEN says that their order is drawn by lot: one script
  * puts them all in another order. */
-#define ROOM_SHUFFLE_MAX 500
+#define ROOM_SHUFFLE_MAX 200
 /* A client in line is asked to come back after a tenth of its wait, within these bounds. */
 #define ROOM_REFRESH_MIN_S 1
 #define ROOM_REFRESH_MAX_S 30
 #define ROOM_REFRESH_UNKNOWN_S 5
 /* Users that one call of the script admits. */
-#define ROOM_ADMITTED_AT_ONCE 50
+#define ROOM_ADMITTED_AT_ONCE 20
 #define IDEM_PROCESSING_DEFAULT_MS ((int64_t)60 * 1000)
 #define IDEM_COMPLETED_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
+
+/* The ledger: connections to its database, how long a transaction may take, and how many sales
+ * travel together. A writer that has shown no sign of life for so long is taken for dead. */
+#define LEDGER_CONNECTIONS_DEFAULT 2
+#define LEDGER_CONNECTIONS_MAX 64
+#define LEDGER_TIMEOUT_DEFAULT_MS ((int64_t)5 * 1000)
+#define LEDGER_BATCH_DEFAULT 512
+#define LEDGER_BATCH_MAX 4096
+#define LEDGER_DEAD_AFTER_MS ((int64_t)30 * 1000)
 
 /* A closed hold (released, committed, settled…) is remembered this long, so that a retry finds its
  * answer. */
@@ -76,7 +89,7 @@
 
 /* Records of a closed event that one call of a script removes, and zones of which one call sums up
  * the seats. */
-#define CLOSED_AT_ONCE 100
+#define CLOSED_AT_ONCE 32
 
 /* The latest time a clock may begin at, in the year 4199. The core counts to twice that, so that
  * deadlines and a thousand years of running are within its bounds. */
@@ -89,7 +102,8 @@ _Static_assert(EXTEND_FACTOR *HF_TTL_MAX_MS + SEATS_USER_GRACE_MS < HF_INTEGER_M
                "a deadline must fit an integer of the protocol");
 _Static_assert((int64_t)ROOM_RATE_MAX * 1000 < HF_INTEGER_MAX, "an allowance is a whole number");
 _Static_assert(HF_TTL_MAX_MS < UINT32_MAX, "a TTL is kept in 32 bits");
-_Static_assert(SEM_SLOTS_MAX <= UINT16_MAX, "the slots of a client are kept in 16 bits");
+_Static_assert(SEM_SLOTS_MAX <= SEM_SLOTS_HELD_MAX, "what is asked for may be held");
+_Static_assert(SEM_SLOTS_HELD_MAX <= UINT16_MAX, "the slots of a client are kept in 16 bits");
 _Static_assert(HF_ID_MAX < 256, "the length of an id is kept in 8 bits");
 
 #endif
