@@ -89,6 +89,11 @@ enum command_flag {
     COMMAND_RANDOM = 2, /* needs entropy */
     COMMAND_WAITS = 4,  /* may stay pending until a slot is free */
     COMMAND_CLOSES = 8, /* ends its scope; what that leaves behind is removed in steps */
+    /* Gives back, settles or keeps alive what is held already: never refused because too many
+     * other commands are pending, or those who hold would keep it from those who wait. */
+    COMMAND_GIVES_BACK = 16,
+    /* The service carries it out, by engine commands and ledger transactions; no engine does. */
+    COMMAND_SERVICE = 32,
 };
 
 enum command_id {
@@ -143,7 +148,8 @@ struct command_spec {
     enum hf_error alias_code;
     const char *script; /* Lua, without ".lua" */
     /* Its ARGV, as words: a required argument by its name, an optional one by its keyword in small
-     * letters, and with @ what the engine makes: @code, @lock_id (unless given), @token. */
+     * letters, and with @ what the engine makes: @code, @lock_id (unless given), @token, and
+     * @fence, which asks for a lock's fence. */
     const char *script_args;
     /* Its KEYS, up to the first KEY_NONE. */
     enum key_id keys[COMMAND_KEYS_MAX];

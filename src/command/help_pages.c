@@ -4,6 +4,8 @@
 #include "command/help.h"
 
 #define TERMINAL_COLUMNS 100
+#define NEEDS_LEDGER                                                                               \
+    "needed: the service carries it out, by engine commands and ledger transactions"
 
 /* "Set a tenant's limit." A question has its mark already. */
 static void sentence(const char *text, struct buffer *out)
@@ -77,6 +79,9 @@ void help_command(const struct command_spec *spec, struct buffer *out)
         help_curl(spec, out);
         buffer_byte(out, '\n');
     }
+    if (spec->flags & COMMAND_SERVICE) {
+        buffer_text(out, "\nLedger\n    " NEEDS_LEDGER "\n");
+    }
     if (spec->script != NULL) {
         buffer_format(out, "\nRedis\n    %s.lua  ", spec->script);
         help_keys(spec, out);
@@ -104,6 +109,7 @@ static const char *family_title(size_t i)
         {"SEM.", "Semaphore: N slots, strict FIFO, heartbeats (scope: name)"},
         {"LOCK.", "Lock: one holder, its own key to unlock (scope: resource)"},
         {"STOCK.", "Stock: flash sale (scope: product)"},
+        {"RECONCILE", "Reconciliation: the engine and the ledger (of no scope)"},
         {"ROOM.", "Waiting room (scope: event)"},
         {"IDEM.", "Idempotency (scope: key)"},
         {"LIST", "Looking inside (of no scope)"},
@@ -169,6 +175,9 @@ static void markdown_command(const struct command_spec *spec, struct buffer *out
     }
     if (spec->alias != NULL) {
         buffer_format(out, "; `%s %s` for an id that the server made", spec->method, spec->alias);
+    }
+    if (spec->flags & COMMAND_SERVICE) {
+        buffer_text(out, "\n- Ledger: " NEEDS_LEDGER);
     }
     if (spec->script != NULL) {
         buffer_format(out, "\n- Redis: `%s.lua` on `", spec->script);

@@ -20,6 +20,7 @@
     X(USER_CONFIRMED, "user:confirmed:{$event}:$user", "user:confirmed:{$event}:$user")            \
     X(BOOKING, "reservation:{$event}:$booking", "reservation:{$event}:$booking")                   \
     X(SEATS_DUE, "seats:due:{$event}", "seats:due:{$event}")                                       \
+    X(SEATS_DUE_PLAIN, "seats:due:$event", "seats:due:$event")                                     \
     X(SEATS_RULES, "seats:rules:{$event}", "seats:rules:{$event}")                                 \
     X(SEATS_BOOKINGS, "seats:bookings:{$event}", "seats:bookings:{$event}")                        \
     X(SEATS_ZONES, "seats:zones:{$event}", "seats:zones:{$event}")                                 \
@@ -55,6 +56,7 @@
     X(QUEUE_DUE, "queue:due:{$event}", "queue:due:{$event}")                                       \
     X(QUEUE_ROOM, "queue:room:{$event}", "queue:room:{$event}")                                    \
     X(QUEUE_PASSES, "queue:passes:{$event}", "queue:passes:{$event}")                              \
+    X(QUEUE_ADMISSION, "queue:admission:{$event}:$id", "queue:admission:{$event}:$id")             \
     X(IDEM, "idemp:$key", "idemp:{$key}")
 
 /* KEY_NONE, which is 0, ends a list of keys. */

@@ -15,7 +15,9 @@
  *           has a cursor and items, which the caller frees; the row is that of an item.
  *   scope   the core's kind of record that the first argument names: what is due of it expires
  *           before the command runs. SEMAPHORES: all of them, for they share a counter of fences.
- *           NO_KIND: only the record that the command looks up itself. */
+ *           NO_KIND: only the record that the command looks up itself. SERVICE: no engine carries
+ *           it out; the row has the flag COMMAND_SERVICE, and neither a function of the core nor a
+ *           script. */
 #ifndef COMMAND_LIST_H
 #define COMMAND_LIST_H
 
@@ -64,6 +66,11 @@
     X(STOCK_CLOSE,    stock_close,    stock_close_reply,    PLAIN, PRODUCTS)                       \
     X(STOCK_GET,      stock_get,      stock_get_reply,      PLAIN, PRODUCTS)                       \
     X(STOCK_ADJUST,   stock_adjust,   stock_adjust_reply,   PLAIN, PRODUCTS)                       \
+    X(STOCK_OPEN,     stock_open,     stock_open_reply,     PLAIN, SERVICE)                        \
+    X(STOCK_BUY,      stock_buy,      stock_buy_reply,      PLAIN, SERVICE)                        \
+    X(STOCK_RETURN,   stock_return,   stock_return_reply,   PLAIN, SERVICE)                        \
+    X(STOCK_ORDER,    stock_order,    stock_order_reply,    PLAIN, SERVICE)                        \
+    X(RECONCILE,      reconcile,      reconcile_reply,      PLAIN, SERVICE)                        \
     X(ROOM_OPEN,      room_open,      room_open_reply,      PLAIN, ROOMS)                          \
     X(ROOM_JOIN,      room_join,      room_join_reply,      PLAIN, ROOMS)                          \
     X(ROOM_POSITION,  room_position,  room_position_reply,  PLAIN, ROOMS)                          \

@@ -26,6 +26,7 @@ void reply_clear(struct reply *reply)
     reply->code = HF_OK;
     reply->waits = false;
     reply->granted = false;
+    reply->grant = 0;
     reply->lead = 1;
     reply->count = 0;
     reply->why = NULL;
@@ -227,6 +228,7 @@ bool reply_copy(struct reply *to, const struct reply *from)
     to->waits = from->waits;
     to->ticket = from->ticket;
     to->granted = from->granted;
+    to->grant = from->grant;
     to->lead = from->lead;
     to->why = from->why;
     to->said = from->said;

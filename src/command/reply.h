@@ -29,8 +29,9 @@ struct reply {
     enum hf_error code;
     bool waits; /* no answer yet: it comes with this ticket, as a wakeup of the core */
     uint64_t ticket;
-    bool granted; /* what the row's undo command would take back has just been handed out */
-    bool unknown; /* with HF_TIMEOUT: not that a wait ran out; it may have happened or not */
+    bool granted;   /* what the row's undo command would take back has just been handed out */
+    uint64_t grant; /* by which engine_take_back() knows that grant; 0: by its command alone */
+    bool unknown;   /* with HF_TIMEOUT: not that a wait ran out; it may have happened or not */
 
     int lead; /* the first element of a REPLY_LEAD: 1, or what the family says */
     size_t count;

@@ -22,7 +22,7 @@
     SCRIPT("idem_begin", "fingerprint ttl",
            KEY_IDEM)},
 
-[IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .number = 40, .flags = WRITES,
+[IDEM_COMPLETE] = {.name = "IDEM.COMPLETE", .number = 40, .flags = WRITES | GIVES_BACK,
     .help = "The answer to a request, for whoever asks again",
     EXAMPLE("IDEM.COMPLETE pay-81 paid TTL 1h"),
     BEFORE("IDEM.BEGIN pay-81 sha-5f2e"),
@@ -38,7 +38,7 @@
     SCRIPT("idem_complete", "response ttl",
            KEY_IDEM)},
 
-[IDEM_ABORT] = {.name = "IDEM.ABORT", .number = 41, .flags = WRITES,
+[IDEM_ABORT] = {.name = "IDEM.ABORT", .number = 41, .flags = WRITES | GIVES_BACK,
     .help = "A request was not carried out after all; the next BEGIN is new",
     EXAMPLE("IDEM.ABORT pay-81"),
     BEFORE("IDEM.BEGIN pay-81 sha-5f2e"),

@@ -18,10 +18,10 @@
     ANSWER(REPLY_LIST, lock_try_reply,
            WORD(lock_try_reply, lock_id), NUMBER(lock_try_reply, fence)),
     HTTP("POST", "/v1/locks/{resource}/lock"),
-    SCRIPT("try_lock", "@lock_id ttl",
+    SCRIPT("try_lock", "@lock_id ttl @fence",
            KEY_LOCK, KEY_LOCK_FENCE)},
 
-[LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .number = 25, .flags = WRITES,
+[LOCK_UNLOCK] = {.name = "LOCK.UNLOCK", .number = 25, .flags = WRITES | GIVES_BACK,
     .help = "Unlock; 0 if that lock id does not hold it",
     EXAMPLE("LOCK.UNLOCK seat-12 cart-7"),
     BEFORE("LOCK.TRY seat-12 30s ID cart-7"),
@@ -35,7 +35,7 @@
     SCRIPT("unlock", "lock_id",
            KEY_LOCK, KEY_LOCK_FENCE)},
 
-[LOCK_EXTEND] = {.name = "LOCK.EXTEND", .number = 26, .flags = WRITES,
+[LOCK_EXTEND] = {.name = "LOCK.EXTEND", .number = 26, .flags = WRITES | GIVES_BACK,
     .help = "Set a lock's deadline to now + ttl; 0 if that lock id does not hold it",
     EXAMPLE("LOCK.EXTEND seat-12 cart-7 1m"),
     BEFORE("LOCK.TRY seat-12 30s ID cart-7"),

@@ -37,7 +37,7 @@
     SCRIPT("reserve_quota", "amount hold ttl",
            KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
-[QUOTA_REFUND] = {.name = "QUOTA.REFUND", .number = 11, .flags = WRITES,
+[QUOTA_REFUND] = {.name = "QUOTA.REFUND", .number = 11, .flags = WRITES | GIVES_BACK,
     .help = "Give committed usage back, never below 0",
     EXAMPLE("QUOTA.REFUND acme 100"),
     BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250"),
@@ -50,7 +50,7 @@
     SCRIPT("refund_quota", "amount",
            KEYS_OF_QUOTA)},
 
-[QUOTA_COMMIT] = {.name = "QUOTA.COMMIT", .number = 12, .flags = WRITES,
+[QUOTA_COMMIT] = {.name = "QUOTA.COMMIT", .number = 12, .flags = WRITES | GIVES_BACK,
     .help = "A hold becomes usage, or as much of it as was really used",
     EXAMPLE("QUOTA.COMMIT acme h-1 AMOUNT 200"),
     BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250 HOLD h-1"),
@@ -68,7 +68,7 @@
     SCRIPT("commit_quota", "hold amount",
            KEYS_OF_QUOTA, KEY_QUOTA_CLOSED)},
 
-[QUOTA_CANCEL] = {.name = "QUOTA.CANCEL", .number = 13, .flags = WRITES,
+[QUOTA_CANCEL] = {.name = "QUOTA.CANCEL", .number = 13, .flags = WRITES | GIVES_BACK,
     .help = "A hold is given back",
     EXAMPLE("QUOTA.CANCEL acme h-1"),
     BEFORE("QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 250 HOLD h-1"),

@@ -6,7 +6,7 @@
 [ROOM_OPEN] = {.name = "ROOM.OPEN", .number = 52, .flags = WRITES | RANDOM,
     .help = "Set how an event's waiting room admits: each call sets everything",
     EXAMPLE("ROOM.OPEN gala RATE 50 INSIDE 400 GATE"),
-    REFUSALS({HF_INVALID_STATE, "ORDER random with a START to come, and more than 500 are in line: "
+    REFUSALS({HF_INVALID_STATE, "ORDER random with a START to come, and more than 200 are in line: "
                                 "too many to draw their order at once"}),
     .reply_note = "How many are in line, and how many passes are valid",
     MEANINGS("the event that people wait for",
@@ -69,7 +69,7 @@
     SCRIPT("queue_position", "user token",
            KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE, KEY_QUEUE_ROOM, KEY_QUEUE_PASSES)},
 
-[ROOM_LEAVE] = {.name = "ROOM.LEAVE", .number = 36, .flags = WRITES,
+[ROOM_LEAVE] = {.name = "ROOM.LEAVE", .number = 36, .flags = WRITES | GIVES_BACK,
     .help = "Leave the line; 0 if the user was not in it",
     EXAMPLE("ROOM.LEAVE gala ann"),
     BEFORE("ROOM.JOIN gala ann"),
@@ -84,21 +84,25 @@
 
 [ROOM_ADMIT] = {.name = "ROOM.ADMIT", .number = 37, .flags = WRITES | RANDOM,
     .help = "By hand: the first in line leave it and get a pass, in one step",
-    EXAMPLE("ROOM.ADMIT gala 10 PASS 5m"),
+    EXAMPLE("ROOM.ADMIT gala 10 PASS 5m ID wave-1"),
     BEFORE("ROOM.JOIN gala ann"),
-    NO_REFUSALS,
+    REFUSALS({HF_INVALID_STATE, "the id was used with another count or PASS in the last 300 s"}),
     .reply_note = "Oldest first; an empty list if nobody waits, START is to come or as many as "
-                  "INSIDE allows are inside. RATE and PAUSED are for ROOM.TICK alone",
+                  "INSIDE allows are inside. RATE and PAUSED are for ROOM.TICK alone. With the ID "
+                  "of an earlier call: those it admitted whose passes are still valid",
     MEANINGS("the event",
              "how many to admit at most; one call admits no more than 4,000",
-             "how long their passes are good for; not given: as ROOM.OPEN said"),
+             "how long their passes are good for; not given: as ROOM.OPEN said",
+             "an id of your choice, the same again for a retry: it admits nobody more and answers "
+             "with the same passes, for 300 s"),
     ARGS(room_admit, 2, ID(room_admit, event, "event"),
          COUNT(room_admit, count, 1, HF_INTEGER_MAX),
-         OPTIONAL_DURATION(room_admit, pass_ms, "PASS", "pass_seconds", 0)),
+         OPTIONAL_DURATION(room_admit, pass_ms, "PASS", "pass_seconds", 0),
+         OPTIONAL_ID(room_admit, id, "ID", "id", "admission_id")),
     ANSWER(REPLY_PAIRS, room_admitted, WORD(room_admitted, user), WORD(room_admitted, pass)),
     HTTP("POST", "/v1/events/{event}/queue/admit"),
-    SCRIPT("admit_queue", "count pass @token",
-           KEYS_OF_ROOM)},
+    SCRIPT("admit_queue", "count pass @token id",
+           KEYS_OF_ROOM, KEY_QUEUE_ADMISSION)},
 
 [ROOM_TICK] = {.name = "ROOM.TICK", .number = 53, .flags = WRITES | RANDOM,
     .help = "Admit as many as the room's RATE, INSIDE, START and PAUSED allow now",
@@ -128,7 +132,7 @@
     SCRIPT("check_pass", "user pass renew",
            KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE, KEY_QUEUE_ROOM, KEY_QUEUE_PASSES)},
 
-[ROOM_DONE] = {.name = "ROOM.DONE", .number = 54, .flags = WRITES,
+[ROOM_DONE] = {.name = "ROOM.DONE", .number = 54, .flags = WRITES | GIVES_BACK,
     .help = "End a user's pass, so that its place inside is free; 0 if there was none",
     EXAMPLE("ROOM.DONE gala ann"),
     BEFORE("ROOM.JOIN gala ann", "ROOM.ADMIT gala 1"),

@@ -62,10 +62,9 @@
     HTTP("POST", "/v1/events/{event}/bookings"), .created = true, .made = 3, .carries = true,
     SCRIPT("reserve_seats",
            "quantity max_per_user user booking zone event show price ttl lifetime pass",
-           KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE, KEY_USER_CONFIRMED, KEY_SEATS_RULES,
-           KEY_SEATS_BOOKINGS)},
+           KEY_ZONE, KEY_USER, KEY_BOOKING, KEY_SEATS_DUE)},
 
-[SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .number = 3, .flags = WRITES | RANDOM,
+[SEATS_CONFIRM] = {.name = "SEATS.CONFIRM", .number = 3, .flags = WRITES | RANDOM | GIVES_BACK,
     .help = "Paid for: the booking loses its deadline and gets a confirmation code",
     EXAMPLE("SEATS.CONFIRM gala b-1 USER ann PAYMENT p-77"),
     BEFORE("SEATS.OPEN gala floor 500", "SEATS.RESERVE gala floor b-1 ann 2 4"),
@@ -87,7 +86,7 @@
     SCRIPT("confirm_booking", "booking user payment @code",
            KEY_BOOKING, KEY_SEATS_DUE)},
 
-[SEATS_RELEASE] = {.name = "SEATS.RELEASE", .number = 4, .flags = WRITES,
+[SEATS_RELEASE] = {.name = "SEATS.RELEASE", .number = 4, .flags = WRITES | GIVES_BACK,
     .help = "Give the seats of a booking back",
     EXAMPLE("SEATS.RELEASE gala b-1 USER ann"),
     BEFORE("SEATS.OPEN gala floor 500", "SEATS.RESERVE gala floor b-1 ann 2 4"),
@@ -107,7 +106,7 @@
     SCRIPT("release_seats", "booking user",
            KEY_BOOKING, KEY_SEATS_DUE)},
 
-[SEATS_REFUND] = {.name = "SEATS.REFUND", .number = 43, .flags = WRITES,
+[SEATS_REFUND] = {.name = "SEATS.REFUND", .number = 43, .flags = WRITES | GIVES_BACK,
     .help = "Give a confirmed booking back: its seats are free again, its code is no longer valid",
     EXAMPLE("SEATS.REFUND gala b-1 USER ann"),
     BEFORE("SEATS.OPEN gala floor 500", "SEATS.RESERVE gala floor b-1 ann 2 4",

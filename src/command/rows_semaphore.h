@@ -94,7 +94,7 @@
            KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_MAX, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_OWN,
            KEY_SEM_FENCE)},
 
-[SEM_RELEASE] = {.name = "SEM.RELEASE", .number = 20, .flags = WRITES,
+[SEM_RELEASE] = {.name = "SEM.RELEASE", .number = 20, .flags = WRITES | GIVES_BACK,
     .help = "Leave the slot or the line; the slot goes to the next in line in the same step",
     EXAMPLE("SEM.RELEASE render worker-1"),
     BEFORE("SEM.ACQUIRE render worker-1 2"),
@@ -108,7 +108,7 @@
            KEY_SEM_SLOTS, KEY_SEM_SLOT_TTL, KEY_SEM_LINE, KEY_SEM_ALIVE, KEY_SEM_MAX, KEY_SEM_OWN,
            KEY_SEM_FENCE)},
 
-[SEM_PING] = {.name = "SEM.PING", .number = 21, .flags = WRITES,
+[SEM_PING] = {.name = "SEM.PING", .number = 21, .flags = WRITES | GIVES_BACK,
     .help = "Still alive; [0, 0]: the caller was taken for dead",
     EXAMPLE("SEM.PING render worker-1 30s 1h"),
     BEFORE("SEM.ACQUIRE render worker-1 2"),

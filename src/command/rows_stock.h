@@ -65,7 +65,7 @@
     SCRIPT("extend_order", "order ttl user",
            KEYS_OF_STOCK)},
 
-[STOCK_SETTLE] = {.name = "STOCK.SETTLE", .number = 30, .flags = WRITES,
+[STOCK_SETTLE] = {.name = "STOCK.SETTLE", .number = 30, .flags = WRITES | GIVES_BACK,
     .help = "An order is sold for good",
     EXAMPLE("STOCK.SETTLE sneaker o-1"),
     BEFORE("STOCK.LOAD sneaker 100", "STOCK.TAKE sneaker o-1 ann 1"),
@@ -82,7 +82,7 @@
     SCRIPT("settle_stock", "order user",
            KEYS_OF_STOCK)},
 
-[STOCK_GIVE] = {.name = "STOCK.GIVE", .number = 31, .flags = WRITES,
+[STOCK_GIVE] = {.name = "STOCK.GIVE", .number = 31, .flags = WRITES | GIVES_BACK,
     .help = "An order is taken back",
     EXAMPLE("STOCK.GIVE sneaker o-1"),
     BEFORE("STOCK.LOAD sneaker 100", "STOCK.TAKE sneaker o-1 ann 1"),
@@ -163,3 +163,112 @@
     HTTP("POST", "/v1/products/{product}/adjust"),
     SCRIPT("adjust_stock", "delta reason",
            KEYS_OF_STOCK)},
+
+/* What follows is carried out by the service: by commands of the engine and transactions of the
+ * ledger. */
+#define LEDGER_AWAY_REFUSAL                                                                        \
+    {HF_LEDGER_DOWN, "there is no ledger, or it does not answer; nothing was changed"}
+#define OUTCOME_UNKNOWN_REFUSAL                                                                    \
+    {HF_TIMEOUT, "the ledger did not answer in time; it may have happened: the same again tells"}
+#define ENGINE_AWAY_REFUSAL                                                                        \
+    {HF_BUSY, "the engine is away, and more is asked for than the ledger is given without it"}
+#define BEING_FILLED_REFUSAL                                                                       \
+    {HF_LOADING, "the product is being filled from the ledger"}
+
+[STOCK_OPEN] = {.name = "STOCK.OPEN", .number = 57, .flags = WRITES | SERVICE,
+    .help = "Open a product that the ledger has, with the stock that is left there",
+    EXAMPLE("STOCK.OPEN sneaker"),
+    BEFORE("STOCK.LOAD sneaker 100", "STOCK.BUY sneaker o-1 ann 1"),
+    REFUSALS({HF_PRODUCT_NOT_FOUND, "the ledger does not have the product"},
+             LEDGER_AWAY_REFUSAL, OUTCOME_UNKNOWN_REFUSAL, ENGINE_AWAY_REFUSAL,
+             BEING_FILLED_REFUSAL),
+    .reply_note = "A product that is open already is compared with the ledger, and corrected",
+    MEANINGS("the product",
+             "into how many counters it is split, on a cluster of Redis",
+             "with POLICY merge: how much is left when the counters become one",
+             "for an empty counter: merge all into one at the watermark, or steal from another"),
+    ARGS(stock_open, 1, ID(stock_open, product, "product"),
+         OPTIONAL_COUNT(stock_open, shards, "SHARDS", 1, STOCK_SHARDS_MAX, 1),
+         OPTIONAL_COUNT(stock_open, watermark, "WATERMARK", 0, HF_INTEGER_MAX, 0),
+         OPTIONAL_CHOICE(stock_open, policy, "POLICY", "merge|steal")),
+    ANSWER(REPLY_LEAD, stock_open_reply, NUMBER(stock_open_reply, available)),
+    HTTP("POST", "/v1/products/{product}/open"), .script_args = ""},
+
+[STOCK_BUY] = {.name = "STOCK.BUY", .number = 58, .flags = WRITES | SERVICE,
+    .help = "Buy: taken in the engine, sold in the ledger, settled in the engine",
+    EXAMPLE("STOCK.BUY sneaker o-1 ann 1 MAX 2 PRICE 12900"),
+    BEFORE("STOCK.LOAD sneaker 100"),
+    REFUSALS({HF_PRODUCT_NOT_FOUND, "neither the engine nor the ledger has the product"},
+             {HF_SOLD_OUT, "less is left than requested"},
+             {HF_USER_LIMIT_EXCEEDED, "the user would have more than MAX of the product, taken and "
+                                      "bought together"},
+             {HF_INVALID_STATE, "the order exists with another user, quantity or price, or was "
+                                "returned"},
+             LEDGER_AWAY_REFUSAL, OUTCOME_UNKNOWN_REFUSAL, ENGINE_AWAY_REFUSAL,
+             BEING_FILLED_REFUSAL),
+    .reply_note = "The same order again is answered as the first time, and sold once",
+    MEANINGS("the product",
+             "the order: an id of your choice, the same again for a retry",
+             "who buys",
+             "how many",
+             "how many of the product the user may have, taken and bought together",
+             "the price of one, for the order's row in the ledger"),
+    ARGS(stock_buy, 4, ID(stock_buy, product, "product"), ID(stock_buy, order, "order_id"),
+         ID(stock_buy, user, "user_id"), COUNT(stock_buy, quantity, 1, HF_INTEGER_MAX),
+         OPTIONAL_COUNT(stock_buy, max, "MAX", 1, HF_INTEGER_MAX, HF_INTEGER_MAX),
+         OPTIONAL_AMOUNT(stock_buy, unit_price, "PRICE")),
+    ANSWER(REPLY_LEAD, stock_buy_reply, NUMBER(stock_buy_reply, remaining),
+           WORD(stock_buy_reply, status)),
+    HTTP("POST", "/v1/products/{product}/orders"), .created = true, .made = 2,
+    .script_args = ""},
+
+[STOCK_RETURN] = {.name = "STOCK.RETURN", .number = 59, .flags = WRITES | GIVES_BACK | SERVICE,
+    .help = "A sold order comes back, to the ledger and to the engine, once",
+    EXAMPLE("STOCK.RETURN sneaker o-1"),
+    BEFORE("STOCK.LOAD sneaker 100", "STOCK.BUY sneaker o-1 ann 1"),
+    REFUSALS({HF_PRODUCT_NOT_FOUND, "neither the engine nor the ledger has the product"},
+             {HF_NOT_FOUND, "the ledger has no such order of the product"},
+             {HF_INVALID_STATE, "the order was cancelled: it was never sold"},
+             LEDGER_AWAY_REFUSAL, OUTCOME_UNKNOWN_REFUSAL, BEING_FILLED_REFUSAL),
+    MEANINGS("the product", "the order that comes back"),
+    ARGS(stock_return, 2, ID(stock_return, product, "product"), ID(stock_return, order, "order")),
+    ANSWER(REPLY_LEAD, stock_return_reply, WORD(stock_return_reply, status),
+           NUMBER(stock_return_reply, available)),
+    HTTP("POST", "/v1/products/{product}/orders/{order}/return"), .script_args = ""},
+
+[STOCK_ORDER] = {.name = "STOCK.ORDER", .number = 60, .flags = READS | SERVICE,
+    .help = "An order as the ledger has it",
+    EXAMPLE("STOCK.ORDER sneaker o-1"),
+    BEFORE("STOCK.LOAD sneaker 100", "STOCK.BUY sneaker o-1 ann 1 PRICE 12900"),
+    REFUSALS({HF_NOT_FOUND, "the ledger has no such order of the product"},
+             LEDGER_AWAY_REFUSAL, {HF_TIMEOUT, "the ledger did not answer in time"}),
+    .reply_note = "Times are the database's; returned_at is 0 unless the order was returned",
+    MEANINGS("the product", "the order"),
+    ARGS(stock_order, 2, ID(stock_order, product, "product"), ID(stock_order, order, "order")),
+    ANSWER(REPLY_FIELDS, stock_order_reply,
+           WORD(stock_order_reply, order_id), WORD(stock_order_reply, product_id),
+           WORD(stock_order_reply, user_id), NUMBER(stock_order_reply, quantity),
+           NUMBER(stock_order_reply, unit_price), WORD(stock_order_reply, status),
+           NUMBER(stock_order_reply, sold_at), NUMBER(stock_order_reply, returned_at)),
+    HTTP("GET", "/v1/products/{product}/orders/{order}"), .script_args = ""},
+
+[RECONCILE] = {.name = "RECONCILE", .number = 61, .flags = WRITES | SERVICE,
+    .help = "Compare the engine with the ledger, and correct the engine by what is certain",
+    EXAMPLE("RECONCILE PRODUCT sneaker DRY"),
+    BEFORE("STOCK.LOAD sneaker 100", "STOCK.BUY sneaker o-1 ann 1"),
+    REFUSALS({HF_PRODUCT_NOT_FOUND, "the ledger does not have the product"},
+             {HF_BUSY, "the engine is away, or another server is reconciling"},
+             LEDGER_AWAY_REFUSAL, {HF_TIMEOUT, "the ledger did not answer in time"}),
+    .reply_note = "How many products were compared, how many differed, and by how much in all",
+    MEANINGS("the product; not given: all that the ledger and the engine have",
+             "correct nothing, only tell"),
+    ARGS(reconcile, 0, OPTIONAL_ID(reconcile, product, "PRODUCT", "id", "product"),
+         FLAG(reconcile, dry, "DRY")),
+    ANSWER(REPLY_LEAD, reconcile_reply, NUMBER(reconcile_reply, products),
+           NUMBER(reconcile_reply, corrected), NUMBER(reconcile_reply, drift)),
+    HTTP("POST", "/v1/reconcile"), .script_args = ""},
+
+#undef LEDGER_AWAY_REFUSAL
+#undef OUTCOME_UNKNOWN_REFUSAL
+#undef ENGINE_AWAY_REFUSAL
+#undef BEING_FILLED_REFUSAL

@@ -287,7 +287,7 @@ static void check_semaphores(struct core_audit *audit, struct sums *semaphores)
         holders += holds;
         in_line += !holds;
         expect(audit, CORE_SEM_CLIENTS, i, "slots out of bounds",
-               client->slots < 1 || client->slots > SEM_SLOTS_MAX, 0);
+               client->slots < 1 || client->slots > SEM_SLOTS_HELD_MAX, 0);
         tickets += client->ticket != 0;
         expect(audit, CORE_SEM_CLIENTS, i, "fence past the last", client->fence > core->fence, 0);
         expect(audit, CORE_SEM_CLIENTS, i, "ticket past the last", client->ticket > core->ticket,
@@ -311,6 +311,25 @@ static void check_semaphores(struct core_audit *audit, struct sums *semaphores)
     expect_all(audit, CORE_SEM_CLIENTS, "number in line", core->in_line, in_line);
 }
 
+/* The passes of an admission are in its list, in both directions, and name it. */
+static void check_note(struct core_audit *audit, uint32_t index)
+{
+    const struct core *core = audit->core;
+    const struct room_note *note = room_note_at(core, index);
+    uint32_t previous = NONE;
+    int64_t passes = 0;
+
+    for (uint32_t i = note->first; i != NONE && passes <= note->passes; passes++) {
+        const struct room_pass *pass = room_pass_at(core, i);
+        expect(audit, CORE_ROOM_NOTES, index, "pass in its list",
+               pass->note == index && pass->note_previous == previous, 1);
+        previous = i;
+        i = pass->note_next;
+    }
+    expect(audit, CORE_ROOM_NOTES, index, "passes", note->passes, passes);
+    expect(audit, CORE_ROOM_NOTES, index, "last pass", note->last == previous, 1);
+}
+
 static void check_rooms(struct core_audit *audit, struct sums *rooms)
 {
     struct core *core = audit->core;
@@ -322,16 +341,21 @@ static void check_rooms(struct core_audit *audit, struct sums *rooms)
     EACH (core, CORE_ROOM_PASSES, i) {
         rooms->of[((struct record *)core_at(core, CORE_ROOM_PASSES, i))->scope][1]++;
     }
+    EACH (core, CORE_ROOM_NOTES, i) {
+        rooms->of[((struct record *)core_at(core, CORE_ROOM_NOTES, i))->scope][2]++;
+        check_note(audit, i);
+    }
     EACH (core, CORE_ROOMS, i) {
         const struct room *room = core_at(core, CORE_ROOMS, i);
         expect(audit, CORE_ROOMS, i, "in line", room->line.count, rooms->of[i][0]);
         expect(audit, CORE_ROOMS, i, "passes", room->passes, rooms->of[i][1]);
+        expect(audit, CORE_ROOMS, i, "admissions", room->notes, rooms->of[i][2]);
         expect(audit, CORE_ROOMS, i, "allowance beyond its rate",
                room->allowance < 0 || room->allowance > room->rate * 1000, 0);
         expect(audit, CORE_ROOMS, i, "allowance of a time to come",
                room->allowance_ms > core->latest_ms, 0);
         expect(audit, CORE_ROOMS, i, "kept for nothing",
-               room->line.count + room->passes == 0 && !room_has_settings(room), 0);
+               room->line.count + room->passes + room->notes == 0 && !room_has_settings(room), 0);
         gates += (room->record.flags & ROOM_GATE) != 0;
         check_line(audit, CORE_ROOMS, i, &room->line, CORE_ROOM_ENTRIES,
                    offsetof(struct room_entry, place));

@@ -269,7 +269,7 @@ static void sem_client_fields(struct codec *codec, struct sem_client *client)
     TIME(client->wait_until_ms);
     int64_t slots = codec->mode == CODEC_READ ? 1 : client->slots;
     if (codec->version >= 4) {
-        codec_number(codec, &slots, 1, SEM_SLOTS_MAX);
+        codec_number(codec, &slots, 1, SEM_SLOTS_HELD_MAX);
     }
     if (codec->mode == CODEC_READ && !codec->failed) {
         struct semaphore *semaphore = core_at(codec->core, CORE_SEMAPHORES, client->record.scope);
@@ -376,7 +376,18 @@ static void room_pass_fields(struct codec *codec, struct room_pass *pass)
     }
     if (codec->mode == CODEC_READ && !codec->failed) {
         pass->ttl_ms = (uint32_t)ttl_ms;
+        pass->note = NONE; /* until the lists of the notes are read */
         ((struct room *)core_at(codec->core, CORE_ROOMS, pass->record.scope))->passes++;
+    }
+}
+
+static void room_note_fields(struct codec *codec, struct room_note *note)
+{
+    codec_number(codec, &note->count, 1, ROOM_ADMIT_MAX);
+    codec_number(codec, &note->pass_ms, 0, HF_TTL_MAX_MS);
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        note->first = note->last = NONE;
+        ((struct room *)core_at(codec->core, CORE_ROOMS, note->record.scope))->notes++;
     }
 }
 
@@ -439,6 +450,9 @@ void codec_fields(struct codec *codec, enum kind kind, void *record)
         break;
     case CORE_ROOM_PASSES:
         room_pass_fields(codec, record);
+        break;
+    case CORE_ROOM_NOTES:
+        room_note_fields(codec, record);
         break;
     case CORE_IDEM_KEYS:
         idem_fields(codec, record);

@@ -4,6 +4,7 @@
 #include "core/core.h"
 
 #include "base/check.h"
+#include "base/error.h"
 #include "core/state.h"
 
 const struct kind_spec kinds[CORE_KIND_COUNT] = {
@@ -105,6 +106,13 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                           .agenda_offset = offsetof(struct room, pass_deadlines),
                           .due = room_pass_due,
                           .let_go = room_pass_let_go},
+    [CORE_ROOM_NOTES] = {.name = "admission",
+                         .record_size = sizeof(struct room_note),
+                         .parent = CORE_ROOMS,
+                         .agenda_offset = offsetof(struct room, note_deadlines),
+                         .since = 5,
+                         .due = room_note_due,
+                         .let_go = room_note_let_go},
     [CORE_IDEM_KEYS] = {.name = "idempotency key",
                         .record_size = sizeof(struct idem),
                         .parent = CORE_NO_KIND,
@@ -291,13 +299,33 @@ const struct clock_run *core_run(const struct core *core)
 
 typedef CORE_COMMAND(core_function);
 
+/* Of the commands that the service carries out. They come here where there is none around the
+ * engine. */
+static CORE_COMMAND(without_ledger)
+{
+    (void)core;
+    (void)args;
+    (void)entropy;
+    reply_refuse(reply, HF_LEDGER_DOWN, ERROR_TEXT_NO_LEDGER);
+}
+
+/* The function of a command, by the scope that the list gives it. */
+#define RUN_EVENTS(name) name
+#define RUN_TENANTS(name) name
+#define RUN_SEMAPHORES(name) name
+#define RUN_PRODUCTS(name) name
+#define RUN_ROOMS(name) name
+#define RUN_NO_KIND(name) name
+#define RUN_SERVICE(name) without_ledger
+#define CORE_SERVICE CORE_NO_KIND
+
 /* What carries a command out, and the kind of its scope; CORE_NO_KIND for commands that look one
  * record up. */
 static const struct {
     core_function *run;
     enum kind scope;
 } commands[COMMAND_COUNT] = {
-#define X(id, name, reply, memory, scope) [id] = {name, CORE_##scope},
+#define X(id, name, reply, memory, scope) [id] = {RUN_##scope(name), CORE_##scope},
     COMMAND_LIST(X)
 #undef X
 };

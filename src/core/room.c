@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The line of a waiting room: who joins stands at its end, or at a place drawn by lot while ORDER
- * random is set and START is to come. A room exists while a user is in line or has a pass, or
- * ROOM.OPEN has set anything. */
+ * random is set and START is to come. A room exists while a user is in line or has a pass,
+ * ROOM.OPEN has set anything, or an admission is remembered. */
 #include "core/room.h"
 
 #include "base/check.h"
@@ -17,6 +17,7 @@ void room_check_counts(const struct room *room)
 {
     CHECK(room->entry_deadlines.count == room->line.count);
     CHECK(room->pass_deadlines.count == room->passes);
+    CHECK(room->note_deadlines.count == room->notes);
     CHECK(room->allowance <= room->rate * 1000);
 }
 
@@ -24,7 +25,8 @@ void room_drop(struct core *core, uint32_t index)
 {
     const struct room *room = room_at(core, index);
 
-    if (room->line.count == 0 && room->passes == 0 && !room_has_settings(room)) {
+    if (room->line.count == 0 && room->passes == 0 && room->notes == 0 &&
+        !room_has_settings(room)) {
         core_forget(core, CORE_ROOMS, index);
     }
 }

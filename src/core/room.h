@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of waiting rooms share: room.c has the line, room_admission.c the passes,
- * room_settings.c what ROOM.OPEN sets. */
+ * room_note.c what is remembered of an admission, room_settings.c what ROOM.OPEN sets. */
 #ifndef CORE_ROOM_H
 #define CORE_ROOM_H
 
@@ -22,6 +22,11 @@ static inline struct room_pass *room_pass_at(const struct core *core, uint32_t i
     return core_at(core, CORE_ROOM_PASSES, index);
 }
 
+static inline struct room_note *room_note_at(const struct core *core, uint32_t index)
+{
+    return core_at(core, CORE_ROOM_NOTES, index);
+}
+
 /* Is START still to come? */
 static inline bool room_is_early(const struct core *core, const struct room *room)
 {
@@ -37,7 +42,7 @@ static inline bool room_is_undrawn(const struct core *core, const struct room *r
 /* What must be true of a room after every change. */
 void room_check_counts(const struct room *room);
 
-/* Forgets a room that nobody is in line for or inside of, and that has no settings. */
+/* Forgets a room that nobody is in line for or inside of, and that has no settings and no notes. */
 void room_drop(struct core *core, uint32_t index);
 
 /* Has ROOM.OPEN set anything that differs from the defaults? */
@@ -55,6 +60,15 @@ int64_t room_wait_s(const struct core *core, const struct room *room, int64_t pl
 
 /* Compares a secret with its text in hex. */
 bool room_is_token(const uint8_t token[TOKEN_BYTES], struct hf_bytes hex);
+
+/* Answers a ROOM.ADMIT whose id is known, and returns whether it was. */
+bool room_note_answers(struct core *core, uint32_t room, const struct hf_room_admit_args *args,
+                       struct reply *reply);
+/* A note of a ROOM.ADMIT whose id is not known; NONE when there is no memory. */
+uint32_t room_note_add(struct core *core, uint32_t room, const struct hf_room_admit_args *args);
+/* Puts a pass at the end of a note's list, and takes one out of the list that it is in, if any. */
+void room_note_put(struct core *core, uint32_t index, uint32_t pass_index);
+void room_note_take(struct core *core, uint32_t pass_index);
 
 /* Exchanges the places of two entries of a line. */
 void room_swap(struct core *core, struct room *room, uint32_t place, uint32_t other);

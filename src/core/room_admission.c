@@ -20,9 +20,9 @@ static void make_pass(const uint8_t *entropy, uint64_t n, uint8_t token[TOKEN_BY
 }
 
 /* The first in line leaves it and gets a pass; its name and the token of its entry go along. Cannot
- * fail after the room for it was reserved. */
-static void admit_first(struct core *core, uint32_t room_index, int64_t pass_ms,
-                        const uint8_t token[TOKEN_BYTES], struct reply *reply)
+ * fail after the room for it was reserved. Returns the pass. */
+static uint32_t admit_first(struct core *core, uint32_t room_index, int64_t pass_ms,
+                            const uint8_t token[TOKEN_BYTES], struct reply *reply)
 {
     struct room *room = room_at(core, room_index);
     uint32_t entry = line_first(&room->line);
@@ -37,9 +37,11 @@ static void admit_first(struct core *core, uint32_t room_index, int64_t pass_ms,
     reply_hex(reply, token);
     if (index == NONE) {
         index = store_adopt(&core->stores[CORE_ROOM_PASSES], &user);
+        room_pass_at(core, index)->note = NONE;
         room->passes++;
         CHECK(room->inside_max == 0 || room->passes <= room->inside_max);
     } else {
+        room_note_take(core, index);
         name_free(core->memory, &user.name);
     }
     struct room_pass *pass = room_pass_at(core, index);
@@ -48,6 +50,7 @@ static void admit_first(struct core *core, uint32_t room_index, int64_t pass_ms,
     pass->ttl_ms = (uint32_t)pass_ms;
     core_arm(core, CORE_ROOM_PASSES, index, core->now_ms + pass_ms);
     room_check_counts(room);
+    return index;
 }
 
 static bool has_place(const struct room *room)
@@ -55,9 +58,10 @@ static bool has_place(const struct room *room)
     return room->inside_max == 0 || room->passes < room->inside_max;
 }
 
-/* Admits up to `most`, as many as INSIDE and START allow, and returns how many they were. */
-static int64_t admit(struct core *core, uint32_t index, int64_t most, int64_t pass_ms,
-                     const uint8_t *entropy, struct reply *reply)
+/* Admits up to `most`, as many as INSIDE and START allow, and returns how many they were. Their
+ * passes are noted if there is a note. */
+static int64_t admit(struct core *core, uint32_t index, uint32_t note, int64_t most,
+                     int64_t pass_ms, const uint8_t *entropy, struct reply *reply)
 {
     struct room *room = index == NONE ? NULL : room_at(core, index);
 
@@ -75,7 +79,10 @@ static int64_t admit(struct core *core, uint32_t index, int64_t most, int64_t pa
     for (; admitted < count && has_place(room); admitted++) {
         uint8_t token[TOKEN_BYTES];
         make_pass(entropy, admitted, token);
-        admit_first(core, index, pass_ms, token, reply);
+        uint32_t pass = admit_first(core, index, pass_ms, token, reply);
+        if (note != NONE) {
+            room_note_put(core, note, pass);
+        }
     }
     room->admitted += room_has_settings(room) ? admitted : 0;
     return admitted;
@@ -84,11 +91,28 @@ static int64_t admit(struct core *core, uint32_t index, int64_t most, int64_t pa
 CORE_COMMAND(room_admit)
 {
     const struct hf_room_admit_args *a = &args->room_admit;
-    uint32_t index = core_enter(core, CORE_ROOMS, a->event);
+    uint32_t index = core_enter(core, CORE_ROOMS, a->event), note = NONE;
+
+    if (a->id.size > 0) {
+        if (room_note_answers(core, index, a, reply)) {
+            return;
+        }
+        index = core_obtain(core, CORE_ROOMS, 0, a->event);
+        note = index == NONE ? NONE : room_note_add(core, index, a);
+        if (note == NONE) {
+            reply_busy(core, reply);
+            if (index != NONE) {
+                room_drop(core, index);
+            }
+            return;
+        }
+    }
     int64_t pass_ms =
         a->pass_ms != 0 || index == NONE ? a->pass_ms : room_pass_ms(room_at(core, index));
-
-    admit(core, index, a->count, pass_ms, entropy, reply);
+    admit(core, index, note, a->count, pass_ms, entropy, reply);
+    if (note != NONE && reply->code != HF_OK) {
+        core_forget(core, CORE_ROOM_NOTES, note);
+    }
 }
 
 CORE_COMMAND(room_tick)
@@ -100,7 +124,7 @@ CORE_COMMAND(room_tick)
         return;
     }
     int64_t most = room_allowance(core, room);
-    int64_t admitted = admit(core, index, most, room_pass_ms(room), entropy, reply);
+    int64_t admitted = admit(core, index, NONE, most, room_pass_ms(room), entropy, reply);
     room_spend(core, room, admitted);
     room_check_counts(room);
 }
@@ -162,6 +186,7 @@ void room_pass_let_go(struct core *core, uint32_t index)
 {
     uint32_t room = room_pass_at(core, index)->record.scope;
 
+    room_note_take(core, index);
     room_at(core, room)->passes--;
     room_drop(core, room);
 }

@@ -18,10 +18,11 @@ void semaphore_let_go(struct core *core, uint32_t index)
  * Slots beyond the limit are none, or the limit was lowered since: see grant_check(). */
 void sem_check(const struct core *core, const struct semaphore *semaphore)
 {
-    CHECK(semaphore->in_use >= 0 && semaphore->in_use <= (int64_t)core->holders * SEM_SLOTS_MAX);
+    CHECK(semaphore->in_use >= 0 &&
+          semaphore->in_use <= (int64_t)core->holders * SEM_SLOTS_HELD_MAX);
     CHECK(semaphore->line.count <= core->in_line);
     CHECK(semaphore->line.weight >= semaphore->line.count &&
-          semaphore->line.weight <= (uint64_t)semaphore->line.count * SEM_SLOTS_MAX);
+          semaphore->line.weight <= (uint64_t)semaphore->line.count * SEM_SLOTS_HELD_MAX);
     CHECK(core->holders + core->in_line == core->stores[CORE_SEM_CLIENTS].slab.count);
 }
 
@@ -30,7 +31,7 @@ void sem_check(const struct core *core, const struct semaphore *semaphore)
 static void grant_check(const struct core *core, const struct semaphore *semaphore,
                         const struct sem_client *client)
 {
-    CHECK(client->slots >= 1 && client->slots <= SEM_SLOTS_MAX);
+    CHECK(client->slots >= 1 && client->slots <= SEM_SLOTS_HELD_MAX);
     CHECK(semaphore->in_use + client->slots <= semaphore->max);
     CHECK(!sem_client_holds(client) && semaphore_at(core, client->record.scope) == semaphore);
 }

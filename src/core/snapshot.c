@@ -21,6 +21,9 @@
  *                    for each semaphore, then for each room, in their order above:
  *                v       number of those in line
  *                v       the ordinal of each, the first in line first
+ *                    for each admission that is remembered, since version 5:
+ *                v       number of its passes that are left
+ *                v       the ordinal of each, in the order of admission
  *                4   crc32c, little-endian, over all before
  *
  * Record:
@@ -46,10 +49,11 @@
 #include "base/crc32c.h"
 #include "base/little_endian.h"
 #include "core/codec.h"
+#include "core/room.h"
 
-/* Former versions: 3 is the last with the first vocabulary, 2 has no holds that were extended, 1
- * nothing of runs. What a record has only since a later version, codec_fields() leaves at its
- * default when it reads them. */
+/* Former versions: 4 remembers no admissions, 3 is the last with the first vocabulary, 2 has no
+ * holds that were extended, 1 nothing of runs. What a record has only since a later version,
+ * codec_fields() leaves at its default when it reads them. */
 #define VERSION_WITHOUT_RUN 1
 
 static const char magic[8] = "HOLDFAST";
@@ -156,6 +160,20 @@ static void write_lines(struct codec *codec, enum kind kind)
     }
 }
 
+static void write_notes(struct codec *codec)
+{
+    const struct slab *slab = &codec->core->stores[CORE_ROOM_NOTES].slab;
+
+    for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
+        const struct room_note *note = slab_at(slab, i);
+        buffer_varint(codec->out, note->passes);
+        for (uint32_t pass = note->first; pass != NONE;
+             pass = room_pass_at(codec->core, pass)->note_next) {
+            buffer_varint(codec->out, codec->ordinals[CORE_ROOM_PASSES][pass]);
+        }
+    }
+}
+
 /* For each record of a kind, how many stand before it. NULL when there is no memory. */
 static uint32_t *number_records(const struct core *core, enum kind kind)
 {
@@ -185,6 +203,7 @@ static void write_all(struct codec *codec)
     }
     write_lines(codec, CORE_SEMAPHORES);
     write_lines(codec, CORE_ROOMS);
+    write_notes(codec);
 }
 
 bool core_snapshot(struct core *core, struct buffer *out)
@@ -326,6 +345,36 @@ static void read_lines(struct codec *codec, enum kind kind)
     }
 }
 
+/* A pass is of one note, and of the same room. */
+static void read_note(struct codec *codec, uint32_t note)
+{
+    struct core *core = codec->core;
+    uint32_t room = room_note_at(core, note)->record.scope;
+    uint64_t count = reader_varint(&codec->reader);
+
+    codec->failed |= count > (uint64_t)room_note_at(core, note)->count;
+    for (uint64_t i = 0; i < count && !codec->failed; i++) {
+        uint64_t index = reader_varint(&codec->reader);
+        if (codec->reader.failed || index >= RECORDS_MAX ||
+            !slab_has(&core->stores[CORE_ROOM_PASSES].slab, (uint32_t)index) ||
+            room_pass_at(core, (uint32_t)index)->record.scope != room ||
+            room_pass_at(core, (uint32_t)index)->note != NONE) {
+            codec->failed = true;
+            return;
+        }
+        room_note_put(core, note, (uint32_t)index);
+    }
+}
+
+static void read_notes(struct codec *codec)
+{
+    const struct slab *slab = &codec->core->stores[CORE_ROOM_NOTES].slab;
+
+    for (uint32_t i = slab_next(slab, 0); i != NONE && !codec->failed; i = slab_next(slab, i + 1)) {
+        read_note(codec, i);
+    }
+}
+
 static bool checksum_right(struct hf_bytes snapshot)
 {
     if (snapshot.size < sizeof magic + 4 || memcmp(snapshot.data, magic, sizeof magic) != 0) {
@@ -356,6 +405,9 @@ static void read_all(struct codec *codec)
     }
     if (!codec->failed) {
         read_lines(codec, CORE_ROOMS);
+    }
+    if (!codec->failed) {
+        read_notes(codec); /* none before version 5 */
     }
     codec->failed |= codec->reader.failed || reader_left(&codec->reader) != 0;
 }
@@ -431,6 +483,21 @@ static uint64_t line_digest(struct codec *codec, enum kind kind, uint32_t owner)
     return codec->digest;
 }
 
+/* The passes of an admission, in order, with its own name and its room's. */
+static uint64_t note_digest(struct codec *codec, uint32_t index)
+{
+    const struct room_note *note = room_note_at(codec->core, index);
+    uint32_t room = note->record.scope;
+
+    codec->digest = CORE_KIND_COUNT + (uint64_t)CORE_ROOM_NOTES;
+    codec_reference(codec, CORE_ROOMS, &room, false);
+    codec_reference(codec, CORE_ROOM_NOTES, &index, false);
+    for (uint32_t i = note->first; i != NONE; i = room_pass_at(codec->core, i)->note_next) {
+        codec_reference(codec, CORE_ROOM_PASSES, &i, false);
+    }
+    return codec->digest;
+}
+
 /* The sum over the records and the lines, so that the order of the records does not matter. */
 uint64_t core_digest(struct core *core)
 {
@@ -449,6 +516,8 @@ uint64_t core_digest(struct core *core)
             total += codec.digest;
             if (kind == CORE_SEMAPHORES || kind == CORE_ROOMS) {
                 total += line_digest(&codec, kind, i);
+            } else if (kind == CORE_ROOM_NOTES) {
+                total += note_digest(&codec, i);
             }
         }
     }

@@ -35,6 +35,7 @@ enum kind {
     CORE_ROOM_PASSES = 14,
     CORE_IDEM_KEYS = 15,
     CORE_STOCK_USERS = 16, /* in every walk it comes before CORE_ORDERS: core_kind_in_turn() */
+    CORE_ROOM_NOTES = 17,
     CORE_KIND_COUNT,
     CORE_NO_KIND = CORE_KIND_COUNT
 };
@@ -239,11 +240,13 @@ enum room_flag {
 
 struct room {
     struct record record;
-    struct timer timer; /* at or before the first deadline of its entries and passes */
-    struct agenda entry_deadlines, pass_deadlines;
+    struct timer timer; /* at or before the first deadline of its entries, passes and notes */
+    struct agenda entry_deadlines, pass_deadlines, note_deadlines;
     struct line line; /* the entries */
     uint32_t passes;  /* pass records that name this room */
     uint32_t roster_place;
+    uint32_t notes; /* note records that name this room */
+    uint32_t spare;
     int64_t rate, inside_max; /* 0: unlimited */
     int64_t start_ms;         /* 0: none */
     int64_t pass_ms;          /* how long a pass is valid; 0: ROOM_PASS_DEFAULT_MS */
@@ -266,6 +269,18 @@ struct room_pass {
     uint8_t token[TOKEN_BYTES];
     uint8_t entry_token[TOKEN_BYTES]; /* the entry's, which the user was told by ROOM.JOIN */
     uint32_t ttl_ms; /* 0: of a former version, which kept neither this nor the entry's token */
+    uint32_t note;   /* of the ADMIT with an id that gave it; or NONE */
+    uint32_t note_next, note_previous; /* of the same note; or NONE */
+};
+
+/* Of a ROOM.ADMIT with an id: room_note.c. */
+struct room_note {
+    struct record record; /* named by the id */
+    struct timer timer;   /* the end of the retry window */
+    int64_t count;
+    int64_t pass_ms;      /* 0: not given */
+    uint32_t first, last; /* the passes that it gave and that are left; or NONE */
+    uint32_t passes;      /* how many they are */
     uint32_t spare;
 };
 
@@ -461,11 +476,11 @@ COMMAND_LIST(X)
 /* A record fell due: called with its timer disarmed and core->now_ms at its deadline. */
 typedef void core_record_function(struct core *core, uint32_t index);
 core_record_function booking_due, quota_hold_due, sem_client_due, lock_due, order_due,
-    room_entry_due, room_pass_due, idem_due;
+    room_entry_due, room_pass_due, room_note_due, idem_due;
 
 /* A record is about to be removed: frees what it owns and uncounts it in the records it names. */
 core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go, order_let_go,
-    room_let_go, room_pass_let_go, idem_let_go;
+    room_let_go, room_pass_let_go, room_note_let_go, idem_let_go;
 
 /* Hands slots that became free while time advanced to the first in line, at most as many as there
  * is budget for. True if none is left. */

@@ -274,7 +274,7 @@ class Generator:
             if kind is arguments.SHARDS and dice.chance(0.4):
                 return dice.pick((b"1024", b"1025", b"0"))
             if kind is arguments.SLOTS and dice.chance(0.4):
-                return dice.pick((b"1000", b"1001", b"0"))
+                return dice.pick((b"128", b"129", b"0"))
             values = (ids.BAD_NUMBERS, ids.OUT_OF_BOUNDS, ids.SMALLEST, ids.LARGEST)
             return dice.pick(dice.pick(values))
         if isinstance(kind, arguments.Duration):

@@ -22,11 +22,14 @@ class RoomWorkload(Workload):
         super().__init__(*scope)
         self.users = self.pool(8 * self.scale)
         self.old_passes = []  # (user, pass) of the past
+        self.admissions = []  # commands with an id, of the past
 
     def room(self):
         return self.model.rooms.room(self.key, self.model.now)
 
     def next(self, target):
+        if target in self.room().admissions and self.dice.chance(0.8):
+            return self.admission(target)
         if target in self.room().passes and self.dice.chance(0.6):
             return self.check(target)
         if self.room().undrawn(self.model.now) and self.dice.chance(0.5):
@@ -88,11 +91,26 @@ class RoomWorkload(Workload):
         return [b"ROOM.LEAVE", self.name, self.member(target)]
 
     def admit(self, target):
+        if self.admissions and self.dice.chance(0.3):
+            return self.dice.pick(self.admissions)
         count = b"%d" % (self.dice.between(1, 4) if self.dice.chance(0.97) else MAX_INTEGER)
         lifetime = self.maybe_duration(b"PASS", 0.3)
         if lifetime is None and self.dice.chance(0.5):
             lifetime = [b"PASS", self.dice.pick((b"30", b"60s", b"90", b"2m", b"150s"))]
-        return [b"ROOM.ADMIT", self.name, count, *self.options(lifetime)]
+        if not self.dice.chance(0.3):
+            return [b"ROOM.ADMIT", self.name, count, *self.options(lifetime)]
+        known_ids = [command[command.index(b"ID") + 1] for command in self.admissions]
+        reuse = known_ids and self.dice.chance(0.2)
+        identity = [b"ID", self.dice.pick(known_ids) if reuse else self.ids.fresh()]
+        command = [b"ROOM.ADMIT", self.name, count, *self.options(lifetime, identity)]
+        self.admissions = self.admissions[-5:] + [command]
+        return command
+
+    def admission(self, target):
+        """The command with this id again."""
+        identity = target.encode("latin-1")
+        found = [command for command in self.admissions if identity in command]
+        return self.dice.pick(found) if found else self.tick(target)
 
     def tick(self, target):
         return [b"ROOM.TICK", self.name]

@@ -13,7 +13,8 @@ from model_values import known
 DEFAULT_TTL_MS = 1_800_000
 DEFAULT_PASS_MS = 600_000
 MAX_ADMITTED = 4_000
-MAX_DRAWN_AT_ONCE = 500
+MAX_DRAWN_AT_ONCE = 200
+RETRY_WINDOW_MS = 300_000
 DEFAULTS = {
     "rate": 0, "inside": 0, "start": 0, "order": "fifo", "pass": DEFAULT_PASS_MS,
     "paused": False, "gate": False,
@@ -28,10 +29,20 @@ class Pass:
         self.expires_at = now + ttl
 
 
+class Admission:
+    """What a ROOM.ADMIT with an id did."""
+
+    def __init__(self, count, pass_ms, passes, now):
+        self.terms = count, pass_ms
+        self.passes = passes  # (user, Pass), oldest first
+        self.forgotten_at = now + RETRY_WINDOW_MS
+
+
 class Room:
     def __init__(self):
         self.line = []  # (user, expires at, token), oldest first
         self.passes = {}  # user -> Pass
+        self.admissions = {}  # id -> Admission
         self.settings = dict(DEFAULTS)
         self.drawn = False  # the whole line is in an order drawn by lot
         self.allowed = Fraction(0)  # users that RATE allowed at that time
@@ -46,6 +57,8 @@ class Room:
         self.line = [entry for entry in self.line if now < entry[1]]
         for user in [u for u, own in self.passes.items() if own.expires_at <= now]:
             del self.passes[user]
+        for own in [i for i, known_ in self.admissions.items() if known_.forgotten_at <= now]:
+            del self.admissions[own]
 
     def undrawn(self, now):
         return self.settings["order"] == "random" and now < self.settings["start"]
@@ -98,7 +111,7 @@ class Rooms:
             b"ROOM.JOIN": Command(self.join, (ID, ID), max=POSITIVE_COUNT, ttl=TTL),
             b"ROOM.POSITION": Command(self.position, (ID, ID), token=ID),
             b"ROOM.LEAVE": Command(self.leave, (ID, ID)),
-            b"ROOM.ADMIT": Command(self.admit, (ID, POSITIVE_COUNT), **{"pass": TTL}),
+            b"ROOM.ADMIT": Command(self.admit, (ID, POSITIVE_COUNT), id=ID, **{"pass": TTL}),
             b"ROOM.TICK": Command(self.tick, (ID,)),
             b"ROOM.CHECK": Command(self.check, (ID, ID, ID), renew=FLAG),
             b"ROOM.DONE": Command(self.done, (ID, ID)),
@@ -151,10 +164,22 @@ class Rooms:
         del room.line[position - 1]
         return 1
 
-    def admit(self, now, event, count, **options):
+    def admit(self, now, event, count, id=None, **options):
         room = self.room(event, now)
-        ttl = options.get("pass", room.settings["pass"])  # no argument of Python can be named so
-        return room.admit(now, min(count, MAX_ADMITTED), ttl, self.secrets)
+        count = min(count, MAX_ADMITTED)
+        given = options.get("pass")  # no argument of Python can be named so
+        if id in room.admissions:
+            before = room.admissions[id]
+            if before.terms != (count, given):
+                return [0, "INVALID_STATE"]
+            return [word for user, own in before.passes if room.passes.get(user) is own
+                    for word in (user, own.secret)]
+        ttl = room.settings["pass"] if given is None else given
+        reply = room.admit(now, count, ttl, self.secrets)
+        if id is not None:
+            passes = [(user, room.passes[user]) for user in reply[::2]]
+            room.admissions[id] = Admission(count, given, passes, now)
+        return reply
 
     def tick(self, now, event):
         room = self.room(event, now)
@@ -205,4 +230,5 @@ class Rooms:
     def deadlines(self, now, event):
         room = self.room(event, now)
         due = [(expires_at, user) for user, expires_at, _ in room.line]
-        return due + [(own.expires_at, user) for user, own in room.passes.items()]
+        due += [(own.expires_at, user) for user, own in room.passes.items()]
+        return due + [(own.forgotten_at, id) for id, own in room.admissions.items()]

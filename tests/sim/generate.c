@@ -195,6 +195,17 @@ static void template_of(const struct command_spec *spec, char *out, size_t room)
     }
 }
 
+/* A row that an engine carries out. */
+static const struct command_spec *draw_spec(struct dice *dice)
+{
+    const struct command_spec *spec;
+
+    do {
+        spec = &command_table[dice_below(dice, COMMAND_COUNT)];
+    } while (spec->flags & COMMAND_SERVICE);
+    return spec;
+}
+
 void generate(struct dice *dice, struct generated *out)
 {
     char made[128];
@@ -205,7 +216,7 @@ void generate(struct dice *dice, struct generated *out)
     size_t count = 0, used = 0;
 
     if (at == made) {
-        template_of(&command_table[dice_below(dice, COMMAND_COUNT)], made, sizeof made);
+        template_of(draw_spec(dice), made, sizeof made);
     }
     while (*at != '\0') {
         size_t size = strcspn(at, " ");

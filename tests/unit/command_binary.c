@@ -336,9 +336,11 @@ static void arguments_a_record_does_not_have_get_their_defaults(void **state)
         assert_int_equal(command_from_binary(&back, bytes, &scratch, NULL), HF_OK);
         expect_same(&expected, &back);
 
-        older.arg_count--;
-        encode(&command);
-        assert_int_not_equal(decode_and_check(record.data, record.size), HF_OK);
+        if (spec->required > 0) {
+            older.arg_count--;
+            encode(&command);
+            assert_int_not_equal(decode_and_check(record.data, record.size), HF_OK);
+        }
     }
 }
 

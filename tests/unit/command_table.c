@@ -58,7 +58,7 @@ static const struct {
     {34, "ROOM.JOIN event user [MAX] [TTL]"},
     {35, "ROOM.POSITION event user [TOKEN]"},
     {36, "ROOM.LEAVE event user"},
-    {37, "ROOM.ADMIT event count [PASS]"},
+    {37, "ROOM.ADMIT event count [PASS] [ID]"},
     {38, "ROOM.CHECK event user pass [RENEW]"},
     {39, "IDEM.BEGIN key fingerprint [TTL]"},
     {40, "IDEM.COMPLETE key response [TTL]"},
@@ -175,7 +175,8 @@ static void names_numbers_keywords_and_fields_are_unique(void **state)
     (void)state;
     for (EACH_ROW(spec)) {
         assert_true(is_upper(spec->name));
-        assert_true(strchr(spec->name, '.') != NULL || spec == &command_table[LIST]);
+        assert_true(strchr(spec->name, '.') != NULL || spec == &command_table[LIST] ||
+                    spec == &command_table[RECONCILE]);
         for (const struct command_spec *other = command_table; other < spec; other++) {
             assert_string_not_equal(spec->name, other->name);
             assert_int_not_equal(spec->number, other->number);
@@ -205,7 +206,8 @@ static void scope_comes_first_and_required_arguments_before_optional_ones(void *
 {
     (void)state;
     for (EACH_ROW(spec)) {
-        assert_true(spec->required >= 1 && spec->required <= spec->arg_count);
+        assert_int_equal(spec->required == 0, spec == &command_table[RECONCILE]);
+        assert_true(spec->arg_count >= 1 && spec->required <= spec->arg_count);
         assert_true(spec->arg_count <= COMMAND_ARGS_MAX);
         assert_true(1 + spec->required + 2 * (spec->arg_count - spec->required) <=
                     COMMAND_WORDS_MAX);
@@ -314,7 +316,25 @@ static void flags_follow_from_the_rest_of_the_row(void **state)
         assert_int_equal((spec->flags & COMMAND_WAITS) != 0, has_argument(spec, ARG_WAIT));
         assert_int_equal((spec->flags & COMMAND_RANDOM) != 0,
                          strchr(spec->script_args, '@') != NULL);
-        assert_true(writes || spec->flags == 0);
+        assert_true(writes || (spec->flags & ~(unsigned)COMMAND_SERVICE) == 0);
+    }
+}
+
+/* What the service carries out has neither a function of the core nor a script. */
+static void rows_of_the_service_are_those_that_the_list_says(void **state)
+{
+    (void)state;
+#define X(id, name, answer, memory, scope)                                                         \
+    assert_int_equal((command_table[id].flags & COMMAND_SERVICE) != 0,                             \
+                     strcmp(#scope, "SERVICE") == 0);
+    COMMAND_LIST(X)
+#undef X
+    for (EACH_ROW(spec)) {
+        if (spec->flags & COMMAND_SERVICE) {
+            assert_null(spec->script);
+            assert_string_equal(spec->script_args, "");
+            assert_int_equal(spec->keys[0], KEY_NONE);
+        }
     }
 }
 
@@ -351,6 +371,7 @@ int main(void)
         cmocka_unit_test(bounds_hold_the_default),
         cmocka_unit_test(reply_fields_lie_within_the_reply_struct),
         cmocka_unit_test(flags_follow_from_the_rest_of_the_row),
+        cmocka_unit_test(rows_of_the_service_are_those_that_the_list_says),
         cmocka_unit_test(flags_are_those_of_the_contract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -334,11 +334,11 @@ static void too_many_in_line_are_not_drawn_at_once(void **state)
     at(f, 1000);
     crowd(f, ROOM_SHUFFLE_MAX + 1);
     expect_unchanged(f, "ROOM.OPEN gala START 5000 ORDER random", "0 INVALID_STATE");
-    expect(f, "ROOM.OPEN gala START 5000", "1 501 0");
+    expect(f, "ROOM.OPEN gala START 5000", "1 201 0");
     run(f, "ROOM.LEAVE gala u3");
-    expect(f, "ROOM.OPEN gala START 5000 ORDER random", "1 500 0");
-    expect(f, "ROOM.JOIN gala u3", "1 0 501 *");
-    expect(f, "ROOM.OPEN gala START 6000 ORDER random", "1 501 0"); /* it is drawn already */
+    expect(f, "ROOM.OPEN gala START 5000 ORDER random", "1 200 0");
+    expect(f, "ROOM.JOIN gala u3", "1 0 201 *");
+    expect(f, "ROOM.OPEN gala START 6000 ORDER random", "1 201 0"); /* it is drawn already */
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */

@@ -26,11 +26,11 @@ static void more_than_the_limit_is_refused_at_once(void **state)
 
     expect_unchanged(f, "SEM.ACQUIRE pool a 2 SLOTS 3", "0 INVALID_QUANTITY");
     expect_unchanged(f, "SEM.ACQUIRE pool a 2 SLOTS 3 WAIT 1000", "0 INVALID_QUANTITY");
-    expect_unchanged(f, "SEM.ACQUIRE pool a 2000 SLOTS 1001", "0 INVALID_QUANTITY");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 2000 SLOTS 129", "0 INVALID_QUANTITY");
     expect_unchanged(f, "SEM.ACQUIRE pool a 2000 SLOTS 0", "0 INVALID_QUANTITY");
-    expect(f, "SEM.ACQUIRE pool a 2000 SLOTS 1000", "1 1000 1");
+    expect(f, "SEM.ACQUIRE pool a 2000 SLOTS 128", "1 128 1");
     /* Also for the one that holds them. */
-    expect_unchanged(f, "SEM.ACQUIRE pool a 999 SLOTS 1000", "0 INVALID_QUANTITY");
+    expect_unchanged(f, "SEM.ACQUIRE pool a 127 SLOTS 128", "0 INVALID_QUANTITY");
 }
 
 static void a_retry_asks_for_as_many(void **state)
