@@ -32,7 +32,9 @@ static void move(struct client_stream *stream, enum client_stream_state to)
 {
     CHECK(stream->state != CLIENT_STREAM_CLOSED);
     CHECK(stream->state != CLIENT_STREAM_FAILED || to == CLIENT_STREAM_CLOSED);
-    CHECK(to != CLIENT_STREAM_OPEN || stream->state == CLIENT_STREAM_CONNECTING);
+    CHECK(to != CLIENT_STREAM_HANDSHAKE || stream->state == CLIENT_STREAM_CONNECTING);
+    CHECK(to != CLIENT_STREAM_OPEN || stream->state == CLIENT_STREAM_CONNECTING ||
+          stream->state == CLIENT_STREAM_HANDSHAKE);
     stream->state = to;
 }
 
@@ -94,7 +96,10 @@ void client_stream_fail(struct client_stream *stream, const char *why)
     if (stream_is_open(&stream->stream)) {
         stream_watch(&stream->stream, 0);
     }
-    stream->events->failed(stream, why);
+    /* The words may be those of the TLS session, which is gone once the owner closes the stream. */
+    char words[192];
+    snprintf(words, sizeof words, "%s", why);
+    stream->events->failed(stream, words);
 }
 
 void client_stream_close(struct client_stream *stream)
@@ -126,28 +131,30 @@ static size_t read_some(struct client_stream *stream)
     if (size == 0) {
         client_stream_fail(stream, "the server closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
-        client_stream_fail(stream, error_words(errno));
+        client_stream_fail(stream, stream_why(&stream->stream, errno));
     }
     return 0;
 }
 
-/* A read that does not fill the buffer has emptied the socket: another would be for nothing. */
+/* A read that does not fill the buffer has emptied the socket: another would be for nothing. With
+ * TLS it has emptied one record, which always fits, so that none is left inside. */
 static void read_input(struct client_stream *stream)
 {
     for (int i = 0; i < READS_A_TURN; i++) {
         size_t size = read_some(stream);
         if (size == 0 || !client_stream_is_alive(stream) ||
-            (size < CLIENT_STREAM_INPUT_SIZE && !stream_has_pending(&stream->stream))) {
+            (size < CLIENT_STREAM_INPUT_SIZE && stream->stream.tls == NULL)) {
             return;
         }
+        CHECK(!stream_has_pending(&stream->stream));
     }
 }
 
-/* The socket has an error. What came before it is read first. */
-static void read_rest(struct client_stream *stream, int status)
+/* The socket has an error. What came before it, such as why the server hung up, is read first. */
+static void read_rest(struct client_stream *stream, const char *why)
 {
     while (read_some(stream) > 0 && client_stream_is_alive(stream)) {}
-    client_stream_fail(stream, uv_strerror(status));
+    client_stream_fail(stream, why);
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -177,7 +184,8 @@ static void cut_sent(struct client_stream *stream)
 
 static void watch(struct client_stream *stream)
 {
-    bool waits = stream->stream.blocked && !stream->stream.wants_read;
+    const struct stream *socket = &stream->stream;
+    bool waits = (socket->blocked && !socket->wants_read) || socket->read_waits;
 
     stream_watch(&stream->stream, waits ? UV_READABLE | UV_WRITABLE : UV_READABLE);
 }
@@ -197,7 +205,7 @@ static void flush(struct client_stream *stream)
         if (done > 0) {
             stream->out_sent += (size_t)done;
         } else if (done == 0 || (errno != EAGAIN && errno != EINTR)) {
-            client_stream_fail(stream, error_words(errno));
+            read_rest(stream, stream_why(&stream->stream, errno));
             return;
         }
     }
@@ -248,6 +256,41 @@ static void set_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
+static void open_now(struct client_stream *stream)
+{
+    move(stream, CLIENT_STREAM_OPEN);
+    stream->stream.blocked = stream->stream.wants_read = false;
+    watch(stream);
+    mark_unflushed(stream);
+    stream->events->opened(stream);
+}
+
+static void shake_hands(struct client_stream *stream, int status)
+{
+    if (stream_handshake(&stream->stream) == 0) {
+        open_now(stream);
+    } else if (errno != EAGAIN) {
+        client_stream_fail(stream, stream_why(&stream->stream, errno));
+    } else if (status < 0) {
+        client_stream_fail(stream, uv_strerror(status));
+    } else {
+        stream_watch(&stream->stream, stream->stream.wants_read ? UV_READABLE : UV_WRITABLE);
+    }
+}
+
+static void begin_tls(struct client_stream *stream)
+{
+    const struct client_streams *streams = stream->streams;
+    const char *name = streams->tls_name != NULL ? streams->tls_name : stream->host;
+
+    move(stream, CLIENT_STREAM_HANDSHAKE);
+    if (stream_begin_tls(&stream->stream, streams->tls, name)) {
+        shake_hands(stream, 0);
+    } else {
+        client_stream_fail(stream, "TLS cannot be set up for this name");
+    }
+}
+
 static void attempt_ended(struct client_stream *stream, int status)
 {
     int error = stream_error(&stream->stream);
@@ -260,11 +303,12 @@ static void attempt_ended(struct client_stream *stream, int status)
         stream_close(&stream->stream, socket_closed); /* which tries the next address */
         return;
     }
-    move(stream, CLIENT_STREAM_OPEN);
     set_options(stream->stream.fd);
-    watch(stream);
-    mark_unflushed(stream);
-    stream->events->opened(stream);
+    if (stream->streams->tls != NULL) {
+        begin_tls(stream);
+    } else {
+        open_now(stream);
+    }
 }
 
 static void on_ready(struct stream *socket, int status, int events)
@@ -275,14 +319,20 @@ static void on_ready(struct stream *socket, int status, int events)
         attempt_ended(stream, status);
         return;
     }
+    if (stream->state == CLIENT_STREAM_HANDSHAKE) {
+        shake_hands(stream, status);
+        return;
+    }
     if (status < 0) {
-        read_rest(stream, status);
+        read_rest(stream, uv_strerror(status));
         return;
     }
     if (events & UV_WRITABLE || stream->stream.wants_read) {
         flush(stream);
     }
-    if (events & UV_READABLE && stream->state == CLIENT_STREAM_OPEN) {
+    /* TLS may have waited for the socket to be writable before it can read on. */
+    bool can_read = events & UV_READABLE || stream->stream.read_waits;
+    if (can_read && stream->state == CLIENT_STREAM_OPEN) {
         read_input(stream);
     }
     if (stream->state == CLIENT_STREAM_OPEN) {
@@ -356,6 +406,8 @@ void client_streams_init(struct client_streams *streams, uv_loop_t *loop)
     uv_idle_init(loop, &streams->idle);
     memory_init(&streams->memory);
     list_init(&streams->unflushed);
+    streams->tls = NULL;
+    streams->tls_name = NULL;
     streams->alive = 0;
     streams->none_left = NULL;
 }
@@ -366,6 +418,7 @@ void client_stream_open(struct client_stream *stream, struct client_streams *str
     *stream = (struct client_stream){
         .stream.fd = -1, .streams = streams, .events = events, .state = CLIENT_STREAM_LOOKUP};
     buffer_init(&stream->out, &streams->memory);
+    snprintf(stream->host, sizeof stream->host, "%s", host);
     streams->alive++;
     look_up(stream, host, port);
 }

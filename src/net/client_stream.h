@@ -3,10 +3,10 @@
  * A stream to a server, from the lookup of its name to its end. What is written goes out once a
  * turn of the loop, in one piece; what comes in is handed to the owner as it comes.
  *
- *     LOOKUP ---> CONNECTING ---> OPEN         each address that the name has is tried in turn
- *        |          |   ^  |        |
- *        |          +---+  |        |
- *        +-----------------+--------+---> FAILED    failed() was called
+ *     LOOKUP ---> CONNECTING ---> HANDSHAKE ---> OPEN    each address that the name has is tried in
+ *        |          |   ^  |          |            |     turn; without TLS there is no handshake
+ *        |          +---+  |          |            |
+ *        +-----------------+----------+------------+---> FAILED    failed() was called
  *
  * client_stream_close() leads from each of them to CLOSED. */
 #ifndef NET_CLIENT_STREAM_H
@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/list.h"
+#include "net/address.h"
 #include "net/stream.h"
 
 #include <uv.h>
@@ -26,7 +27,10 @@ struct client_streams {
     uv_idle_t idle; /* runs while there is something to flush: the loop must not fall asleep */
     struct memory memory;
     struct list unflushed;
-    size_t alive;                                      /* streams that are not yet freed */
+    struct tls *tls;      /* the caller's; NULL: plain */
+    const char *tls_name; /* whom each server has to prove it is, the caller's; NULL: the host that
+                             a stream is opened for */
+    size_t alive;         /* streams that are not yet freed */
     void (*none_left)(struct client_streams *streams); /* called when one is freed and none is left;
                                                           or NULL */
     char input[CLIENT_STREAM_INPUT_SIZE];
@@ -35,6 +39,7 @@ struct client_streams {
 enum client_stream_state {
     CLIENT_STREAM_LOOKUP,
     CLIENT_STREAM_CONNECTING,
+    CLIENT_STREAM_HANDSHAKE,
     CLIENT_STREAM_OPEN,
     CLIENT_STREAM_FAILED,
     CLIENT_STREAM_CLOSED,
@@ -61,6 +66,7 @@ struct client_stream {
     struct client_streams *streams;
     const struct client_stream_events *events;
     enum client_stream_state state;
+    char host[ADDRESS_HOST_SIZE];
     uv_getaddrinfo_t lookup;
     bool looking_up;
     struct addrinfo *addresses, *next_address;
@@ -72,6 +78,7 @@ struct client_stream {
     size_t out_sent; /* the system has taken so much of it */
 };
 
+/* `tls` and `tls_name` are left to the caller to set, before a stream is opened. */
 void client_streams_init(struct client_streams *streams, uv_loop_t *loop);
 /* To be called once a turn, before the loop waits. */
 void client_streams_flush(struct client_streams *streams);

@@ -77,6 +77,29 @@ int stream_error(const struct stream *stream)
     return getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
+bool stream_begin_tls(struct stream *stream, struct tls *tls, const char *host)
+{
+    CHECK(stream->tls == NULL);
+    stream->tls = tls_connect(tls, stream->fd, host);
+    return stream->tls != NULL;
+}
+
+int stream_handshake(struct stream *stream)
+{
+    bool wants_write = false;
+    int result = tls_handshake(stream->tls, &wants_write);
+
+    stream->blocked = result < 0 && errno == EAGAIN;
+    stream->wants_read = stream->blocked && !wants_write;
+    return result;
+}
+
+const char *stream_why(const struct stream *stream, int error)
+{
+    const char *why = stream->tls != NULL ? tls_why(stream->tls) : "";
+    return why[0] != '\0' ? why : uv_strerror(uv_translate_sys_error(error));
+}
+
 void stream_end_tls(struct stream *stream)
 {
     tls_close(stream->tls);
@@ -91,7 +114,8 @@ ssize_t stream_read(struct stream *stream, void *data, size_t size)
         return recv(stream->fd, data, size, 0);
     }
     ssize_t done = tls_read(stream->tls, data, size, &wants_write);
-    stream->blocked |= done < 0 && wants_write;
+    stream->read_waits = done < 0 && wants_write;
+    stream->blocked |= stream->read_waits;
     return done;
 }
 

@@ -5,7 +5,8 @@
  * and to memory of its own, so that nothing is copied or allocated for a message.
  *
  *     accepted:    stream_accept(), plain or TLS
- *     connecting:  stream_connect(), plain; at UV_WRITABLE, stream_error() tells what came of it
+ *     connecting:  stream_connect(); at UV_WRITABLE, stream_error() tells what came of it, and then
+ *                  stream_begin_tls(), stream_handshake() until it is finished; or plain
  *     both:        stream_read(), stream_write(), stream_watch(), then stream_close()
  *
  * net/client_stream.h has name lookup, an output buffer and one write per turn on top of it; the
@@ -35,6 +36,7 @@ struct stream {
     int watching;    /* the events asked of the loop */
     bool blocked;    /* the last write or handshake step waits for the socket */
     bool wants_read; /* if blocked: until it is readable, as TLS may want, not writable */
+    bool read_waits; /* the last read waits until it is writable, as TLS may want */
 };
 
 /* Takes over an accepted, non-blocking socket. `tls` NULL: plain. False when there is no memory for
@@ -49,6 +51,13 @@ int stream_connect(struct stream *stream, uv_loop_t *loop, const struct sockaddr
                    socklen_t size, stream_ready *ready);
 /* The pending error of the socket, which is forgotten; 0: none, a connecting one is connected. */
 int stream_error(const struct stream *stream);
+
+/* Speaks TLS from now on, as a client whose server has to prove that it is `host`. False when there
+ * is no memory. */
+bool stream_begin_tls(struct stream *stream, struct tls *tls, const char *host);
+/* As tls_handshake(): 0 when it is finished; after EAGAIN, `blocked` and `wants_read` say what it
+ * waits for. */
+int stream_handshake(struct stream *stream);
 
 /* As recv() and send(), with TLS as tls_read() and tls_write(). What the stream waits for after
  * EAGAIN stands in `blocked` and `wants_read`, which a write clears first. No SIGPIPE. */
@@ -75,6 +84,9 @@ static inline bool stream_is_handshaking(const struct stream *stream)
 {
     return stream->tls != NULL && !tls_ready(stream->tls);
 }
+
+/* Why the last call on it failed with this errno. */
+const char *stream_why(const struct stream *stream, int error);
 
 /* Do bytes that were received already wait to be read? The socket does not become readable for
  * them. */

@@ -9,6 +9,8 @@
 #include "base/problem.h"
 #include "net/address.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 struct tls {
     SSL_CTX *context;
@@ -26,6 +29,8 @@ struct tls {
 struct tls_session {
     SSL *ssl;
     bool failed;
+    bool refused;
+    bool unwritable; /* a write failed; why the other end hung up may still be read */
     char why[160];
 };
 
@@ -143,6 +148,30 @@ static struct tls *make(const SSL_METHOD *method)
     return tls;
 }
 
+/* A certificate and its key, and what the settings that name their files are called. */
+struct tls_identity {
+    const char *cert_name, *cert, *key_name, *key;
+};
+
+static bool use_identity(struct tls *tls, const struct tls_identity *own, struct problem *problem)
+{
+    if (SSL_CTX_use_certificate_chain_file(tls->context, own->cert) != 1) {
+        problem_set(problem, HF_INVALID_ARGUMENT,
+                    "%s \"%.96s\" is no certificate in PEM that can be read: %s", own->cert_name,
+                    own->cert, reason());
+        return false;
+    }
+    /* A key of another kind than the certificate's is taken, and only found out by the check. */
+    if (SSL_CTX_use_PrivateKey_file(tls->context, own->key, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(tls->context) != 1) {
+        problem_set(problem, HF_INVALID_ARGUMENT,
+                    "%s \"%.96s\" is not the key of the certificate, unencrypted and in PEM: %s",
+                    own->key_name, own->key, reason());
+        return false;
+    }
+    return true;
+}
+
 struct tls *tls_server(const char *cert, const char *key, struct problem *problem)
 {
     static const unsigned char id[] = "holdfast";
@@ -158,23 +187,53 @@ struct tls *tls_server(const char *cert, const char *key, struct problem *proble
     SSL_CTX_set_session_id_context(tls->context, id, sizeof id - 1);
     /* A client that comes back brings its own session, in a ticket; none is kept here. */
     SSL_CTX_set_session_cache_mode(tls->context, SSL_SESS_CACHE_OFF);
-    if (SSL_CTX_use_certificate_chain_file(tls->context, cert) != 1) {
-        problem_set(problem, HF_INVALID_ARGUMENT,
-                    "tls-cert \"%.96s\" is no certificate in PEM that can be read: %s", cert,
-                    reason());
-    } else if (SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1) {
-        problem_set(
-            problem, HF_INVALID_ARGUMENT,
-            "tls-key \"%.96s\" is not the key of the certificate, unencrypted and in PEM: %s", key,
-            reason());
-    } else {
-        return tls;
+    if (!use_identity(tls, &(struct tls_identity){"tls-cert", cert, "tls-key", key}, problem)) {
+        tls_free(tls);
+        return NULL;
     }
-    tls_free(tls);
-    return NULL;
+    return tls;
 }
 
-struct tls *tls_client(const char *ca_file, struct problem *problem)
+/* Is there a certificate under its hash, such as "5ed36f99.0"? OpenSSL itself takes any name for a
+ * folder, and would find out with the first handshake. */
+static bool has_hashed(const char *folder)
+{
+    DIR *opened = opendir(folder);
+    bool found = false;
+
+    for (const struct dirent *entry; opened != NULL && !found && (entry = readdir(opened));) {
+        found = strspn(entry->d_name, "0123456789abcdef") == 8 && entry->d_name[8] == '.' &&
+                isdigit((unsigned char)entry->d_name[9]);
+    }
+    if (opened != NULL) {
+        closedir(opened);
+    }
+    return found;
+}
+
+static bool use_roots(struct tls *tls, const char *ca, struct problem *problem)
+{
+    struct stat found;
+    const char *why = NULL;
+
+    if (ca == NULL) {
+        why = SSL_CTX_set_default_verify_paths(tls->context) == 1 ? NULL : reason();
+    } else if (stat(ca, &found) == 0 && S_ISDIR(found.st_mode)) {
+        why = has_hashed(ca) ? NULL : "the folder has none under its hash; see openssl rehash";
+        if (why == NULL && SSL_CTX_load_verify_dir(tls->context, ca) != 1) {
+            why = reason();
+        }
+    } else {
+        why = SSL_CTX_load_verify_file(tls->context, ca) == 1 ? NULL : reason();
+    }
+    if (why != NULL) {
+        problem_set(problem, HF_INVALID_ARGUMENT, "no trusted certificates in \"%.96s\": %s",
+                    ca ? ca : "the system's store", why);
+    }
+    return why == NULL;
+}
+
+struct tls *tls_client(const struct tls_client_options *options, struct problem *problem)
 {
     struct tls *tls;
 
@@ -185,11 +244,9 @@ struct tls *tls_client(const char *ca_file, struct problem *problem)
         return NULL;
     }
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
-    int loaded = ca_file ? SSL_CTX_load_verify_file(tls->context, ca_file)
-                         : SSL_CTX_set_default_verify_paths(tls->context);
-    if (loaded != 1) {
-        problem_set(problem, HF_INVALID_ARGUMENT, "no trusted certificates in \"%.96s\": %s",
-                    ca_file ? ca_file : "the system's store", reason());
+    struct tls_identity own = {"tls_cert", options->cert, "tls_key", options->key};
+    if (!use_roots(tls, options->ca, problem) ||
+        (options->cert != NULL && !use_identity(tls, &own, problem))) {
         tls_free(tls);
         return NULL;
     }
@@ -256,11 +313,52 @@ struct tls_session *tls_connect(struct tls *tls, int fd, const char *host)
     return session;
 }
 
-static int fail(struct tls_session *session, int error, const char *why)
+static int fail(struct tls_session *session, int error, const char *about, const char *why)
 {
     session->failed = true;
-    snprintf(session->why, sizeof session->why, "%s", why);
+    session->refused = error == EPROTO;
+    snprintf(session->why, sizeof session->why, "%s%s", about, why);
     return error;
+}
+
+/* The other end's certificate does not prove what it has to. */
+static int fail_unproven(struct tls_session *session, long verified)
+{
+    X509_VERIFY_PARAM *param = SSL_get0_param(session->ssl);
+    char about[ADDRESS_HOST_SIZE + 32] = "its certificate is not trusted: ";
+
+    ERR_clear_error();
+    if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH) {
+        const char *name = X509_VERIFY_PARAM_get0_host(param, 0);
+        char *address = name == NULL ? X509_VERIFY_PARAM_get1_ip_asc(param) : NULL;
+        const char *host = name != NULL ? name : address != NULL ? address : "this host";
+        snprintf(about, sizeof about, "its certificate is not for %s: ", host);
+        OPENSSL_free(address);
+    }
+    return fail(session, EPROTO, about, X509_verify_cert_error_string(verified));
+}
+
+/* What the reason that OpenSSL names means here, where its own words need some. */
+static const char *meaning(int code)
+{
+    switch (code) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+        return "it does not speak TLS: ";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        return "it wants a certificate of ours: ";
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE: /* all that TLS 1.2 has for a certificate it misses */
+        return "it agrees to no cipher, or wants a certificate of ours: ";
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        return "it refuses our certificate: ";
+    default:
+        return "";
+    }
 }
 
 /* The errno for a call that did not succeed; 0 at the end of the conversation. `error` is the errno
@@ -280,13 +378,13 @@ static int explain(struct tls_session *session, int error, bool *wants_write)
     case SSL_ERROR_SYSCALL:
         error = error ? error : ECONNRESET;
         ERR_clear_error();
-        return fail(session, error == EPIPE ? ECONNRESET : error, strerror(error));
+        return fail(session, error == EPIPE ? ECONNRESET : error, "", strerror(error));
     default:
         if (verified != X509_V_OK) {
-            ERR_clear_error();
-            return fail(session, EPROTO, X509_verify_cert_error_string(verified));
+            return fail_unproven(session, verified);
         }
-        return fail(session, EPROTO, reason());
+        const char *about = meaning(ERR_GET_REASON(ERR_peek_error()));
+        return fail(session, EPROTO, about, reason());
     }
 }
 
@@ -317,6 +415,22 @@ static bool ready(const struct tls_session *session, bool *wants_write)
     return true;
 }
 
+int tls_handshake(struct tls_session *session, bool *wants_write)
+{
+    if (!ready(session, wants_write)) {
+        return -1;
+    }
+    int done = SSL_do_handshake(session->ssl);
+    if (finish(session, done, 0, wants_write) < 0) {
+        return -1;
+    }
+    if (done != 1) { /* an end in the middle of it */
+        errno = fail(session, ECONNRESET, "", "the connection was closed during the TLS handshake");
+        return -1;
+    }
+    return 0;
+}
+
 ssize_t tls_read(struct tls_session *session, void *data, size_t size, bool *wants_write)
 {
     size_t got = 0;
@@ -332,7 +446,8 @@ ssize_t tls_write(struct tls_session *session, const void *data, size_t size, bo
 {
     size_t put = 0;
 
-    if (!ready(session, wants_write)) {
+    if (session->unwritable || !ready(session, wants_write)) {
+        errno = ECONNRESET;
         return -1;
     }
     if (size == 0) {
@@ -340,6 +455,10 @@ ssize_t tls_write(struct tls_session *session, const void *data, size_t size, bo
     }
     int done = SSL_write_ex(session->ssl, data, size, &put);
     ssize_t result = finish(session, done, put, wants_write);
+    if (result < 0 && errno == ECONNRESET) {
+        session->failed = false;
+        session->unwritable = true;
+    }
     if (result == 0) { /* the other end has said goodbye, and takes nothing more */
         errno = ECONNRESET;
         return -1;
@@ -362,13 +481,18 @@ const char *tls_why(const struct tls_session *session)
     return session->why;
 }
 
+bool tls_is_refused(const struct tls_session *session)
+{
+    return session->refused;
+}
+
 void tls_close(struct tls_session *session)
 {
     if (session == NULL) {
         return;
     }
     ERR_clear_error();
-    if (!session->failed && SSL_is_init_finished(session->ssl)) {
+    if (!session->failed && !session->unwritable && SSL_is_init_finished(session->ssl)) {
         SSL_shutdown(session->ssl);
     }
     ERR_clear_error();

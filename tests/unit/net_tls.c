@@ -15,88 +15,15 @@
 #include <unistd.h>
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <cmocka.h>
 
 #include "command/command.h"
 #include "net/tls.h"
+#include "tls_fixture.h"
 
-static char folder[] = "/tmp/holdfast-tls-XXXXXX";
-static char cert_path[64], key_path[64], other_key_path[64], locked_key_path[64];
 static struct problem problem;
-
-/* ---- a certificate --------------------------------------------------------------------------- */
-
-static EVP_PKEY *write_key(const char *path, const char *password)
-{
-    EVP_PKEY *key = EVP_EC_gen("P-256");
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(key);
-    assert_non_null(file);
-    assert_int_equal(PEM_write_PrivateKey(file, key, password ? EVP_aes_128_cbc() : NULL, NULL, 0,
-                                          NULL, (void *)(uintptr_t)password),
-                     1);
-    fclose(file);
-    return key;
-}
-
-/* Signed by itself, for "hold.test" and 127.0.0.1. */
-static void write_certificate(EVP_PKEY *key)
-{
-    X509 *cert = X509_new();
-    X509_NAME *name = X509_get_subject_name(cert);
-    X509V3_CTX context;
-
-    X509_set_version(cert, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
-    X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
-    X509_set_pubkey(cert, key);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const uint8_t *)"hold.test", -1, -1, 0);
-    X509_set_issuer_name(cert, name);
-    X509V3_set_ctx(&context, cert, cert, NULL, NULL, 0);
-    X509_EXTENSION *names =
-        X509V3_EXT_conf_nid(NULL, &context, NID_subject_alt_name, "DNS:hold.test,IP:127.0.0.1");
-    assert_non_null(names);
-    X509_add_ext(cert, names, -1);
-    X509_EXTENSION_free(names);
-    assert_true(X509_sign(cert, key, EVP_sha256()) > 0);
-    FILE *file = fopen(cert_path, "w");
-    assert_non_null(file);
-    assert_int_equal(PEM_write_X509(file, cert), 1);
-    fclose(file);
-    X509_free(cert);
-}
-
-static int make_files(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(cert_path, sizeof cert_path, "%s/cert.pem", folder);
-    snprintf(key_path, sizeof key_path, "%s/key.pem", folder);
-    snprintf(other_key_path, sizeof other_key_path, "%s/other.pem", folder);
-    snprintf(locked_key_path, sizeof locked_key_path, "%s/locked.pem", folder);
-    EVP_PKEY *key = write_key(key_path, NULL);
-    write_certificate(key);
-    EVP_PKEY_free(key);
-    EVP_PKEY_free(write_key(other_key_path, NULL));
-    EVP_PKEY_free(write_key(locked_key_path, "sesame"));
-    return 0;
-}
-
-static int remove_files(void **state)
-{
-    (void)state;
-    unlink(cert_path);
-    unlink(key_path);
-    unlink(other_key_path);
-    unlink(locked_key_path);
-    return rmdir(folder);
-}
 
 /* ---- two ends -------------------------------------------------------------------------------- */
 
@@ -105,12 +32,18 @@ struct ends {
     struct tls_session *server, *client;
 };
 
-/* Connected, as yet without a handshake. The contexts are gone before it begins. */
-static struct ends begin(const char *host)
+static struct tls *trusting(const char *ca)
+{
+    return tls_client(&(struct tls_client_options){.ca = ca}, &problem);
+}
+
+/* Connected, as yet without a handshake, to a server with that certificate, which the client
+ * trusts. The contexts are gone before it begins. */
+static struct ends begin_with(const char *cert, const char *host)
 {
     struct ends ends;
-    struct tls *server = tls_server(cert_path, key_path, &problem);
-    struct tls *client = tls_client(cert_path, &problem);
+    struct tls *server = tls_server(cert, tls_files.key, &problem);
+    struct tls *client = trusting(cert);
 
     assert_non_null(server);
     assert_non_null(client);
@@ -122,6 +55,11 @@ static struct ends begin(const char *host)
     tls_free(server);
     tls_free(client);
     return ends;
+}
+
+static struct ends begin(const char *host)
+{
+    return begin_with(tls_files.cert, host);
 }
 
 static void end(struct ends *ends)
@@ -204,6 +142,8 @@ static void another_name_than_the_certificates_is_refused(void **state)
         char byte;
         assert_int_equal(failed_handshake(&ends), EPROTO);
         assert_non_null(strstr(tls_why(ends.client), "mismatch"));
+        assert_non_null(strstr(tls_why(ends.client), others[i]));
+        assert_true(tls_is_refused(ends.client));
         /* It stays failed. */
         assert_int_equal(tls_read(ends.client, &byte, 1, &wants_write), -1);
         assert_int_equal(tls_write(ends.client, "x", 1, &wants_write), -1);
@@ -215,7 +155,7 @@ static void another_name_than_the_certificates_is_refused(void **state)
 static void a_certificate_that_nobody_trusts_is_refused(void **state)
 {
     struct ends ends = begin("hold.test");
-    struct tls *trusting_the_system = tls_client(NULL, &problem);
+    struct tls *trusting_the_system = trusting(NULL);
 
     (void)state;
     assert_non_null(trusting_the_system);
@@ -223,7 +163,66 @@ static void a_certificate_that_nobody_trusts_is_refused(void **state)
     ends.client = tls_connect(trusting_the_system, ends.fds[1], "hold.test");
     tls_free(trusting_the_system);
     assert_int_equal(failed_handshake(&ends), EPROTO);
-    assert_non_null(strstr(tls_why(ends.client), "self"));
+    assert_string_equal(tls_why(ends.client),
+                        "its certificate is not trusted: self-signed certificate");
+    end(&ends);
+}
+
+static void a_certificate_that_has_expired_is_refused(void **state)
+{
+    struct ends ends = begin_with(tls_files.expired, "hold.test");
+
+    (void)state;
+    assert_int_equal(failed_handshake(&ends), EPROTO);
+    assert_non_null(strstr(tls_why(ends.client), "expired"));
+    end(&ends);
+}
+
+static void a_handshake_is_finished_or_goes_on(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+    char byte;
+
+    (void)state;
+    for (int i = 0; i < 8 && tls_handshake(ends.client, &wants_write) != 0; i++) {
+        assert_int_equal(errno, EAGAIN);
+        assert_false(wants_write);
+        assert_int_equal(tls_read(ends.server, &byte, 1, &wants_write), -1);
+        assert_int_equal(errno, EAGAIN);
+    }
+    assert_true(tls_ready(ends.client));
+    assert_int_equal(tls_handshake(ends.client, &wants_write), 0);
+    end(&ends);
+}
+
+static void a_server_that_speaks_no_tls_is_recognised(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+
+    (void)state;
+    assert_int_equal(tls_handshake(ends.client, &wants_write), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(send(ends.fds[0], "-ERR what?\r\n", 12, 0), 12);
+    assert_int_equal(tls_handshake(ends.client, &wants_write), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_non_null(strstr(tls_why(ends.client), "does not speak TLS"));
+    end(&ends);
+}
+
+static void an_end_in_the_middle_of_the_handshake_is_an_error(void **state)
+{
+    struct ends ends = begin("hold.test");
+    bool wants_write;
+
+    (void)state;
+    assert_int_equal(tls_handshake(ends.client, &wants_write), -1);
+    shutdown(ends.fds[0], SHUT_RDWR);
+    assert_int_equal(tls_handshake(ends.client, &wants_write), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_non_null(strstr(tls_why(ends.client), "closed during the TLS handshake"));
+    assert_false(tls_is_refused(ends.client));
     end(&ends);
 }
 
@@ -371,13 +370,14 @@ static void files_that_are_no_certificate_and_key_are_named(void **state)
     const struct {
         const char *cert, *key, *says;
     } cases[] = {
-        {"/nowhere/c.pem", key_path, "tls-cert \"/nowhere/c.pem\""},
-        {"/nowhere/c.pem", key_path, "No such file"},
-        {key_path, key_path, "tls-cert"},
-        {cert_path, "/nowhere/k.pem", "tls-key \"/nowhere/k.pem\""},
-        {cert_path, cert_path, "tls-key"},
-        {cert_path, other_key_path, "mismatch"},
-        {cert_path, locked_key_path, "unencrypted"},
+        {"/nowhere/c.pem", tls_files.key, "tls-cert \"/nowhere/c.pem\""},
+        {"/nowhere/c.pem", tls_files.key, "No such file"},
+        {tls_files.key, tls_files.key, "tls-cert"},
+        {tls_files.cert, "/nowhere/k.pem", "tls-key \"/nowhere/k.pem\""},
+        {tls_files.cert, tls_files.cert, "tls-key"},
+        {tls_files.cert, tls_files.other_key, "mismatch"},
+        {tls_files.cert, tls_files.other_kind_key, "tls-key"},
+        {tls_files.cert, tls_files.locked_key, "unencrypted"},
     };
 
     (void)state;
@@ -387,8 +387,32 @@ static void files_that_are_no_certificate_and_key_are_named(void **state)
             fail_msg("\"%s\" is not in \"%s\"", cases[i].says, problem.message);
         }
     }
-    assert_null(tls_client("/nowhere/ca.pem", &problem));
-    assert_non_null(strstr(problem.message, "/nowhere/ca.pem"));
+}
+
+static void files_of_a_client_that_cannot_be_used_are_named(void **state)
+{
+    const struct {
+        struct tls_client_options options;
+        const char *says;
+    } cases[] = {
+        {{.ca = "/nowhere/ca.pem"}, "\"/nowhere/ca.pem\": No such file"},
+        {{.ca = tls_files.key}, "no trusted certificates"},
+        {{.ca = tls_files.folder}, "openssl rehash"},
+        {{NULL, "/nowhere/c.pem", tls_files.key}, "tls_cert \"/nowhere/c.pem\""},
+        {{NULL, tls_files.cert, "/nowhere/k.pem"}, "tls_key \"/nowhere/k.pem\""},
+        {{NULL, tls_files.cert, tls_files.other_key}, "mismatch"},
+        {{NULL, tls_files.cert, tls_files.other_kind_key}, "not the key of the certificate"},
+        {{NULL, tls_files.cert, tls_files.locked_key}, "unencrypted"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_null(tls_client(&cases[i].options, &problem));
+        assert_int_equal(problem.code, HF_INVALID_ARGUMENT);
+        if (strstr(problem.message, cases[i].says) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].says, problem.message);
+        }
+    }
 }
 
 static void freeing_and_closing_nothing_is_fine(void **state)
@@ -405,6 +429,10 @@ int main(void)
         cmocka_unit_test(an_address_is_proved_as_a_name_is),
         cmocka_unit_test(another_name_than_the_certificates_is_refused),
         cmocka_unit_test(a_certificate_that_nobody_trusts_is_refused),
+        cmocka_unit_test(a_certificate_that_has_expired_is_refused),
+        cmocka_unit_test(a_handshake_is_finished_or_goes_on),
+        cmocka_unit_test(a_server_that_speaks_no_tls_is_recognised),
+        cmocka_unit_test(an_end_in_the_middle_of_the_handshake_is_an_error),
         cmocka_unit_test(a_goodbye_is_the_end),
         cmocka_unit_test(a_connection_that_breaks_off_is_the_end_too),
         cmocka_unit_test(writing_to_nobody_is_an_error_and_no_signal),
@@ -413,7 +441,8 @@ int main(void)
         cmocka_unit_test(errors_of_others_do_no_harm),
         cmocka_unit_test(old_versions_are_refused),
         cmocka_unit_test(files_that_are_no_certificate_and_key_are_named),
+        cmocka_unit_test(files_of_a_client_that_cannot_be_used_are_named),
         cmocka_unit_test(freeing_and_closing_nothing_is_fine),
     };
-    return cmocka_run_group_tests(tests, make_files, remove_files);
+    return cmocka_run_group_tests(tests, tls_files_make, tls_files_remove);
 }
