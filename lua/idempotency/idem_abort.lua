@@ -6,8 +6,12 @@
 -- Returns 1, or 0 if the key is not being processed
 -- Refuses nothing
 -- Errors  none
--- uses: clock common idempotency
+-- uses: slot clock common idempotency
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 if find_request(now_ms()) ~= 'processing' then
     return 0
 end

@@ -7,8 +7,12 @@
 -- Returns {1, 'NEW'}, {0, 'PROCESSING'} or {2, 'COMPLETED', response}
 -- Refuses KEY_REUSED
 -- Errors  none
--- uses: clock common idempotency
+-- uses: slot clock common idempotency
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local fingerprint, ttl_ms = ARGV[1], to_ms(ARGV[2])
 local now = now_ms()
 local state, known_fingerprint = find_request(now)

@@ -8,8 +8,12 @@
 --         then); otherwise 0
 -- Refuses nothing
 -- Errors  none
--- uses: clock common idempotency
+-- uses: slot clock common idempotency
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local response, ttl_ms = ARGV[1], to_ms(ARGV[2])
 local now = now_ms()
 local state = find_request(now)

@@ -8,11 +8,14 @@
 -- Returns 1, or 0 if that lock id does not hold it
 -- Refuses nothing
 -- Errors  none
--- uses: clock common expiry lock
+-- uses: slot clock common expiry lock
 
 local ttl_ms = to_ms(ARGV[2])
 local now = now_ms()
-local lock = find_lock(now)
+local lock, _, moving = find_lock(now)
+if moving then
+    return moving
+end
 if not lock or lock.id ~= ARGV[1] then
     return 0
 end

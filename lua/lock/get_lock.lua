@@ -8,10 +8,13 @@
 --         program set has fence 0, and -1 milliseconds left if it has no TTL.
 -- Refuses nothing
 -- Errors  none
--- uses: clock common lock
+-- uses: slot clock common lock
 
 local now = now_ms()
-local lock = find_lock(now)
+local lock, _, moving = find_lock(now)
+if moving then
+    return moving
+end
 if not lock then
     return false
 end

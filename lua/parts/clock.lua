@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The time, in milliseconds since the epoch: that of the Redis server, never a client's.
+-- once a batch: now_ms
 local function now_ms()
     local time = redis.call('TIME')
-    return time[1] * 1000 + math.floor(time[2] / 1000)
+    local ms = time[2] / 1000
+    return time[1] * 1000 + (ms - ms % 1)
 end

@@ -30,6 +30,15 @@ local function to_ms(seconds)
     return ms
 end
 
+-- The same for a program that calls with what it gave the scripts of the field: an empty or missing
+-- duration is the default, if there is one, and one longer than 30 days is 30 days.
+local function capped_ms(seconds, default_ms)
+    if default_ms and (seconds or '') == '' then
+        return default_ms
+    end
+    return to_ms(math.min(tonumber(seconds) or 0, limits.HF_TTL_MAX_MS / 1000))
+end
+
 -- Returns a whole number in full: Lua's own conversion stops at 14 digits.
 local function digits(number)
     return string.format('%.0f', number)

@@ -1,25 +1,41 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A lock is two strings. KEYS[1], which other programs know as well: the lock id, with its TTL.
--- KEYS[2], for these scripts only: "fence deadline id" of the last grant, which outlives the lock
--- by a day so that fences go on growing. If the two name the same id, the deadline counts, by the
--- time of the script; it is 0 where the TTL of KEYS[1] does, as it does for a lock that another
--- program set.
+-- FENCE, for these scripts only: "fence deadline id" of the last grant, which outlives the lock by
+-- a day so that fences go on growing; without it they do as well, as long as the clock has not
+-- stepped back by more than that. If the two name the same id, the deadline counts, by the time of
+-- the script; it is 0 where the TTL of KEYS[1] does, as it does for a lock that another program
+-- set.
 local FENCE_KEPT_MS = 86400000
+
+-- Made from KEYS[1]: seat:fence:$resource. A lock of another name has it beside it.
+local FENCE = KEYS[1]:gsub('seat:locked:', 'seat:fence:', 1)
+if FENCE == KEYS[1] then
+    FENCE = KEYS[1] .. ':fence'
+end
+if KEYS[2] and KEYS[2] ~= FENCE then
+    error('these keys are not of one lock: ' .. KEYS[1] .. ' and ' .. KEYS[2]
+        .. '; nothing was changed')
+end
 
 -- Releases a lock. Its fence stays, without the id: another program may lock by the same one.
 local function let_go(lock)
     redis.call('DEL', KEYS[1])
     if lock.granted then
-        redis.call('SET', KEYS[2], digits(lock.fence) .. ' 0 ', 'KEEPTTL')
+        redis.call('SET', FENCE, digits(lock.fence) .. ' 0 ', 'KEEPTTL')
     end
 end
 
--- Returns the lock, nil if nobody holds it, and the last fence. A lock past its deadline is
--- removed, so that a clock that steps back does not bring it back. `granted`: it was a script that
--- set it.
+-- The first read of every script of the family. Returns the lock, nil if nobody holds it, and the
+-- last fence; or nil, nil and the error to answer with, while the slot is moving. A lock past its
+-- deadline is removed, so that a clock that steps back does not bring it back. `granted`: it was a
+-- script that set it.
 local function find_lock(now)
+    local found = redis.pcall('MGET', FENCE, KEYS[1] .. '{0}')
+    if found.err then
+        return nil, nil, not_here(KEYS[1], found)
+    end
     local id = redis.call('GET', KEYS[1])
-    local last = redis.call('GET', KEYS[2]) or ''
+    local last = found[1] or ''
     local fence, deadline, owner = last:match('^(%d+) (%d+) (.*)$')
     fence, deadline = tonumber(fence) or 0, tonumber(deadline) or 0
     if not id then
@@ -39,7 +55,7 @@ end
 -- Writes the record of a grant, with the milliseconds it may last.
 local function note_grant(lock, ttl_ms)
     local text = digits(lock.fence) .. ' ' .. digits(lock.deadline) .. ' ' .. lock.id
-    redis.call('SET', KEYS[2], text, 'PX', ttl_ms + FENCE_KEPT_MS)
+    redis.call('SET', FENCE, text, 'PX', ttl_ms + FENCE_KEPT_MS)
 end
 
 -- Returns the milliseconds left; -1 for a lock that another program set for ever.

@@ -6,7 +6,7 @@
 -- decide who is in line and inside. Redis removes a hash a minute after all in it is over.
 
 -- Returns the keys of a room, made from its key of deadlines queue:due:{$event}; `user` is the
--- beginning of the key of a user.
+-- beginning of the key of a user, `admission` of that of an admission with an id.
 local function room_keys(queue_key, due_key)
     local namespace, tag = due_key:match('^(.*)queue:due:({[^{}]*})$')
     if not tag then
@@ -16,6 +16,7 @@ local function room_keys(queue_key, due_key)
         queue = queue_key, due = due_key, settings = namespace .. 'queue:room:' .. tag,
         passes = namespace .. 'queue:passes:' .. tag,
         user = namespace .. 'queue:user:' .. tag .. ':',
+        admission = namespace .. 'queue:admission:' .. tag .. ':',
     }
 end
 
@@ -56,7 +57,10 @@ end
 local function enter_room(queue_key, due_key, now)
     local room = room_keys(queue_key, due_key)
     local most = limits.RECLAIMED_AT_ONCE
-    if lapse_entries(room, now, most) == most or lapse_passes(room, now, most) == most then
+    local entries = lapse_entries(room, now, most)
+    local passes = entries < most and lapse_passes(room, now, most) or 0
+    room.has_lapsed = entries > 0 or passes > 0
+    if entries == most or passes == most then
         local at = digits(now)
         if redis.call('ZCOUNT', room.due, '-inf', at) > 0
             or redis.call('ZCOUNT', room.passes, '-inf', at) > 0 then

@@ -22,10 +22,30 @@ end
 -- Keeps the keys of a slot until its TTL is over, whether its holder pings or not.
 local function keep_slots(sem, ttl)
     keep(sem.main, ttl, sem.is_new)
-    keep(sem.ttl, ttl, sem.is_new)
+    keep_marked(sem, sem.ttl, ttl)
     keep(sem.own, ttl, sem.is_new)
     keep(sem.names, ttl, sem.is_new)
     keep(sem.max, ttl, sem.is_new)
+end
+
+-- Writes down the last fence, and keeps what belongs to slots with such a TTL. While more is due
+-- that waits for the end.
+local function save_grants(sem, ttl)
+    if sem.expiring then
+        sem.longest_ttl = math.max(sem.longest_ttl or 0, ttl)
+    else
+        save_fence(sem, ttl)
+        keep_slots(sem, ttl)
+    end
+end
+
+-- Keeps the keys of a waiter for these milliseconds.
+local function keep_line(sem, ms)
+    keep(sem.line, ms, sem.is_new)
+    keep_marked(sem, sem.alive, ms)
+    keep(sem.own, ms, sem.is_new)
+    keep(sem.names, ms, sem.is_new)
+    keep(sem.max, ms, sem.is_new)
 end
 
 -- Notifies a client that it got a slot: the call that waits for it, unless this script replies to
@@ -34,15 +54,17 @@ local function tell_granted(sem, id, terms, slot)
     if terms.channel ~= '' then
         answer_call(sem, id, terms, '1 ' .. digits(slot.in_use) .. ' ' .. digits(slot.fence))
     elseif terms.token == '' or terms.token ~= sem.token then
-        local list = notification_key(sem, id)
-        redis.call('RPUSH', list, '1')
-        redis.call('PEXPIRE', list, digits(slot.heartbeat + GARBAGE_AFTER_MS))
+        push_notification(sem, id, slot.heartbeat)
     end
 end
 
--- Sets the score of all members by which an id has its slots. Returns how many were added.
-local function score_slots(key, id, slots, score)
-    local scored = {}
+-- Sets when the heartbeat or the TTL of a holder ends, for all members by which it has its slots.
+-- Returns how many were added.
+local function score_slots(key, id, slots, until_ms)
+    if slots == 1 then
+        return redis.call('ZADD', key, until_ms / 1000, id)
+    end
+    local scored, score = {}, string.format('%.3f', until_ms / 1000) -- written once
     for i, member in ipairs(members_of(id, slots)) do
         scored[2 * i - 1], scored[2 * i] = score, member
     end
@@ -61,12 +83,16 @@ local function grant(sem, ids, notes, at, held)
         local slot = {
             holds = true, heartbeat = terms.heartbeat, ttl = terms.ttl, granted = at,
             fence = take_fence(sem), token = terms.token, in_use = in_use, slots = terms.slots,
+            alive_until = at + terms.heartbeat,
         }
-        sem.in_use = sem.in_use
-            + score_slots(sem.main, id, slot.slots, (at + slot.heartbeat) / 1000)
-        score_slots(sem.ttl, id, slot.slots, (at + slot.ttl) / 1000)
+        sem.in_use = sem.in_use + score_slots(sem.main, id, slot.slots, slot.alive_until)
+        score_slots(sem.ttl, id, slot.slots, at + slot.ttl)
+        sem.first_main = sem.first_main and math.min(sem.first_main, slot.alive_until / 1000)
+        sem.first_ttl = sem.first_ttl and math.min(sem.first_ttl, (at + slot.ttl) / 1000)
         texts[2 * i - 1], texts[2 * i] = id, note_text(slot)
-        redis.call('ZADD', sem.names, 0, id)
+        if terms == sem.terms then -- otherwise it was named when it joined the line
+            redis.call('ZADD', sem.names, 0, id)
+        end
         longest_ttl = math.max(longest_ttl, slot.ttl)
         sem.granted[id] = slot
         if not held or terms.channel ~= '' then
@@ -74,13 +100,12 @@ local function grant(sem, ids, notes, at, held)
         end
     end
     redis.call('HSET', sem.own, unpack(texts))
-    save_fence(sem, longest_ttl)
-    keep_slots(sem, longest_ttl)
+    save_grants(sem, longest_ttl)
 end
 
 -- Returns the steps that the grant of so many slots counts for: at most what one call may do.
 local function grant_steps(slots)
-    return GRANT_STEPS + math.floor((slots - 1) / 16)
+    return math.min(STEPS_MAX, GRANT_STEPS + math.floor((slots - 1) / 7))
 end
 
 -- Returns how many of the waiters with these notes, from the first on, can have their slots now:
@@ -103,6 +128,7 @@ end
 local function leave_line(sem, ids)
     sem.waiting = sem.waiting - redis.call('ZREM', sem.line, unpack(ids))
     redis.call('ZREM', sem.alive, unpack(ids))
+    sem.first_alive = nil
 end
 
 -- Refuses a waiter: the limit was lowered below the slots it waits for, and it would hold up the
@@ -113,7 +139,8 @@ local function refuse_waiter(sem, id, note)
     redis.call('HDEL', sem.own, id)
     redis.call('ZREM', sem.names, id)
     if note.token ~= '' then
-        redis.call('HSET', sem.own, answer_field(id, note.token), 'R ' .. figures)
+        redis.call('HSET', sem.own, answer_field(id, note.token),
+            'R ' .. figures .. ' ' .. digits(sem.now))
         answer_call(sem, id, note, '2 ' .. figures)
     end
     sem.steps = sem.steps - GRANT_STEPS
@@ -124,7 +151,7 @@ end
 local function hand_out(sem, at)
     local granted = 0
     while sem.in_use < sem.limit and sem.waiting > 0 do
-        local count = math.min(sem.limit - sem.in_use, sem.waiting,
+        local count = math.min(sem.limit - sem.in_use, sem.waiting, BATCH,
             math.floor(sem.steps / GRANT_STEPS))
         if count < 1 then
             return granted, true
@@ -150,13 +177,13 @@ local function hand_out(sem, at)
 end
 
 -- Does the same at the current time, as part of a command. Returns true if there is more to hand
--- out: the next script on this semaphore does that first.
+-- out and the script has to answer AGAIN: the next script on this semaphore does that first.
 local function hand_out_now(sem)
     local _, more = hand_out(sem, sem.now)
     if more then
         redis.call('HSET', sem.own, HANDING_ON, digits(sem.now))
     end
-    return more
+    return more and not sem.by_layout
 end
 
 -- Takes the slots of these members from their holders.
@@ -166,6 +193,7 @@ local function take_slots(sem, ids)
     end
     sem.in_use = sem.in_use - redis.call('ZREM', sem.main, unpack(ids))
     redis.call('ZREM', sem.ttl, unpack(ids))
+    sem.first_main, sem.first_ttl = nil, nil
     redis.call('ZREM', sem.names, unpack(ids))
     local notes = sem.behind and redis.call('HMGET', sem.own, unpack(ids)) or {}
     redis.call('HDEL', sem.own, unpack(ids))
@@ -173,7 +201,7 @@ local function take_slots(sem, ids)
         local slot = sem.granted[id] or read_note(notes[i])
         if slot and slot.holds and slot.token ~= '' and slot.granted >= (sem.behind or 0) then
             redis.call('HSET', sem.own, answer_field(id, slot.token),
-                digits(slot.in_use) .. ' ' .. digits(slot.fence))
+                digits(slot.in_use) .. ' ' .. digits(slot.fence) .. ' ' .. digits(sem.now))
         end
     end
 end
@@ -203,9 +231,9 @@ local function drop_if_idle(sem)
         return
     end
     sem.limit = 0
-    redis.call('DEL', sem.max, sem.ttl, sem.alive, sem.names)
-    redis.call('HDEL', sem.own, HANDING_ON, BEHIND, WOKEN)
-    redis.call('PEXPIRE', sem.own, GARBAGE_AFTER_MS) -- if answers are left there, or old notes
+    redis.call('UNLINK', sem.max, sem.ttl, sem.alive, sem.names)
+    redis.call('HDEL', sem.own, HANDING_ON, BEHIND, WOKEN, LIMIT, MENDING)
+    redis.call('PEXPIRE', sem.own, limits.RETRY_WINDOW_MS) -- if answers are left, or old notes
 end
 
 -- ---- time -------------------------------------------------------------------------------------
@@ -222,40 +250,52 @@ local function slots_due(sem)
     return math.min(first_score(sem.main), first_score(sem.ttl))
 end
 
-local function waiters_due(sem)
-    return sem.waiting > 0 and first_score(sem.alive) or math.huge
-end
-
--- Returns the ids that are due in the millisecond of this score, as many as the call has steps
--- left.
-local function ids_due(sem, key, score)
-    local bound = math.max(score, (from_score(score) + 0.499) / 1000)
-    local ids = redis.call('ZRANGEBYSCORE', key, '-inf', bound, 'LIMIT', 0, sem.steps)
+-- Returns the ids that are due in this millisecond, as many as the call has steps left. `first` is
+-- the first score in the key.
+local function ids_due(sem, key, first, due)
+    if first == math.huge or from_score(first) > due or sem.steps == 0 then
+        return {}
+    end
+    local bound = math.max(first, (due + 0.499) / 1000)
+    local ids = redis.call('ZRANGEBYSCORE', key, '-inf', bound, 'LIMIT', 0,
+        math.min(sem.steps, BATCH))
     sem.steps = sem.steps - #ids
     return ids
 end
 
 -- Returns the same of a sorted set that goes with another one. Ids that the other one no longer has
 -- are left over from what another program did, and are removed.
-local function partners_due(sem, key, other, score)
+local function partners_due(sem, key, other, first, due)
     local partners, left_over = {}, {}
-    for _, id in ipairs(ids_due(sem, key, score)) do
+    for _, id in ipairs(ids_due(sem, key, first, due)) do
         local list = redis.call('ZSCORE', other, id) and partners or left_over
         list[#list + 1] = id
     end
     if #left_over > 0 then
         redis.call('ZREM', key, unpack(left_over))
+        sem.first_ttl, sem.first_alive = nil, nil
     end
     return partners
 end
 
--- Removes holders and waiters that are due at this score. Returns whether others may fit since.
-local function drop_due(sem, score)
-    local in_use = sem.in_use
-    take_slots(sem, ids_due(sem, sem.main, score))
-    take_slots(sem, partners_due(sem, sem.ttl, sem.main, score))
-    local several = remove_waiters(sem, partners_due(sem, sem.alive, sem.line, score), WAITED)
+-- Removes holders and waiters that are due in this millisecond. Returns whether others may fit
+-- since.
+local function drop_due(sem, due)
+    local in_use, first_ttl, first_alive = sem.in_use, sem.first_ttl, sem.first_alive
+    take_slots(sem, ids_due(sem, sem.main, sem.first_main, due))
+    take_slots(sem, partners_due(sem, sem.ttl, sem.main, first_ttl, due))
+    local several = remove_waiters(sem,
+        partners_due(sem, sem.alive, sem.line, first_alive, due), WAITED)
     return several or sem.in_use < in_use
+end
+
+-- Returns the first score of all that say when something is due. They are read again only after
+-- their key was changed.
+local function next_score(sem)
+    sem.first_main = sem.in_use > 0 and (sem.first_main or first_score(sem.main)) or math.huge
+    sem.first_ttl = sem.in_use > 0 and (sem.first_ttl or first_score(sem.ttl)) or math.huge
+    sem.first_alive = sem.waiting > 0 and (sem.first_alive or first_score(sem.alive)) or math.huge
+    return math.min(sem.first_main, sem.first_ttl, sem.first_alive)
 end
 
 -- Carries out all that is due up to now, in the order in which it fell due; a slot that fell free
@@ -264,8 +304,9 @@ local function expire(sem)
     local handing_on = sem.waiting > 0 and tonumber(redis.call('HGET', sem.own, HANDING_ON)) or nil
     local was_handing_on, now, dropped = handing_on, sem.now, false
     local more, first_due = false, nil
+    sem.expiring = true
     while not more do
-        local score = math.min(slots_due(sem), waiters_due(sem))
+        local score = next_score(sem)
         local due = score < math.huge and from_score(score) or math.huge
         if handing_on and due > math.min(handing_on, now) then
             more = select(2, hand_out(sem, handing_on))
@@ -281,22 +322,26 @@ local function expire(sem)
                 dropped, first_due = true, due
                 sem.behind = tonumber(redis.call('HGET', sem.own, BEHIND) or nil)
             end
-            handing_on = drop_due(sem, score) and due or handing_on
+            handing_on = drop_due(sem, due) and due or handing_on
         end
+    end
+    sem.expiring = false
+    if sem.longest_ttl then
+        save_grants(sem, sem.longest_ttl)
     end
     if handing_on then
         redis.call('HSET', sem.own, HANDING_ON, digits(handing_on))
     elseif was_handing_on then
         redis.call('HDEL', sem.own, HANDING_ON)
     end
-    if more and first_due then
-        redis.call('HSETNX', sem.own, BEHIND, digits(first_due))
-    elseif sem.behind then
+    if more and first_due and not sem.behind then
+        redis.call('HSET', sem.own, BEHIND, digits(first_due))
+    elseif sem.behind and not more then
         redis.call('HDEL', sem.own, BEHIND)
     end
     if dropped or was_handing_on then
         drop_if_idle(sem)
     end
-    sem.behind, sem.steps = nil, STEPS_MAX
+    sem.behind, sem.steps = nil, math.max(sem.steps, STEPS_OWN)
     return not more
 end

@@ -15,20 +15,54 @@
 -- wiped once, the main one last. Whoever finds a product in one of these carries on with it; to
 -- takers a closed one is none.
 --
+-- A transfer has no number of its own. The source counts all that it ever sent to a destination, in
+-- "to k" of its totals, the destination all that ever arrived from a source, in "from k" of its
+-- inbox, and a transfer arrives as the difference of the two. So it does not matter how often it is
+-- told, nor how much of it either side forgot when a failover set it back to an earlier state:
+-- whoever compares the two counts brings the smaller one up to the larger one. The destination
+-- gains what it had lost; the source takes off again what it had sent, and owes what it has sold
+-- of it since.
+--
 -- The totals of a counter: taken, sold; sent and received, all that ever went by transfers; gains,
--- how often what is available grew; epoch, mode; number, of the last transfer sent. The main
--- counter also has loaded, adjusted, shards, watermark, policy, and places: how many shards there
--- really are.
+-- how often what is available grew; epoch, mode; limited; owed, which comes off the next gains;
+-- lost_sent and lost_received, what of its transfers failovers lost and this counter has made good.
+-- The main counter also has loaded, adjusted, shards, watermark, policy, and places: how many
+-- shards there really are. Always, at each counter:
+-- loaded + adjusted + received = available - owed + taken + sold + sent.
+
+-- Stores an epoch, and a mode as the engine names it: with " limited" behind it where orders go by
+-- their user. A counter that is limited stays so.
+local function learn(epoch, mode)
+    local name, limited = mode:match('^(%a*)( ?%a*)$')
+    redis.call('HSET', KEYS[2], 'epoch', digits(epoch), 'mode', name)
+    if limited ~= '' then
+        redis.call('HSET', KEYS[2], 'limited', 1)
+    end
+end
 
 -- Returns whether the caller knows the newest epoch, and the epoch known here. If the caller's is
 -- newer, the counter learns it.
 local function agrees(epoch, mode)
     local own = tonumber(redis.call('HGET', KEYS[2], 'epoch')) or 0
     if epoch > own then
-        redis.call('HSET', KEYS[2], 'epoch', digits(epoch), 'mode', mode)
+        learn(epoch, mode)
         redis.call('PERSIST', KEYS[2]) -- what is left of a product that was closed has an end
     end
     return epoch >= own, own
+end
+
+-- Opens a counter for a caller that knows this epoch and mode of the product. Returns what is
+-- available; or nil and the answer, also if the counter has learnt of a later epoch.
+local function open_shard(now, epoch, mode)
+    local known, available = open_counter(now)
+    if known == nil then
+        return nil, available
+    end
+    local agreed, own = agrees(tonumber(epoch), mode)
+    if not agreed then
+        return nil, {0, 'STALE', own}
+    end
+    return available
 end
 
 -- Is the product, as far as this counter knows, about to be closed, or closed? Then no stock comes
@@ -55,12 +89,37 @@ local function next_number(last, now)
     return math.max(last + 1, now * 1000)
 end
 
--- Counts what was moved, modulo 2^53: differences stay right after it has wrapped.
-local function count_moved(field, quantity)
-    local moved = tonumber(redis.call('HGET', KEYS[2], field)) or 0
+-- What is moved is counted modulo 2^53: differences up to half of that stay right after it has
+-- wrapped, and no transfer is larger.
+local HALF = 2 ^ 52
+
+-- Returns by how much the count `a` is ahead of `b`; negative if it is behind.
+local function ahead(a, b)
+    local difference = a - b
+    if difference >= HALF then
+        return difference - 2 * HALF
+    elseif difference < -HALF then
+        return difference + 2 * HALF
+    end
+    return difference
+end
+
+-- Adds to a count in a hash. Returns what it is then.
+local function count_moved(key, field, quantity)
+    local moved = tonumber(redis.call('HGET', key, field)) or 0
     local room = limits.HF_INTEGER_MAX - moved
     moved = quantity <= room and moved + quantity or quantity - room - 1
-    redis.call('HSET', KEYS[2], field, digits(moved))
+    redis.call('HSET', key, field, digits(moved))
+    return moved
+end
+
+-- The fields of the two counts of what went from a source to a destination.
+local function sent_to(destination)
+    return 'to ' .. destination
+end
+
+local function arrived_from(source)
+    return 'from ' .. source
 end
 
 -- Returns what is available here; a shard that never had any has no key.

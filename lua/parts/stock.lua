@@ -2,7 +2,8 @@
 -- One counter of a product, the main one or a shard: KEYS[1] what is available, KEYS[2] its totals,
 -- KEYS[3] its orders by id, KEYS[4] when they fall due, KEYS[5] what users have, KEYS[6] the names
 -- of the orders that are taken, all with score 0. The totals are a hash: loaded, adjusted, taken,
--- sold, shards, watermark, policy, and gains, which counts how often the available quantity grew.
+-- sold, shards, watermark, policy, gains, which counts how often the available quantity grew, and
+-- owed, which only a shard has (parts/shard.lua).
 -- An order is "state quantity ttl_ms+started_ms user"; a closed one is kept for the retry window
 -- and then falls due as well. Of users there is, in "t user", what they have taken, and in "s user"
 -- what they have bought.
@@ -14,6 +15,7 @@
 -- back before. The new one has "ttl_ms/until" in place of its TTL: what falls due there by `until`
 -- no longer counts, whatever becomes of the new one. If the new one expires before, it is kept as
 -- "G" with that number until then: a sign that the order is unknown.
+-- once a batch: reclaim, then 0, false, nil, 0
 local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
 local USER_TAKEN, USER_SOLD = 't ', 's '
 
@@ -60,20 +62,27 @@ local function user_has(user)
     return (tonumber(counts[1]) or 0) + (tonumber(counts[2]) or 0)
 end
 
--- Adds to what is available. `gains` counts how often that happened, so that a caller that adds up
--- several counters notices that one of them grew in between.
+-- Adds to what is available; what the counter owes is paid first. `gains` counts how often that
+-- happened, so that a caller that adds up several counters notices that one of them grew in
+-- between. Returns what is available, and how much more that is.
 local function gain(quantity)
     redis.call('HINCRBY', KEYS[2], 'gains', 1)
-    return redis.call('INCRBY', KEYS[1], quantity)
+    local owed = tonumber(redis.call('HGET', KEYS[2], 'owed')) or 0
+    if owed > 0 then
+        local paid = math.min(owed, quantity)
+        redis.call('HINCRBY', KEYS[2], 'owed', -paid)
+        quantity = quantity - paid
+    end
+    return redis.call('INCRBY', KEYS[1], quantity), quantity
 end
 
 -- Gives back what orders held that fell due, and forgets closed ones, the oldest first, at most
--- `most` of them. Returns how many orders gave something back, whether more are due, and the
--- deadline of the first.
+-- `most` of them. Returns how many orders gave something back, whether more are due, the deadline
+-- of the first, and by how much what is available grew.
 local function reclaim(now, most)
     local due = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, most + 1)
     if #due == 0 then
-        return 0, false
+        return 0, false, nil, 0
     end
     local more = #due > most
     due[most + 1] = nil
@@ -101,23 +110,42 @@ local function reclaim(now, most)
     for user, quantity in pairs(users) do
         count_user(USER_TAKEN, user, -quantity)
     end
+    local grown = 0
     if back > 0 then
         redis.call('HINCRBY', KEYS[2], 'taken', -back)
-        gain(back)
+        grown = select(2, gain(back))
     end
-    return count, more, tonumber(oldest)
+    return count, more, tonumber(oldest), grown
 end
 
--- Returns what is available; or nil and the refusal, if the product is unknown or in shards.
-local function open_product()
-    local available = redis.call('GET', KEYS[1])
-    if not available then
+-- The first read of a script (parts/slot.lua), and what fell due given back. Returns whether the
+-- counter exists, what is available, and how many orders gave something back; or nil and the
+-- answer, if the slot is moving or more is due than one call gives back.
+local function open_counter(now)
+    local found = redis.pcall('MGET', KEYS[1], KEYS[1] .. '{0}')
+    if found.err then
+        return nil, not_here(KEYS[1], found)
+    end
+    local count, more, _, grown = reclaim(now, limits.RECLAIMED_AT_ONCE)
+    if more then
+        return nil, again()
+    end
+    return found[1] ~= false or count > 0, (tonumber(found[1]) or 0) + grown, count
+end
+
+-- Opens the counter of a product without shards. Returns what is available, and how many orders
+-- gave something back; or nil and the answer, also if the product is unknown or in shards.
+local function open_product(now)
+    local known, available, given_back = open_counter(now)
+    if known == nil then
+        return nil, available
+    elseif not known then
         return nil, refuse('PRODUCT_NOT_FOUND', errors.PRODUCT_NOT_FOUND)
     end
     if redis.call('HEXISTS', KEYS[2], 'places') == 1 then
         return nil, redis.error_reply('SHARDED the product is in shards: ask for them')
     end
-    return tonumber(available)
+    return available, given_back
 end
 
 -- Returns the refusal if a user has so much of the product that the wanted quantity would be more
@@ -272,7 +300,7 @@ end
 -- Moves what is available by a difference, up or down.
 local function move_available(difference)
     if difference > 0 then
-        return gain(difference)
+        return (gain(difference))
     end
     return redis.call('INCRBY', KEYS[1], difference)
 end

@@ -14,20 +14,22 @@
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
 --         stands for the last CLOSE
--- uses: clock common quota expiry quota_hold
+-- batch: quota
+-- uses: slot clock common quota expiry quota_hold
 
-local hold = ARGV[1]
+local hold, closed_key = ARGV[1], key_of_closed(ARGV[1])
 local now = now_ms()
-if not tenant_is_current(now) then
-    return again()
+local problem = enter_tenant(now)
+if problem then
+    return problem
 end
 
 local amount, ttl_ms = open_hold(hold)
 if amount then
-    close_hold(KEYS[6], hold, 'cancelled', amount, ttl_ms, 0, now)
+    close_hold(closed_key, hold, 'cancelled', amount, ttl_ms, 0, now)
     return quota_answer()
 end
-local how = closed_hold(KEYS[6], now)
+local how = closed_hold(closed_key, now)
 if how == 'committed' then
     return {0, 'INVALID_STATE', 'the hold is committed: refund it instead'}
 end

@@ -13,19 +13,23 @@
 -- Returns {1, used, limit}, as they were
 -- Refuses INVALID_STATE while holds are open
 -- Errors  AGAIN
--- uses: clock common quota expiry
+-- uses: slot clock common quota expiry
 
+need_tenant()
+own_key(6, 'names')
+local ended_key = own_key(7, 'ended')
 local now = now_ms()
-if not tenant_is_current(now) then
-    return again()
+local problem = enter_tenant(now)
+if problem then
+    return problem
 end
 local used, limit, held = figures()
 if held > 0 then
     return {0, 'INVALID_STATE', string.format(
         '%.0f are on hold: commit or cancel the holds, or wait until they expire', held)}
 end
-redis.call('DEL', USED, LIMIT, HELD, HOLDS, DUE, KEYS[6])
-local before = tonumber(redis.call('GET', KEYS[7]) or 0)
-redis.call('SET', KEYS[7], digits(math.max(now, before + 1)),
+redis.call('UNLINK', USED, LIMIT, HELD, HOLDS, DUE, NAMES)
+local before = tonumber(redis.call('GET', ended_key) or 0)
+redis.call('SET', ended_key, digits(math.max(now, before + 1)),
     'PX', redis_ttl(limits.RETRY_WINDOW_MS))
 return {1, used, limit}

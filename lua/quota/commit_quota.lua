@@ -16,16 +16,19 @@
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
 --         stands for the last CLOSE
--- uses: clock common quota expiry quota_hold
+-- batch: quota
+-- uses: slot clock common quota expiry quota_hold
 
 local hold, given = ARGV[1], ARGV[2] or ''
+local closed_key = key_of_closed(hold)
 local wanted = given ~= '' and checked_amount(given, 0)
 if given ~= '' and not wanted then
     return invalid_amount()
 end
 local now = now_ms()
-if not tenant_is_current(now) then
-    return again()
+local problem = enter_tenant(now)
+if problem then
+    return problem
 end
 
 local amount, ttl_ms = open_hold(hold)
@@ -37,10 +40,10 @@ if amount then
             '%.0f used of %.0f, %.0f more requested than is held: commit less, or raise the limit; '
             .. 'the hold stays open', used, limit, more)}
     end
-    close_hold(KEYS[6], hold, 'committed', amount, ttl_ms, wanted or amount, now)
+    close_hold(closed_key, hold, 'committed', amount, ttl_ms, wanted or amount, now)
     return {1, used + more, limit}
 end
-local how, held, _, committed = closed_hold(KEYS[6], now)
+local how, held, _, committed = closed_hold(closed_key, now)
 if how ~= 'committed' then
     return no_hold()
 elseif committed ~= (wanted or held) then

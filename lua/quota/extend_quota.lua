@@ -16,17 +16,20 @@
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
 --         stands for the last CLOSE
--- uses: clock common quota expiry quota_hold
+-- batch: quota
+-- uses: slot clock common quota expiry quota_hold
 
 local hold, ttl_ms = ARGV[1], to_ms(ARGV[2])
+local closed_key = key_of_closed(hold)
 local now = now_ms()
-if not tenant_is_current(now) then
-    return again()
+local problem = enter_tenant(now)
+if problem then
+    return problem
 end
 
 local amount, first_ttl_ms, started_ms = open_hold(hold)
 if not amount then
-    if closed_hold(KEYS[6], now) == 'committed' then
+    if closed_hold(closed_key, now) == 'committed' then
         return {0, 'INVALID_STATE', 'the hold is committed and has no deadline'}
     end
     return no_hold()

@@ -11,9 +11,12 @@
 -- Refuses nothing
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name
--- uses: clock common quota
+-- batch: quota
+-- uses: slot clock common quota
 
-if not tenant_is_current(now_ms()) then
-    return again()
+local problem = enter_tenant(now_ms())
+if problem then
+    return problem
 end
-return {figures()}
+local used, limit, held = figures()
+return {used, limit, held}

@@ -11,14 +11,16 @@
 -- Refuses INVALID_AMOUNT
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name
--- uses: clock common quota
+-- uses: slot clock common quota
 
+need_tenant()
 local limit = checked_amount(ARGV[1], 0)
 if not limit then
     return invalid_amount()
 end
-if not tenant_is_current(now_ms()) then
-    return again()
+local problem = enter_tenant(now_ms())
+if problem then
+    return problem
 end
 redis.call('SET', LIMIT, digits(limit))
 return quota_answer()

@@ -13,18 +13,21 @@
 -- Refuses INVALID_ARGUMENT
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:ended, which stands for the last CLOSE
--- uses: clock common quota expiry quota_hold page
+-- uses: slot clock common quota expiry quota_hold page
 
-if not tenant_is_current(now_ms()) then
-    return again()
+own_key(6, 'names')
+local problem, given_back = enter_tenant(now_ms())
+if problem then
+    return problem
 end
-local names, cursor = page_names(KEYS[6], ARGV[1] or '', ARGV[2])
+local names, cursor = page_names(NAMES, ARGV[1] or '', ARGV[2], given_back)
 if not names then
     return no_cursor(ARGV[1])
 end
 local page = {cursor}
-for _, hold in ipairs(names) do
-    local amount, ttl_ms, started_ms = open_hold(hold)
+local holds = #names > 0 and redis.call('HMGET', HOLDS, unpack(names)) or {}
+for i, hold in ipairs(names) do
+    local amount, ttl_ms, started_ms = hold_terms(holds[i])
     local due = tonumber(redis.call('ZSCORE', DUE, hold))
     if amount and due then
         page[#page + 1] = {'hold_id', hold, 'amount', amount,

@@ -11,14 +11,23 @@
 -- Refuses INVALID_AMOUNT
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name
--- uses: clock common quota
+-- uses: slot clock common quota
 
 local actual = checked_amount(ARGV[1], 0)
 if not actual then
     return invalid_amount()
 end
-if not tenant_is_current(now_ms()) then
-    return again()
+-- What another program has set is to be overwritten, also if it is no number: a number takes its
+-- place for the steps before that, which count with it.
+local set = redis.pcall('MGET', USED, USED .. '{0}')
+if set.err then
+    return not_here(USED, set)
+elseif not whole(set[1]) then
+    redis.call('SET', USED, '0')
+end
+local problem = enter_tenant(now_ms())
+if problem then
+    return problem
 end
 
 local _, limit, held = figures()

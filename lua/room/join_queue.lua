@@ -16,8 +16,12 @@
 -- Refuses ALREADY_IN_QUEUE, QUEUE_FULL
 -- Errors  AGAIN
 -- Derives queue:user:{$event}:$user of those whose pass is over
--- uses: clock common room
+-- uses: slot clock common room
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local user, max, ttl_ms, token = ARGV[1], tonumber(ARGV[2]), to_ms(ARGV[3]), ARGV[4]
 local now = now_ms()
 local room = enter_room(KEYS[1], KEYS[3], now)

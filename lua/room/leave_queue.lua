@@ -12,8 +12,12 @@
 -- Refuses nothing
 -- Errors  AGAIN
 -- Derives queue:user:{$event}:$user of those whose pass is over
--- uses: clock common room
+-- uses: slot clock common room
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local room = enter_room(KEYS[1], KEYS[3], now_ms())
 if not room then
     return again()

@@ -18,8 +18,12 @@
 -- Refuses INVALID_STATE: too many are in line to draw their order
 -- Errors  AGAIN
 -- Derives queue:user:{$event}:$user of those whose pass is over
--- uses: clock common room
+-- uses: slot clock common room
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local rate, inside, start = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local random, pass_ms, gate = ARGV[4] == 'random', to_ms(ARGV[5]), ARGV[7] == '1'
 local now = now_ms()
@@ -31,6 +35,9 @@ end
 local waiting = redis.call('ZCARD', room.queue)
 local shuffled = room.shuffled
 if random and start > now and not shuffled then
+    if room.has_lapsed then -- to draw is enough for one call
+        return again()
+    end
     if waiting > limits.ROOM_SHUFFLE_MAX then
         return {0, 'INVALID_STATE', string.format('%.0f are in line: ORDER random with a START to '
             .. 'come draws the order of at most %.0f; set it before they come',
@@ -41,8 +48,12 @@ if random and start > now and not shuffled then
         local other = draw(ARGV[8] .. ':' .. i, i) + 1
         line[2 * i - 1], line[2 * other - 1] = line[2 * other - 1], line[2 * i - 1]
     end
-    for i = 1, waiting do
-        redis.call('ZADD', room.queue, line[2 * i], line[2 * i - 1])
+    local placed = {}
+    for i = 1, 2 * waiting, 2 do
+        placed[i], placed[i + 1] = line[i + 1], line[i]
+    end
+    if waiting > 0 then
+        redis.call('ZADD', room.queue, unpack(placed))
     end
     shuffled = true
 end

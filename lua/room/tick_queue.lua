@@ -12,8 +12,12 @@
 -- Refuses nothing
 -- Errors  AGAIN
 -- Derives queue:user:{$event}:$user of the admitted and of those whose pass is over
--- uses: clock common room room_admission
+-- uses: slot clock common room room_admission
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = now_ms()
 local room = enter_room(KEYS[1], KEYS[2], now)
 if not room then

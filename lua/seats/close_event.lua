@@ -16,14 +16,19 @@
 -- Derives zone:availability:{$event}:$zone and zone:totals:{$event}:$zone of the zones,
 --         reservation:{$event}:$booking, user:reservations:{$event}:$user and
 --         user:confirmed:{$event}:$user of the bookings, seats:closed:{$event}
--- uses: clock common seats
+-- uses: clock expiry slot common seats
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = digits(now_ms())
-if reclaim_seats(KEYS[1], now, limits.RECLAIMED_AT_ONCE) > 0 then
+local _, _, _, changed = reclaim_seats(KEYS[1], now, limits.RECLAIMED_AT_ONCE)
+if changed then -- the rest is for a call that has nothing else to do
     return again()
 end
 
-local key = event_keys(KEYS[1])
+local key = keys_beside(KEYS[1])
 local sum = redis.call('HGET', KEYS[2], 'closing')
 local reserved, confirmed, last = (sum or '0 0 '):match('^(%d+) (%d+) (.*)$')
 reserved, confirmed = tonumber(reserved), tonumber(confirmed)
@@ -56,8 +61,5 @@ if confirmed > 0 and ARGV[1] ~= '1' then
 end
 local removed = {1, redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4])}
 redis.call('ZADD', KEYS[1], 0, 'c')
-local steps = 0
-repeat -- an event of a few bookings and zones is gone with this call
-    steps = steps + 1
-until steps == 4 or reclaim_seats(KEYS[1], now, limits.RECLAIMED_AT_ONCE) == 0
+reclaim_seats(KEYS[1], now, limits.RECLAIMED_AT_ONCE) -- an event of a few records is gone with this
 return removed

@@ -9,10 +9,16 @@
 -- Returns {held, confirmed}
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common seats booking
+-- batch: seats
+-- uses: clock expiry slot common seats booking
 
-if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then
-    return again()
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
+local late = refuse_due(KEYS[3], now_ms())
+if late then
+    return late
 end
 
 local figures = redis.call('MGET', KEYS[1], KEYS[2])

@@ -9,22 +9,31 @@
 -- ARGV[1] zone     read from KEYS[1] if it is not given
 -- Returns {'capacity', n, 'available', n, 'reserved', n, 'confirmed', n, 'max', n or 0 if there is
 --         none, 'lifetime', 1 or 0}
--- Refuses ZONE_NOT_FOUND
+-- Refuses ZONE_NOT_FOUND; BUSY for a zone that another program made, with more holds in its event
+--         than can be added up (parts/zone.lua)
 -- Errors  AGAIN
--- uses: clock common seats
+-- batch: seats
+-- uses: clock expiry slot common seats zone
 
-if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then
-    return again()
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
+local late = refuse_due(KEYS[3], now_ms())
+if late then
+    return late
 end
 
 local available = tonumber(redis.call('GET', KEYS[1]))
 if not available then
     return {0, 'ZONE_NOT_FOUND', errors.ZONE_NOT_FOUND}
 end
-local totals = redis.call('HMGET', KEYS[2], 'capacity', 'confirmed')
-local capacity, confirmed = tonumber(totals[1] or 0), tonumber(totals[2] or 0)
-local zone = ARGV[1] or KEYS[1]:match('}:(.*)$')
-local rules = redis.call('HMGET', KEYS[4] or event_keys(KEYS[3])('seats:rules'),
+local zone = ARGV[1] or zone_name(KEYS[1])
+local capacity, confirmed = zone_totals(KEYS[2], KEYS[3], zone, available)
+if not capacity then
+    return confirmed
+end
+local rules = redis.call('HMGET', KEYS[4] or keys_beside(KEYS[3])('seats:rules'),
     'max:' .. zone, 'lifetime:' .. zone)
 return {'capacity', capacity, 'available', available,
     'reserved', capacity - available - confirmed, 'confirmed', confirmed,

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEATS.LIST: the bookings of an event that are reserved or confirmed, a page at a time, in the
--- order of their ids. A page looks at LOOKS records at most, so it may be short, or empty, and have
--- a cursor.
+-- order of their ids. A page looks at limits.PAGE_SCRIPT_LOOKS records at most, fewer if the call
+-- gave something back, so it may be short, or empty, and have a cursor.
 --
 -- KEYS[1] seats:bookings:{$event}  sorted set, the names of the bookings
 -- KEYS[2] seats:due:{$event}       sorted set, what falls due when (parts/seats.lua)
@@ -14,37 +14,44 @@
 --         colon and the last id that was looked at, or empty at the end
 -- Refuses INVALID_ARGUMENT for what is no cursor
 -- Errors  AGAIN
--- Derives reservation:{$event}:$booking of the bookings
--- uses: clock common seats booking booking_fields
+-- Derives reservation:{$event}:$booking of the bookings, seats:rules:{$event}
+-- uses: clock expiry slot common seats listing booking booking_fields page
 
-local LOOKS = 200
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local zone, user, status, after = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if after ~= '' and after:sub(1, 1) ~= ':' then
-    return {0, 'INVALID_ARGUMENT', 'AFTER "' .. after .. '" is no cursor of this list: begin '
-        .. 'without it, or with what a page ended with'}
+    return no_cursor(after)
 end
 local now = now_ms()
-if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
+local more, given_back = reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE)
+if more > 0 then
     return again()
 end
 
+local key, wanted = keys_beside(KEYS[2]), tonumber(ARGV[5])
+if not complete_names(KEYS[2], key) then
+    return again()
+end
 local from = after == '' and '-' or '(' .. after:sub(2)
-local names = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, LOOKS)
-local key, wanted = event_keys(KEYS[2]), tonumber(ARGV[5])
+local looks = page_looks(given_back)
+local names = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, looks + 1)
 local page, looked = {''}, 0
 for _, name in ipairs(names) do
-    if #page > wanted then
+    if looked == looks or #page > wanted then
         break
     end
     looked = looked + 1
-    local booking = find_booking(key('reservation', name), now)
+    local booking = find_booking(key('reservation', name), now, key)
     if booking and not booking.closed_at and (zone == '' or zone == booking.zone_id)
         and (user == '' or user == booking.user_id)
         and (status == 'any' or status == booking.status) then
         page[#page + 1] = booking_fields(booking)
     end
 end
-if looked < #names or looked == LOOKS then
+if looked < #names then
     page[1] = ':' .. names[looked]
 end
 return page

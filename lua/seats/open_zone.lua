@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SEATS.OPEN: makes a zone, or changes its capacity; the free seats move by the difference. The
--- zone's own limit per user becomes what is given.
+-- zone's own limit per user becomes what is given. A zone that another program made, by a SET of
+-- its free seats, had the capacity that was free, on hold and confirmed (parts/zone.lua).
 --
 -- KEYS[1] zone:availability:{$event}:$zone  integer, free seats
 -- KEYS[2] zone:totals:{$event}:$zone        hash: capacity, confirmed
@@ -14,10 +15,15 @@
 -- ARGV[3] max       how many seats a user may have; limits.HF_INTEGER_MAX or not given: no limit
 -- ARGV[4] lifetime  1: confirmed seats count against max
 -- Returns {1, available, capacity}
--- Refuses INVALID_QUANTITY, CAPACITY_IN_USE
+-- Refuses INVALID_QUANTITY, CAPACITY_IN_USE; BUSY for a zone that another program made, with more
+--         holds in its event than can be added up
 -- Errors  AGAIN, ERR
--- uses: clock common seats
+-- uses: clock expiry slot common seats zone
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 if string.format('%d', limits.HF_INTEGER_MAX) ~= digits(limits.HF_INTEGER_MAX) then
     return redis.error_reply('ERR seats need a 64-bit server') -- reserve_seats writes times with %d
 end
@@ -25,22 +31,25 @@ local capacity = tonumber(ARGV[1])
 if not capacity or capacity % 1 ~= 0 or capacity < 0 or capacity > limits.HF_INTEGER_MAX then
     return {0, 'INVALID_QUANTITY', errors.INVALID_QUANTITY}
 end
-if reclaim_seats(KEYS[3], digits(now_ms()), limits.RECLAIMED_AT_ONCE) > 0 then
-    return again()
+local late = refuse_due(KEYS[3], now_ms())
+if late then
+    return late
 end
 
-local available = tonumber(redis.call('GET', KEYS[1]) or 0)
-local totals = redis.call('HMGET', KEYS[2], 'capacity', 'confirmed')
-local confirmed = tonumber(totals[2] or 0)
-local in_use = tonumber(totals[1] or 0) - available
+local available = tonumber(redis.call('GET', KEYS[1]))
+local zone = ARGV[2] or zone_name(KEYS[1])
+local former, confirmed = zone_totals(KEYS[2], KEYS[3], zone, available)
+if not former then
+    return confirmed
+end
+local in_use = former - (available or 0)
 if capacity < in_use then
     return {0, 'CAPACITY_IN_USE', string.format(
         'capacity %.0f is below the %.0f seats reserved and %.0f confirmed',
         capacity, in_use - confirmed, confirmed)}
 end
-local zone = ARGV[2] or KEYS[1]:match('}:(.*)$')
 local max, lifetime = tonumber(ARGV[3]) or limits.HF_INTEGER_MAX, ARGV[4] == '1'
-local key = event_keys(KEYS[3])
+local key = keys_beside(KEYS[3])
 local rules_key = KEYS[5] or key('seats:rules')
 redis.call('ZADD', KEYS[4] or key('seats:zones'), 0, zone)
 redis.call('HDEL', rules_key, 'max:' .. zone, 'lifetime:' .. zone)

@@ -4,36 +4,40 @@
 -- figures.
 --
 -- KEYS[1] reservation:{$event}:$booking  hash, the booking (parts/booking.lua)
--- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua)
--- ARGV[1] booking
+-- KEYS[2] seats:due:{$event}             sorted set, what falls due when (parts/seats.lua);
+--                                        made from KEYS[1] if it is not given
+-- ARGV[1] booking  the booking it has to be, or empty
 -- ARGV[2] user     the owner it has to belong to, or empty
 -- Returns {1, 'REFUNDED', available}
--- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE
+-- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE, INVALID_ARGUMENT; BUSY without KEYS[2]
 -- Errors  AGAIN
 -- Derives zone:availability:{$event}:$zone, zone:totals:{$event}:$zone,
 --         user:reservations:{$event}:$user and user:confirmed:{$event}:$user of the booking,
 --         seats:bookings:{$event}, seats:rules:{$event}
--- uses: clock common expiry seats booking
+-- batch: seats
+-- uses: clock expiry slot common seats booking
 
-local user = ARGV[2]
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = now_ms()
-if reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
-    return again()
+local booking, key = open_booking(KEYS[1], KEYS[2], now)
+if not booking then
+    return key
 end
-
-local booking = find_booking(KEYS[1], now)
-if not booking or booking.status == 'released' then
-    return {0, 'RESERVATION_NOT_FOUND', errors.RESERVATION_NOT_FOUND}
+if booking.status == 'released' then
+    return no_booking()
 end
-if user ~= '' and user ~= booking.user_id then
-    return {0, 'NOT_OWNER', 'the booking does not belong to user "' .. user .. '"'}
+local refusal = refuse_ids(booking, ARGV[1], ARGV[2]) or refuse_record(booking)
+if refusal then
+    return refusal
 end
-if booking.status == 'reserved' then
+if booking.status ~= 'confirmed' and booking.status ~= 'refunded' then
     return {0, 'INVALID_STATE',
-        'the booking is reserved: only a confirmed one can be refunded; release it'}
+        'the booking is ' .. booking.status .. ': only a confirmed one can be refunded; release it'}
 end
 
-local key = event_keys(KEYS[2])
 local zone_key = key('zone:availability', booking.zone_id)
 if booking.status == 'refunded' then
     return {1, 'REFUNDED', tonumber(redis.call('GET', zone_key) or 0)}

@@ -30,9 +30,9 @@
 --         is held with another heartbeat, TTL or number of slots, or waited for with another number
 -- Errors  AGAIN
 -- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
--- uses: clock common semaphore_notes semaphore_slots semaphore
+-- uses: slot clock common semaphore_notes semaphore_slots semaphore_lost semaphore_open semaphore
 
-local id, limit = ARGV[1], check_limit(ARGV[2])
+local id, limit = check_id(ARGV[1]), check_limit(ARGV[2])
 local heartbeat, ttl, wait = to_ms(ARGV[3]), to_ms(ARGV[4]), span_ms(ARGV[5])
 local token, channel, lease = ARGV[6], ARGV[7], span_ms(ARGV[8])
 local slots = check_slots(ARGV[9] or 1)
@@ -41,12 +41,12 @@ if slots > limit then
         'SLOTS %.0f is more than limit %.0f: it could never be granted', slots, limit)}
 end
 
-local sem = open_semaphore({
+local sem, problem = open_semaphore({
     main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
     fence = KEYS[7],
 })
 if not sem then
-    return again()
+    return problem or again()
 end
 
 local holds, position, note = find_client(sem, id)
@@ -60,7 +60,12 @@ if holds then
     elseif note.slots ~= slots then
         return {0, 'INVALID_STATE', differs('the slot is held', 'SLOTS', note.slots, slots)}
     end
-    return {1, sem.in_use, note.fence, note.token == token and token ~= '' and 1 or 0}
+    local is_ours = note.token == token and token ~= ''
+    if not is_ours and note.token ~= '' and not note.shared then
+        note.shared = true
+        write_note(sem, id, note)
+    end
+    return {1, sem.in_use, note.fence, is_ours and 1 or 0}
 end
 
 if position and slots_wanted(note) ~= slots then
@@ -76,21 +81,25 @@ if note and (note.token ~= token or note.channel ~= channel) then
     answer_timeout(sem, id, note, TAKEN_OVER)
 end
 set_limit(sem, limit)
+sem.granted[id] = nil -- a grant that began and ended before this call is not its answer
 sem.token = token
 local wait_end = sem.now + wait
 local terms = {
     heartbeat = heartbeat, ttl = ttl, wait_end = wait_end, limit = limit, token = token,
-    channel = channel, slots = slots,
+    channel = channel, slots = slots, alive_until = 0,
 }
 
 -- Nobody waits: there is no line to stand in first.
 if fits and sem.waiting == 0 then
     grant(sem, {id}, {terms}, sem.now)
+    redis.call('ZADD', sem.names, 0, id)
     return {1, sem.in_use, sem.granted[id].fence, 1}
 end
 
 if not position then
-    join_line(sem, id)
+    terms.arrival = join_line(sem, id)
+else
+    terms.arrival = tonumber(redis.call('ZSCORE', sem.line, id))
 end
 write_note(sem, id, terms)
 redis.call('ZADD', sem.alive, math.min(wait_end, sem.now + lease) / 1000, id)

@@ -12,14 +12,16 @@
 -- Returns the number
 -- Refuses nothing
 -- Errors  AGAIN
--- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
--- uses: clock common semaphore_notes semaphore_slots semaphore
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name; and those of the keys
+--         behind the first two that are not given: who calls with the keys of the layout alone
+--         never gets AGAIN
+-- uses: slot clock common semaphore_notes semaphore_slots semaphore_lost semaphore_open
 
-local sem = open_semaphore({
+local sem, problem = open_semaphore({
     main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
     fence = KEYS[7],
 })
 if not sem then
-    return again()
+    return problem or again()
 end
-return sem.in_use
+return slots_in_use(sem)

@@ -11,20 +11,21 @@
 -- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- KEYS[8] adv-sem:semaphore_names:$name              sorted set, the ids that hold or wait by name
 -- ARGV[1] after  the cursor of the page before, or empty
--- ARGV[2] count  how many clients at most; limits.PAGE_SCRIPT_LOOKS are the most
+-- ARGV[2] count  how many clients at most; half of limits.PAGE_SCRIPT_LOOKS are the
+--                most
 -- Returns {cursor, {'id', id, 'state', 'holding' or 'waiting', 'slots', n, 'position', n,
 --         'fence', n, 'age_ms', ms, 'expires_in_ms', ms}, ...}; a holder has no position, a waiter
 --         no fence
 -- Refuses INVALID_ARGUMENT
 -- Errors  AGAIN
--- uses: clock common semaphore_notes semaphore_slots semaphore page
+-- uses: slot clock common semaphore_notes semaphore_slots semaphore_lost semaphore_open page
 
-local sem = open_semaphore({
+local sem, problem = open_semaphore({
     main = KEYS[1], ttl = KEYS[2], max = KEYS[3], line = KEYS[4], alive = KEYS[5], own = KEYS[6],
     fence = KEYS[7],
 })
 if not sem then
-    return again()
+    return problem or again()
 end
 
 local function holder(id, note, heartbeat_end)
@@ -51,13 +52,16 @@ local function waiter(id, note, rank)
         'age_ms', math.max(sem.now - from_score(arrival), 0), 'expires_in_ms', ends - sem.now}
 end
 
-local names, cursor = page_names(KEYS[8], ARGV[1] or '', ARGV[2])
+-- A client takes as long as two records elsewhere, and a step of what fell due as three.
+local names, cursor = page_names(KEYS[8], ARGV[1] or '', ARGV[2],
+    math.ceil(limits.PAGE_SCRIPT_LOOKS / 2) + 3 * (STEPS_MAX - sem.steps))
 if not names then
     return no_cursor(ARGV[1])
 end
 local page = {cursor}
-for _, id in ipairs(names) do
-    local note = read_note(redis.call('HGET', sem.own, id))
+local notes = #names > 0 and read_notes(sem, names) or {}
+for i, id in ipairs(names) do
+    local note = notes[i]
     local heartbeat_end = redis.call('ZSCORE', sem.main, id)
     local rank = not heartbeat_end and redis.call('ZRANK', sem.line, id)
     if heartbeat_end then

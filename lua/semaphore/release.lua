@@ -9,41 +9,36 @@
 -- KEYS[6] adv-sem:semaphore_own:$name                hash, notes on the ids
 -- KEYS[7] adv-sem:semaphore_fence:$name              string, the last fence
 -- ARGV[1] id
+-- ARGV[2] +first  if it is given, only what an acquire_slot got or waits for whose token is a
+--                 number from this one on is given back, unless another call was answered with it
+-- ARGV[3] +last   up to this one
 -- Returns 1, or 0 if the id neither held a slot nor stood in line
 -- Refuses nothing
 -- Errors  AGAIN
--- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name
--- uses: clock common semaphore_notes semaphore_slots semaphore
+-- Derives adv-sem:semaphore_names:$name, the ids that hold or wait by name; and those of the keys
+--         behind the first four that are not given: who calls with the keys of the layout alone
+--         never gets AGAIN
+-- uses: slot clock common semaphore_notes semaphore_slots semaphore_lost semaphore_open semaphore
 
-local id = ARGV[1]
+local id = check_id(ARGV[1])
 
-local sem = open_semaphore({
+local sem, problem = open_semaphore({
     main = KEYS[1], ttl = KEYS[2], line = KEYS[3], alive = KEYS[4], max = KEYS[5], own = KEYS[6],
     fence = KEYS[7],
 })
 if not sem then
-    return again()
+    return problem or again()
 end
 
-local left = false
-if sem.in_use > 0 and redis.call('ZSCORE', sem.main, id) then
-    -- Slots that were free before go first: a call that has to come again must still find its own.
-    local _, more = hand_out(sem, sem.now)
-    if more then
-        return again()
-    end
+if ARGV[3] then
     local note = read_note(redis.call('HGET', sem.own, id))
-    take_slots(sem, members_of(id, note and note.holds and note.slots or 1))
-    left = true
-    sem.steps = STEPS_MAX
-    hand_out_now(sem)
-elseif sem.waiting > 0 and redis.call('ZSCORE', sem.line, id) then
-    left = true
-    if remove_waiters(sem, {id}, RELEASED) then
-        hand_out_now(sem)
+    local token = note and not note.shared and tonumber(note.token)
+    if not token or token < tonumber(ARGV[2]) or token > tonumber(ARGV[3]) then
+        return 0
     end
 end
-if left then
-    drop_if_idle(sem)
+local left = leave(sem, id)
+if left == nil then
+    return again()
 end
 return left and 1 or 0

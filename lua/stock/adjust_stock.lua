@@ -12,17 +12,13 @@
 -- Returns {1, available}
 -- Refuses PRODUCT_NOT_FOUND, CAPACITY_IN_USE, INVALID_QUANTITY
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock
+-- uses: slot clock common stock
 
 local delta = tonumber(ARGV[1])
 if not delta or delta % 1 ~= 0 then
     return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
-local available, refusal = open_product()
+local available, refusal = open_product(now_ms())
 if not available then
     return refusal
 end

@@ -11,13 +11,9 @@
 -- Returns {1, sold, available}, as it was; zeros if there is no such product
 -- Refuses INVALID_STATE while any of it is taken
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock
+-- uses: slot clock common stock
 
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
-local available, refusal = open_product()
+local available, refusal = open_product(now_ms())
 if not available then
     return refusal.err and refusal or {1, 0, 0}
 end

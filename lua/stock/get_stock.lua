@@ -11,13 +11,10 @@
 -- Returns {'available', n, 'taken', n, 'sold', n, 'loaded', n, 'shards', n, 'mode', 'single'}
 -- Refuses PRODUCT_NOT_FOUND
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock
+-- batch: stock
+-- uses: slot clock common stock
 
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
-local available, refusal = open_product()
+local available, refusal = open_product(now_ms())
 if not available then
     return refusal
 end

@@ -14,14 +14,10 @@
 --         'expires_at', ms, 'status', 'taken'}, ...}
 -- Refuses PRODUCT_NOT_FOUND, INVALID_ARGUMENT
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock page stock_page
+-- uses: slot clock common stock page stock_page
 
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
-local available, refusal = open_product()
+local available, given_back = open_product(now_ms())
 if not available then
-    return refusal
+    return given_back -- the answer
 end
-return page_orders(ARGV[1] or '', ARGV[2])
+return page_orders(ARGV[1] or '', ARGV[2], given_back)

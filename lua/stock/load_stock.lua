@@ -15,17 +15,13 @@
 -- Returns {1, available}
 -- Refuses CAPACITY_IN_USE, INVALID_QUANTITY
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock
+-- uses: slot clock common stock
 
 local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 if not quantity or quantity < 0 or quantity % 1 ~= 0 or not shards or not watermark then
     return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
-local available, refusal = open_product()
+local available, refusal = open_product(now_ms())
 if not available and refusal[2] ~= 'PRODUCT_NOT_FOUND' then
     return refusal
 end

@@ -12,14 +12,11 @@
 -- Returns {1, remaining}; again for an order that was settled within the retry window
 -- Refuses PRODUCT_NOT_FOUND, NOT_FOUND, NOT_OWNER
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock
+-- batch: stock
+-- uses: slot clock common stock
 
 local now = now_ms()
-local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
-local available, refusal = open_product()
+local available, refusal = open_product(now)
 if not available then
     return refusal
 end

@@ -17,19 +17,16 @@
 -- Refuses INVALID_QUANTITY, PRODUCT_NOT_FOUND, SOLD_OUT, USER_LIMIT_EXCEEDED; INVALID_STATE if the
 --         order exists with other arguments
 -- Errors  AGAIN, SHARDED
--- uses: clock common stock
+-- batch: stock
+-- uses: slot clock common stock
 
 local wanted, refusal = wanted_order(ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 if not wanted then
     return refusal
 end
 local now = now_ms()
-local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
-end
 local available
-available, refusal = open_product()
+available, refusal = open_product(now)
 if not available then
     return refusal
 end

@@ -17,14 +17,22 @@
 -- Errors  AGAIN
 -- Derives zone:availability:{$event}:$zone, user:reservations:{$event}:$user and
 --         reservation:{$event}:$booking of what is due
--- uses: clock common seats
+-- uses: clock expiry slot common seats listing
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = now_ms()
 if ARGV[1] == 'events' then
     if redis.call('ZSCORE', KEYS[3], 'c') then -- closed, with something of it left
         return {}
     end
-    if reclaim_seats(KEYS[3], digits(now), limits.RECLAIMED_AT_ONCE) > 0 then
+    local late = refuse_due(KEYS[3], now)
+    if late then
+        return late
+    end
+    if not complete_names(KEYS[3], keys_beside(KEYS[3])) then
         return again()
     end
     local zones = redis.call('ZCARD', KEYS[1])

@@ -13,8 +13,12 @@
 -- Refuses nothing
 -- Errors  none
 -- Derives quota:tenant:$tenant:names, the open holds by name
--- uses: clock common worker quota
+-- uses: slot clock common worker quota
 
+local used, problem = figures()
+if not used then
+    return problem
+end
 local now = now_ms()
 local _, count, first_due = reclaim_holds(now, worker_limit(ARGV[1]))
 return worker_answer(DUE, now, count, first_due)

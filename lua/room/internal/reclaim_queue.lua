@@ -11,8 +11,12 @@
 -- Refuses nothing
 -- Errors  none
 -- Derives queue:passes:{$event}, and queue:user:{$event}:$user of those whose pass is over
--- uses: clock common worker room
+-- uses: slot clock common worker room
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = now_ms()
 local keys = room_keys(KEYS[1], KEYS[2])
 local count, first_due = lapse_entries(keys, now, worker_limit(ARGV[1]))

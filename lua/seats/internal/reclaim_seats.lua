@@ -11,8 +11,12 @@
 -- Errors  none
 -- Derives zone:availability:{$event}:$zone, user:reservations:{$event}:$user and
 --         reservation:{$event}:$booking of what expired, seats:bookings:{$event}
--- uses: clock common worker seats
+-- uses: clock expiry slot common worker seats
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = now_ms()
 local _, holds, first_due = reclaim_seats(KEYS[1], digits(now), worker_limit(ARGV[1]))
 return worker_answer(KEYS[1], now, holds, first_due)

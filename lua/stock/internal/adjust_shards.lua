@@ -15,15 +15,15 @@
 --         {0, 'STALE', epoch}: the product is being closed
 -- Refuses INVALID_QUANTITY
 -- Errors  AGAIN
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
 local delta = tonumber(ARGV[1])
 if not delta or delta % 1 ~= 0 then
     return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local known, available = open_counter(now_ms())
+if known == nil then
+    return available
 end
 if redis.call('HEXISTS', KEYS[2], 'places') == 1 and is_shut() then
     return {0, 'STALE', figures('epoch')}
@@ -32,7 +32,7 @@ local loaded, adjusted = figures('loaded', 'adjusted')
 if loaded + adjusted + delta > limits.HF_INTEGER_MAX then
     return refuse_total(loaded + adjusted + delta, 0, 0)
 end
-if available_here() + delta < 0 then
+if available + delta < 0 then
     return {0, 'SHORT', -delta}
 end
 redis.call('HINCRBY', KEYS[2], 'adjusted', delta)

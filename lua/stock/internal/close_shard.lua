@@ -17,20 +17,16 @@
 -- Refuses NOT_FOUND (it may be known to another counter, or have been given back here), NOT_OWNER,
 --         INVALID_STATE
 -- Errors  AGAIN
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
-local agreed, epoch = agrees(tonumber(ARGV[4]), ARGV[5])
-if not agreed then
-    return {0, 'STALE', epoch}
-end
 local now = now_ms()
-local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local available, answer = open_shard(now, ARGV[4], ARGV[5])
+if not available then
+    return answer
 end
 local known = find_order(ARGV[1])
 if known and known.state == GIVEN then -- another counter may know something newer
     return refuse_order(nil)
 end
 local state = ARGV[3] == SETTLED and SETTLED or GIVEN
-return (close_order(now, available_here(), ARGV[1], ARGV[2], state))
+return (close_order(now, available, ARGV[1], ARGV[2], state))

@@ -16,15 +16,11 @@
 --         {0, 'STALE', epoch}: the counter has learnt of a later epoch
 -- Refuses NOT_FOUND (it may be known to another counter), NOT_OWNER, INVALID_STATE
 -- Errors  AGAIN
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
-local agreed, epoch = agrees(tonumber(ARGV[4]), ARGV[5])
-if not agreed then
-    return {0, 'STALE', epoch}
-end
 local now, ttl_ms = now_ms(), to_ms(ARGV[2])
-local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local available, answer = open_shard(now, ARGV[4], ARGV[5])
+if not available then
+    return answer
 end
 return extend_order(now, ARGV[1], ARGV[3], ttl_ms)

@@ -18,15 +18,11 @@
 --         {0, 'STALE', epoch}: the counter has learnt of a later epoch
 -- Refuses nothing
 -- Errors  AGAIN
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
-local agreed, epoch = agrees(tonumber(ARGV[3]), ARGV[4])
-if not agreed then
-    return {0, 'STALE', epoch}
-end
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local available, answer = open_shard(now_ms(), ARGV[3], ARGV[4])
+if not available then
+    return answer
 end
 local known = find_order(ARGV[1])
 local given_until, hides_until = remembered(ARGV[1])

@@ -12,8 +12,12 @@
 -- Returns {1, epoch}
 -- Refuses nothing
 -- Errors  none
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local epoch, limited = figures('epoch', 'limited')
 if limited == 0 then
     epoch = next_number(epoch, now_ms())

@@ -15,10 +15,10 @@
 --         'expires_at', ms, 'status', 'taken'}, ...}
 -- Refuses INVALID_ARGUMENT
 -- Errors  AGAIN
--- uses: clock common stock page stock_page
+-- uses: slot clock common stock page stock_page
 
-local _, more = reclaim(now_ms(), limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local known, refusal, given_back = open_counter(now_ms())
+if known == nil then
+    return refusal
 end
-return page_orders(ARGV[1], ARGV[2])
+return page_orders(ARGV[1], ARGV[2], given_back)

@@ -19,16 +19,16 @@
 --         {0, 'STALE', epoch}: the product is being closed
 -- Refuses INVALID_QUANTITY; CAPACITY_IN_USE while all of it is here
 -- Errors  AGAIN
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
 local quantity, shards, watermark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 if not quantity or quantity < 0 or quantity % 1 ~= 0 or not shards or not watermark then
     return refuse('INVALID_QUANTITY', errors.INVALID_QUANTITY)
 end
 local now = now_ms()
-local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local known, available = open_counter(now)
+if known == nil then
+    return available
 end
 if redis.call('HEXISTS', KEYS[2], 'places') == 1 and is_shut() then
     return {0, 'STALE', figures('epoch')}
@@ -41,7 +41,7 @@ if places == 0 or quantity + adjusted > limits.HF_INTEGER_MAX then
         return refusal
     end
 end
-if available_here() + quantity - loaded < 0 then
+if available + quantity - loaded < 0 then
     return {0, 'SHORT', loaded - quantity}
 end
 if places == 0 then

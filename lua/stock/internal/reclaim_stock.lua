@@ -13,8 +13,12 @@
 --         none), milliseconds by which the first of them was late}
 -- Refuses nothing
 -- Errors  none
--- uses: clock common worker stock
+-- uses: slot clock common worker stock
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local now = now_ms()
 local count, _, first_due = reclaim(now, worker_limit(ARGV[1]))
 return worker_answer(KEYS[4], now, count, first_due)

@@ -26,24 +26,20 @@
 -- Refuses INVALID_QUANTITY, USER_LIMIT_EXCEEDED; INVALID_STATE if the order exists with other
 --         arguments
 -- Errors  AGAIN
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
 local wanted, refusal = wanted_order(ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 if not wanted then
     return refusal
 end
-local agreed, epoch = agrees(tonumber(ARGV[6]), ARGV[7])
-if not agreed then
-    return {0, 'STALE', epoch}
-end
 local now = now_ms()
-local _, more = reclaim(now, limits.RECLAIMED_AT_ONCE)
-if more then
-    return again()
+local available
+available, refusal = open_shard(now, ARGV[6], ARGV[7])
+if not available then
+    return refusal
 end
 local hides_until = tonumber(ARGV[9]) or 0
 wanted.hides_until = hides_until > now and hides_until or nil
-local available = available_here()
 local elsewhere = tonumber(ARGV[10]) or 0
 local reply = take(now, ARGV[8] == '1' and available or 0, ARGV[1], wanted, elsewhere)
 if not reply then

@@ -9,18 +9,22 @@
 -- KEYS[5] stock:users:{$product_k}   hash, what users have taken and bought
 -- KEYS[6] stock:names:{$product_k}   sorted set, the orders that are taken, by name
 -- ARGV[1] epoch  the epoch that the caller knows
--- ARGV[2] mode   the new mode
+-- ARGV[2] mode   the new mode; with " limited" behind it, orders go by their user from now on
 -- ARGV[3] above  the epoch has to become larger than this
 -- Returns {1, epoch, mode} as they are now; {0, epoch, mode} if the epoch was another
 -- Refuses nothing
 -- Errors  none
--- uses: clock common stock shard
+-- uses: slot clock common stock shard
 
+local moving = refuse_moving(KEYS[1])
+if moving then
+    return moving
+end
 local values = redis.call('HMGET', KEYS[2], 'epoch', 'mode')
 local epoch = tonumber(values[1]) or 0
 if epoch ~= tonumber(ARGV[1]) or not values[2] then
     return {0, epoch, values[2] or ''}
 end
 epoch = next_number(math.max(epoch, tonumber(ARGV[3]) or 0), now_ms())
-redis.call('HSET', KEYS[2], 'epoch', digits(epoch), 'mode', ARGV[2])
-return {1, epoch, ARGV[2]}
+learn(epoch, ARGV[2])
+return {1, epoch, redis.call('HGET', KEYS[2], 'mode')}

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Many reserves of one zone at once, for batches: what seats/reserve_seats.lua does for each call,
+-- but with as few commands as it takes. Only plain calls are carried out here: a new booking, of few
+-- seats, that is granted, in a zone and an event without rules of their own. At the first call that
+-- is not, it ends; whatever else there is to decide stays in one place. What both write is the same:
+-- tests/redis/test_batches.py compares it.
+-- uses: slot clock expiry common
+
+-- KEYS and ARGV as reserve_seats.lua has them, with what may differ from call to call.
+local PLAIN_KEYS, PLAIN_ARGS = 'svvs', '^[sv]svvsssssss+$'
+local FEW = 1000000 -- MANY in reserve_seats.lua
+
+-- Carries out the first calls of a run, and adds their replies to the flat list, of which `size`
+-- elements are used. Returns how many calls it carried out, and the new size; and the answer of all
+-- if more is due than one call gives back.
+local function reserve_run(kind, count, replies, size)
+    local keys, args, call, pcall = kind.keys, kind.args, redis.call, redis.pcall
+    if kind.key_marks ~= PLAIN_KEYS or not kind.arg_marks:find(PLAIN_ARGS) or args[10] == '1' then
+        return 0, size
+    end
+    local zone_key, due_key, from, at = keys[1], keys[4], batch.keys, batch.key_at
+    local users, bookings = {zone_key}, {}
+    for i = 1, count do
+        users[i + 1] = from[at + 2 * i - 1]
+        bookings[i] = from[at + 2 * i]
+    end
+    -- The first read (parts/slot.lua): several keys, none of which is there.
+    if pcall('EXISTS', unpack(bookings)) ~= 0 then
+        return 0, size
+    end
+    local now = now_ms()
+    local created_at, ttl_ms = digits(now), to_ms(args[9])
+    if call('ZCOUNT', due_key, '-inf', created_at) > 0
+        and all_parts().reclaim_seats(due_key, created_at, limits.RECLAIMED_AT_ONCE) > 0 then
+        return 0, size, again()
+    end
+    local found = call('MGET', unpack(users))
+    local zone, namespace, tag = args[5], due_key:match('^(.*)seats:due:(.*)$')
+    local rules = call('HMGET', namespace .. 'seats:rules:' .. tag, 'max:' .. zone, 'gate',
+        'closing', 'listed')
+    local available, max = tonumber(found[1]), tonumber(args[2])
+    if not available or available % 1 ~= 0 or rules[1] or rules[2] or rules[3] then
+        return 0, size
+    end
+
+    local varies = kind.arg_places[1] == 1 -- the quantity
+    local step, arg_at, words = varies and 3 or 2, batch.arg_at, batch.args
+    local quantity, text = tonumber(args[1]), args[1]
+    local expires, counted_ms = now + ttl_ms, ttl_ms + limits.SEATS_USER_GRACE_MS
+    local expires_at = digits(expires)
+    local gone_at, counted_until = redis_time(expires_at), redis_time(digits(now + counted_ms))
+    local event, show, price, find = args[6], args[7], args[8], string.find
+    local due, names, taken, done = {}, rules[4] and {}, 0, 0
+    for i = 1, count do
+        local last = arg_at + step * i
+        local user, booking, user_count = words[last - 1], words[last], 0
+        if varies then
+            text = words[last - 2]
+            quantity = tonumber(text) or 0
+        end
+        if found[i + 1] then
+            user_count = tonumber(found[i + 1]) or FEW
+        end
+        if quantity <= 0 or quantity % 1 ~= 0 or quantity > available - taken
+            or quantity > max - user_count or user_count + quantity > FEW
+            or find(user, ' ', 1, true) or find(booking, ' ', 1, true) then
+            break
+        end
+        -- The first change of all: a full Redis refuses it, and so does a key that is no count.
+        user_count = user_count + quantity
+        if pcall('INCRBY', users[i + 1], text) ~= user_count then
+            break
+        end
+        batch.has_changed = true
+        call('HSET', bookings[i], 'booking_id', booking, 'user_id', user, 'zone_id', zone,
+            'event_id', event, 'show_id', show, 'quantity', text, 'unit_price', price,
+            'status', 'reserved', 'created_at', created_at, 'expires_at', expires_at)
+        call('PEXPIREAT', bookings[i], gone_at)
+        taken, done = taken + quantity, i
+        due[2 * i - 1] = expires_at
+        due[2 * i] = 'h ' .. zone .. ' ' .. user .. ' ' .. text .. ' ' .. booking
+        if names then
+            names[2 * i - 1] = 0
+            names[2 * i] = booking
+        end
+        local left = found[i + 1] and call('PTTL', users[i + 1])
+        if not left or left >= 0 and left < counted_ms then
+            call('PEXPIREAT', users[i + 1], counted_until)
+        end
+        replies[size + 1] = 5
+        replies[size + 2] = 1
+        replies[size + 3] = available - taken
+        replies[size + 4] = user_count
+        replies[size + 5] = expires
+        replies[size + 6] = 'reserved'
+        size = size + 6
+    end
+    if done > 0 then
+        call('DECRBY', zone_key, digits(taken))
+        call('ZADD', due_key, unpack(due))
+        if names then
+            call('ZADD', namespace .. 'seats:bookings:' .. tag, unpack(names))
+        end
+    end
+    return done, size
+end
