@@ -31,6 +31,17 @@ static void check_bounds(const struct redis_url *url)
     CHECK(ends_within(url->username, sizeof url->username));
     CHECK(ends_within(url->password, sizeof url->password));
     CHECK(url->username[0] == '\0' || url->password[0] != '\0');
+    CHECK(ends_within(url->tls_ca, sizeof url->tls_ca));
+    CHECK(ends_within(url->tls_cert, sizeof url->tls_cert));
+    CHECK(ends_within(url->tls_key, sizeof url->tls_key));
+    CHECK((url->tls_cert[0] != '\0') == (url->tls_key[0] != '\0'));
+    CHECK(ends_within(url->tls_server_name, sizeof url->tls_server_name));
+    CHECK(url->tls ||
+          (url->tls_ca[0] == '\0' && url->tls_cert[0] == '\0' && url->tls_server_name[0] == '\0'));
+    CHECK(ends_within(url->sentinel_username, sizeof url->sentinel_username));
+    CHECK(ends_within(url->sentinel_password, sizeof url->sentinel_password));
+    CHECK(url->sentinel_username[0] == '\0' || url->sentinel_password[0] != '\0');
+    CHECK(url->sentinel_password[0] == '\0' || url->kind == REDIS_SENTINEL);
     CHECK(ends_within(url->name_space, sizeof url->name_space));
     size_t size = strlen(url->name_space);
     CHECK(size == 0 || url->name_space[size - 1] == ':');
@@ -66,7 +77,7 @@ static void check_shown(const struct redis_url *url)
         return;
     }
     CHECK(redis_url_parse(shown, &again, NULL) == HF_OK);
-    CHECK(again.kind == url->kind && again.database == url->database);
+    CHECK(again.tls == url->tls && again.kind == url->kind && again.database == url->database);
     CHECK(strcmp(again.master, url->master) == 0 && again.host_count == url->host_count);
     for (size_t i = 0; i < url->host_count; i++) {
         CHECK(strcmp(again.hosts[i].name, url->hosts[i].name) == 0);

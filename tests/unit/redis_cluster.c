@@ -135,18 +135,48 @@ static void ask_is_followed_this_once(void **state)
 static void redirects_in_a_circle_end_with_the_time(void **state)
 {
     struct fake *fake = *state;
-    struct fake_call call = {.request = {.slot = 5, .timeout_ms = 200}};
+    struct fake_call call = {.request = {.slot = 5, .timeout_ms = 1000}};
     char said[64];
 
     begin(fake);
     snprintf(said, sizeof said, "-MOVED 5 127.0.0.1:%u\r\n", fake->redis[1].port);
     redirect = said;
     redirects = UINT32_MAX;
-    fake_send(fake, &call, "INCR a");
-    fake_until_done(fake, &call);
+    fake_ask(fake, &call, "INCR a");
     assert_int_equal(call.fate, REDIS_NOT_DONE);
     assert_int_equal(call.code, HF_ENGINE_DOWN);
-    assert_in_range(redis_client_figures(fake->client)->redirects, 4, 100);
+    assert_in_range(redis_client_figures(fake->client)->redirects, 4, 500);
+}
+
+/* A slot that moves from redis[0] to redis[2], and whose scripts both refuse. */
+static const char *move_on(struct fake_redis *redis, struct fake_session *session,
+                           const redisReply *command)
+{
+    if (fake_is(command, "CLUSTER") || fake_is(command, "ASKING") || redirects == 0) {
+        return answer(redis, session, command);
+    }
+    redirects--;
+    return redis->port == lower ? redirect : "-TRYAGAIN the slot of these keys is moving\r\n";
+}
+
+static void a_slot_that_moves_too_long_is_busy_and_not_hammered(void **state)
+{
+    struct fake *fake = *state;
+    struct fake_call call = {.request = {.slot = 5, .timeout_ms = 1000}};
+    char said[64];
+
+    begin(fake);
+    snprintf(said, sizeof said, "-ASK 5 127.0.0.1:%u\r\n", fake->redis[2].port);
+    redirect = said;
+    redirects = UINT32_MAX;
+    fake->redis[0].answer = fake->redis[2].answer = move_on;
+    uint64_t start_ms = uv_now(&fake->loop);
+    fake_ask(fake, &call, "INCR a");
+    assert_int_equal(call.fate, REDIS_NOT_DONE);
+    assert_int_equal(call.code, HF_BUSY);
+    /* With pauses of 40 ms there would be 2 * 25 in a second. */
+    uint64_t seconds = (uv_now(&fake->loop) - start_ms + 999) / 1000;
+    assert_in_range(UINT32_MAX - redirects, 2 * 3, 2 * 20 * seconds);
 }
 
 static void a_master_that_is_lost_is_replaced_within_the_time(void **state)
@@ -269,6 +299,7 @@ int main(void)
         CASE(moved_is_followed_remembered_and_the_map_read_anew),
         CASE(ask_is_followed_this_once),
         CASE(redirects_in_a_circle_end_with_the_time),
+        CASE(a_slot_that_moves_too_long_is_busy_and_not_hammered),
         CASE(a_master_that_is_lost_is_replaced_within_the_time),
         CASE(what_a_replaced_master_owes_is_unknown),
         CASE(a_request_for_one_node_goes_there_or_nowhere),

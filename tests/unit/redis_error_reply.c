@@ -31,6 +31,8 @@ static void the_first_word_decides(void **state)
         enum hf_error code;
     } cases[] = {
         {"NOSCRIPT No matching script. Please use EVAL.", ERROR_NO_SCRIPT, HF_ENGINE_DOWN},
+        {"MOVED 3999 127.0.0.1:6381", ERROR_MOVED, HF_ENGINE_DOWN},
+        {"ASK 3999 127.0.0.1:6381", ERROR_ASK, HF_BUSY},
         {"TRYAGAIN Multiple keys request during rehashing of slot", ERROR_RETRY, HF_BUSY},
         {"CLUSTERDOWN Hash slot not served", ERROR_RETRY, HF_ENGINE_DOWN},
         {"LOADING Redis is loading the dataset in memory", ERROR_RETRY, HF_LOADING},

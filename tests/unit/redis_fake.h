@@ -18,6 +18,7 @@ struct fake_session {
     uv_tcp_t tcp;
     redisReader *reader;
     bool open;
+    bool authenticated; /* an AUTH came */
 };
 
 struct fake_redis {
@@ -34,6 +35,7 @@ struct fake_redis {
     const char *role;    /* "master" if it is NULL */
     bool silent;         /* nothing is answered at all */
     unsigned connections, commands, loads;
+    char auth[FAKE_TEXT_SIZE]; /* the words of the last AUTH, joined by spaces */
     char log[4096];            /* the commands that were asked, each with a space behind it */
     char said[FAKE_TEXT_SIZE]; /* for answers that have to be made */
 };
@@ -76,9 +78,14 @@ void fake_open_ready(struct fake *fake, const char *url);
 /* Sends a command of words with single spaces between them. */
 void fake_send(struct fake *fake, struct fake_call *call, const char *words);
 
+/* Sends it and waits for its fate. Once more if that is unknown: then its time was over, as chance
+ * has it, between a request and its reply, instead of between two requests. */
+void fake_ask(struct fake *fake, struct fake_call *call, const char *words);
+
 /* Turns the loop until it is true; fails when that takes too long. */
 void fake_until(struct fake *fake, bool (*condition)(void *context), void *context);
 void fake_until_done(struct fake *fake, struct fake_call *call);
+/* For so long, and often enough that what can happen at once has happened. */
 void fake_turn_for(struct fake *fake, uint64_t duration_ms);
 
 /* Does the command consist of, or begin with, this word? */

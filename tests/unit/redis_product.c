@@ -223,7 +223,7 @@ static void what_counters_say_may_be_anything_and_adds_up(void **state)
     for (size_t i = 0; i <= STOCK_SHARDS_MAX; i++) {
         stock_product_saw_available(product, i, INT64_MIN);
     }
-    assert_int_equal(stock_product_estimate(product), -HF_INTEGER_MAX);
+    assert_int_equal(stock_product_estimate(product), 0); /* nobody can buy a debt */
 }
 
 static void a_counter_is_known_to_be_empty_in_the_product_s_epoch_only(void **state)
@@ -259,11 +259,11 @@ static void counters_have_names(void **state)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* FIGURES("4", "*16") is the reply of a main counter of 4 shards, with an array's length. */
+/* FIGURES("4", "*17") is the reply of a main counter of 4 shards, with an array's length. */
 #define FIGURES_START ":1\r\n:10\r\n:2\r\n:3\r\n:40\r\n:50\r\n:6\r\n:7\r\n:8\r\n"
 #define FIGURES(shard_count, length)                                                               \
     length "\r\n" FIGURES_START "$6\r\nmerged\r\n:90\r\n:5\r\n:11\r\n$5\r\nsteal\r\n:" shard_count \
-           "\r\n:1\r\n"
+           "\r\n:1\r\n:12\r\n"
 
 static bool read_figures(struct counter_figures *figures, const char *text)
 {
@@ -279,8 +279,8 @@ static void figures_are_read_in_their_order(void **state)
     struct counter_figures figures;
 
     (void)state;
-    assert_true(read_figures(&figures, FIGURES("4", "*16")));
-    assert_true(figures.known && figures.merged && figures.main.steal && figures.main.limited);
+    assert_true(read_figures(&figures, FIGURES("4", "*17")));
+    assert_true(figures.known && figures.merged && figures.main.steal && figures.limited);
     assert_int_equal(figures.available, 10);
     assert_int_equal(figures.taken, 2);
     assert_int_equal(figures.sold, 3);
@@ -293,6 +293,7 @@ static void figures_are_read_in_their_order(void **state)
     assert_int_equal(figures.main.shards_reported, 5);
     assert_int_equal(figures.main.watermark, 11);
     assert_int_equal(figures.main.shard_count, 4);
+    assert_int_equal(figures.owed, 12);
 }
 
 static void figures_may_be_text_and_words_may_be_missing(void **state)
@@ -301,9 +302,9 @@ static void figures_may_be_text_and_words_may_be_missing(void **state)
 
     (void)state;
     assert_true(read_figures(&figures,
-                             "*16\r\n:0\r\n$2\r\n10\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
-                             "$0\r\n\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"));
-    assert_false(figures.known || figures.merged || figures.main.steal || figures.main.limited);
+                             "*17\r\n:0\r\n$2\r\n10\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+                             "$0\r\n\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n"));
+    assert_false(figures.known || figures.merged || figures.main.steal || figures.limited);
     assert_int_equal(figures.available, 10);
 }
 
@@ -312,11 +313,11 @@ static void as_many_shards_as_there_may_be_are_read_and_no_more(void **state)
     struct counter_figures figures;
 
     (void)state;
-    assert_true(read_figures(&figures, FIGURES("0", "*16")));
-    assert_true(read_figures(&figures, FIGURES("1024", "*16")));
-    assert_false(read_figures(&figures, FIGURES("1025", "*16")));
-    assert_false(read_figures(&figures, FIGURES("-1", "*16")));
-    assert_false(read_figures(&figures, FIGURES("1152921504606846976", "*16")));
+    assert_true(read_figures(&figures, FIGURES("0", "*17")));
+    assert_true(read_figures(&figures, FIGURES("1024", "*17")));
+    assert_false(read_figures(&figures, FIGURES("1025", "*17")));
+    assert_false(read_figures(&figures, FIGURES("-1", "*17")));
+    assert_false(read_figures(&figures, FIGURES("1152921504606846976", "*17")));
 }
 
 static void what_are_no_figures_is_refused(void **state)
@@ -328,21 +329,21 @@ static void what_are_no_figures_is_refused(void **state)
         "+OK\r\n",
         "-ERR no\r\n",
         "$2\r\n10\r\n",
-        "*15\r\n" FIGURES_START "$6\r\nmerged\r\n:90\r\n:5\r\n:11\r\n$5\r\nsteal\r\n:4\r\n",
-        FIGURES("4", "*17") ":1\r\n",
-        FIGURES("4", "*18") "$4\r\nmain\r\n:1\r\n",
+        "*16\r\n" FIGURES_START "$6\r\nmerged\r\n:90\r\n:5\r\n:11\r\n$5\r\nsteal\r\n:4\r\n:1\r\n",
+        FIGURES("4", "*18") ":1\r\n",
+        FIGURES("4", "*19") "$4\r\nmain\r\n:1\r\n",
         /* No number where one should be, and one that no script writes. */
-        "*16\r\n:1\r\n$1\r\nx\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
+        "*17\r\n:1\r\n$1\r\nx\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
         "0\r\n"
-        "$0\r\n\r\n:4\r\n:0\r\n",
-        "*16\r\n:1\r\n$-1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n"
-        "$0\r\n\r\n:4\r\n:0\r\n",
-        "*16\r\n:1\r\n:9007199254740992\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:"
+        "$0\r\n\r\n:4\r\n:0\r\n:0\r\n",
+        "*17\r\n:1\r\n$-1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n"
+        "$0\r\n\r\n:4\r\n:0\r\n:0\r\n",
+        "*17\r\n:1\r\n:9007199254740992\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:"
         "0\r\n"
-        ":0\r\n:0\r\n$0\r\n\r\n:4\r\n:0\r\n",
-        "*16\r\n:1\r\n*1\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
+        ":0\r\n:0\r\n$0\r\n\r\n:4\r\n:0\r\n:0\r\n",
+        "*17\r\n:1\r\n*1\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n$0\r\n\r\n:0\r\n:0\r\n:"
         "0\r\n"
-        "$0\r\n\r\n:4\r\n:0\r\n",
+        "$0\r\n\r\n:4\r\n:0\r\n:0\r\n",
     };
     struct counter_figures figures;
 
@@ -357,22 +358,57 @@ static void what_are_no_figures_is_refused(void **state)
 static void transfers_in_flight_stand_behind_the_figures(void **state)
 {
     redisReply *reply =
-        read_resp_text(FIGURES("4", "*22") "$4\r\nmain\r\n:77\r\n:5\r\n$1\r\n3\r\n:78\r\n:6\r\n");
+        read_resp_text(FIGURES("4", "*23") "$4\r\nmain\r\n:77\r\n:5\r\n$1\r\n3\r\n:78\r\n:6\r\n");
     struct counter_figures figures;
     struct stock_open_transfer open;
 
     (void)state;
     assert_true(counter_figures_read(&figures, reply));
-    assert_int_equal(counter_figures_open_count(reply), 2);
+    assert_int_equal(counter_figures_more(reply), 2);
     assert_true(counter_figures_open(&open, reply, 0, 2, 5));
     assert_int_equal(open.source, 2);
     assert_int_equal(open.target, COUNTER_MAIN);
-    assert_int_equal(open.number, 77);
+    assert_int_equal(open.total, 77);
     assert_int_equal(open.quantity, 5);
     assert_true(counter_figures_open(&open, reply, 1, 2, 5));
     assert_int_equal(open.target, 4);
     assert_false(counter_figures_open(&open, reply, 1, 2, 4)); /* there is no shard 3 */
     freeReplyObject(reply);
+}
+
+static void counts_of_transfers_stand_behind_them(void **state)
+{
+    redisReply *reply = read_resp_text(FIGURES("4", "*26") "$4\r\nmain\r\n:77\r\n:5\r\n"
+                                                           "$7\r\nto main\r\n:77\r\n:0\r\n"
+                                                           "$6\r\nfrom 3\r\n:78\r\n:0\r\n");
+    struct counter_figures figures;
+    struct stock_open_transfer open;
+    struct stock_transfer_count count;
+
+    (void)state;
+    assert_true(counter_figures_read(&figures, reply));
+    assert_int_equal(counter_figures_more(reply), 3);
+    assert_true(counter_figures_open(&open, reply, 0, 2, 5));
+    assert_false(counter_figures_count(&count, reply, 0, 2, 5));
+    assert_false(counter_figures_open(&open, reply, 1, 2, 5));
+    assert_true(counter_figures_count(&count, reply, 1, 2, 5));
+    assert_true(count.source == 2 && count.target == COUNTER_MAIN && !count.arrived);
+    assert_int_equal(count.total, 77);
+    assert_true(counter_figures_count(&count, reply, 2, 2, 5));
+    assert_true(count.source == 4 && count.target == 2 && count.arrived);
+    assert_int_equal(count.total, 78);
+    assert_false(counter_figures_count(&count, reply, 2, 2, 4)); /* there is no shard 3 */
+    freeReplyObject(reply);
+}
+
+static void one_count_is_ahead_of_another_also_where_they_wrap(void **state)
+{
+    (void)state;
+    assert_int_equal(counter_ahead(7, 2), 5);
+    assert_int_equal(counter_ahead(2, 7), -5);
+    assert_int_equal(counter_ahead(3, HF_INTEGER_MAX), 4); /* it has gone round: 2^53 + 3 */
+    assert_int_equal(counter_ahead(HF_INTEGER_MAX, 3), -4);
+    assert_int_equal(counter_ahead(0, 0), 0);
 }
 
 static void a_transfer_to_no_counter_is_left_alone(void **state)
@@ -387,9 +423,9 @@ static void a_transfer_to_no_counter_is_left_alone(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-        snprintf(text, sizeof text, FIGURES("4", "*19") "%s:77\r\n:5\r\n", targets[i]);
+        snprintf(text, sizeof text, FIGURES("4", "*20") "%s:77\r\n:5\r\n", targets[i]);
         redisReply *reply = read_resp_text(text);
-        assert_int_equal(counter_figures_open_count(reply), 1);
+        assert_int_equal(counter_figures_more(reply), 1);
         if (counter_figures_open(&open, reply, 0, 1, 5)) {
             fail_msg("a transfer to %s", targets[i]);
         }
@@ -450,6 +486,8 @@ int main(void)
         cmocka_unit_test(as_many_shards_as_there_may_be_are_read_and_no_more),
         cmocka_unit_test(what_are_no_figures_is_refused),
         cmocka_unit_test(transfers_in_flight_stand_behind_the_figures),
+        cmocka_unit_test(counts_of_transfers_stand_behind_them),
+        cmocka_unit_test(one_count_is_ahead_of_another_also_where_they_wrap),
         cmocka_unit_test(a_transfer_to_no_counter_is_left_alone),
         cmocka_unit_test(a_word_is_said_behind_a_zero),
     };

@@ -103,6 +103,23 @@ static void a_silent_server_may_have_the_lock_only_if_it_was_sent_the_call(void 
     assert_false(redlock_ballot_count(ballot).maybe);
 }
 
+static void a_server_that_is_away_is_not_waited_for_but_may_have_heard(void **state)
+{
+    (void)state;
+    say(0, REDLOCK_OPEN);
+    say(1, REDLOCK_OPEN);
+    ballot->votes[1].away = true;
+    struct redlock_tally tally = redlock_ballot_count(ballot);
+
+    assert_int_equal(tally.open, 1);
+    assert_int_equal(tally.silent, 1);
+    assert_true(tally.maybe);
+    say(1, REDLOCK_YES);
+    tally = redlock_ballot_count(ballot);
+    assert_int_equal(tally.held, 1); /* it answered in time all the same */
+    assert_int_equal(tally.silent, 0);
+}
+
 /* ---- how long it lasts ----------------------------------------------------------------------- */
 
 static void asking_and_drift_are_taken_off_the_time(void **state)
@@ -150,6 +167,7 @@ int main(void)
         TEST(each_server_counts_once_by_what_it_said),
         TEST(a_refusal_has_changed_nothing),
         TEST(a_silent_server_may_have_the_lock_only_if_it_was_sent_the_call),
+        TEST(a_server_that_is_away_is_not_waited_for_but_may_have_heard),
         TEST(asking_and_drift_are_taken_off_the_time),
         TEST(the_vote_that_ends_first_decides),
         TEST(a_vote_that_has_ended_leaves_nothing),

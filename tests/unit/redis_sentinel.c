@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client that asks sentinels for the master, and one that is subscribed to a channel. */
+ * A client that polls sentinels for the master, and one that is subscribed to a channel. These
+ * sentinels announce nothing; those of redis_sentinel_channel.c do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +25,9 @@ static const char *name_master(struct fake_redis *redis, struct fake_session *se
     char port[8];
 
     (void)session;
+    if (fake_is(command, "SUBSCRIBE")) {
+        return "-NOPERM this user has no permissions to run the 'subscribe' command\r\n";
+    }
     assert_string_equal(command->element[0]->str, "SENTINEL");
     assert_string_equal(command->element[2]->str, "mymaster");
     if (wants_password) {
@@ -99,6 +103,28 @@ static void a_sentinel_may_want_the_password(void **state)
     prepare(fake);
     wants_password = true;
     fake_open_ready(fake, "redis+sentinel://:secret@127.0.0.1:%u,127.0.0.1:%u/mymaster");
+    assert_string_equal(fake->redis[0].auth, "AUTH secret");
+}
+
+static void sentinels_may_have_a_password_of_their_own(void **state)
+{
+    struct fake *fake = *state;
+
+    prepare(fake);
+    fake_open_ready(fake, "redis+sentinel://ann:secret@127.0.0.1:%u,127.0.0.1:%u/mymaster"
+                          "?sentinel_user=watch&sentinel_password=sh%%40h");
+    assert_string_equal(fake->redis[0].auth, "AUTH watch sh@h");
+    assert_string_equal(fake->redis[2].auth, "AUTH ann secret");
+}
+
+static void a_password_may_be_the_sentinels_alone(void **state)
+{
+    struct fake *fake = *state;
+
+    prepare(fake);
+    fake_open_ready(fake, SENTINELS "?sentinel_password=shh");
+    assert_string_equal(fake->redis[0].auth, "AUTH shh");
+    assert_string_equal(fake->redis[2].auth, "");
 }
 
 static bool is_ready(void *context)
@@ -112,7 +138,7 @@ static void a_master_that_nobody_knows_is_said(void **state)
 
     prepare(fake);
     master = 0;
-    fake_open(fake, SENTINELS "?connect_timeout=300");
+    fake_open(fake, SENTINELS "?connect_timeout=1000");
     fake_until(fake, is_ready, fake);
     assert_int_equal(fake->problem.code, HF_ENGINE_DOWN);
     assert_non_null(strstr(fake->problem.message, "no master mymaster"));
@@ -138,7 +164,7 @@ static void a_master_whose_host_does_not_fit_is_none(void **state)
 
     prepare(fake);
     fake->redis[0].answer = fake->redis[1].answer = name_long_host;
-    fake_open(fake, SENTINELS "?connect_timeout=300");
+    fake_open(fake, SENTINELS "?connect_timeout=1000");
     fake_until(fake, is_ready, fake);
     assert_int_equal(fake->problem.code, HF_ENGINE_DOWN);
     assert_non_null(strstr(fake->problem.message, "no master mymaster"));
@@ -281,6 +307,8 @@ int main(void)
         CASE(the_master_that_is_named_is_used),
         CASE(sentinels_that_are_away_are_passed_over),
         CASE(a_sentinel_may_want_the_password),
+        CASE(sentinels_may_have_a_password_of_their_own),
+        CASE(a_password_may_be_the_sentinels_alone),
         CASE(a_master_that_nobody_knows_is_said),
         CASE(a_master_whose_host_does_not_fit_is_none),
         CASE(who_says_it_is_a_replica_is_not_used),

@@ -20,7 +20,8 @@ static void every_command_for_stock_is_known_and_no_other(void **state)
     (void)state;
     for (enum command_id id = 0; id < COMMAND_COUNT; id++) {
         struct command command = {.spec = &command_table[id]};
-        assert_int_equal(stock_has(&command), strncmp(command.spec->name, "STOCK.", 6) == 0);
+        assert_int_equal(stock_has(&command), strncmp(command.spec->name, "STOCK.", 6) == 0 &&
+                                                  !(command.spec->flags & COMMAND_SERVICE));
     }
 }
 
@@ -140,13 +141,27 @@ static void stock_is_sent_received_and_forgotten(void **state)
     answer("*4\r\n:1\r\n:77\r\n:8\r\n:12\r\n");
     assert_int_equal(product->seen[3].available, 12);
     EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "77", "8");
-    answer("*2\r\n:1\r\n:20\r\n");
+    answer("*3\r\n:8\r\n:20\r\n:77\r\n");
     assert_int_equal(product->seen[COUNTER_MAIN].available, 20);
     EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "77");
     assert_int_equal(ends, 0);
-    answer(":1\r\n");
+    answer("*3\r\n:0\r\n:11\r\n:0\r\n");
+    assert_int_equal(product->seen[3].available, 11);
     assert_int_equal(ends, 1);
     assert_false(transfer.failed);
+}
+
+/* The target has more from there than the source knows of, which learns it and takes it off. */
+static void a_source_that_forgot_transfers_is_told_what_arrived(void **state)
+{
+    (void)state;
+    stock_transfer_send(&transfer, 6, 9, on_end, NULL);
+    answer("*4\r\n:1\r\n:77\r\n:8\r\n:12\r\n");
+    answer("*3\r\n:0\r\n:20\r\n:97\r\n");
+    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "97");
+    answer("*3\r\n:20\r\n:0\r\n:8\r\n");
+    assert_int_equal(product->seen[3].available, -8); /* it owes them */
+    assert_int_equal(ends, 1);
 }
 
 static void a_source_that_is_empty_ends_it(void **state)
@@ -167,13 +182,13 @@ static void one_that_is_in_flight_already_is_carried_on(void **state)
     stock_transfer_send(&transfer, 6, 9, on_end, NULL);
     answer("*4\r\n:2\r\n:55\r\n:3\r\n:40\r\n");
     EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "55", "3");
-    answer("*2\r\n:0\r\n:20\r\n"); /* it had arrived */
+    answer("*3\r\n:0\r\n:20\r\n:55\r\n"); /* it had arrived */
     EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "55");
 }
 
 static void one_from_an_outbox_begins_with_the_second_step(void **state)
 {
-    struct stock_open_transfer open = {.source = 3, .number = 7, .quantity = 2};
+    struct stock_open_transfer open = {.source = 3, .total = 7, .quantity = 2};
 
     (void)state;
     stock_transfer_carry_on(&transfer, &open, on_end, NULL);
@@ -200,7 +215,7 @@ static void once_it_has_arrived_a_lost_answer_is_no_failure(void **state)
     (void)state;
     stock_transfer_send(&transfer, 6, 9, on_end, NULL);
     answer("*4\r\n:1\r\n:77\r\n:8\r\n:12\r\n");
-    answer("*2\r\n:1\r\n:20\r\n");
+    answer("*3\r\n:8\r\n:20\r\n:77\r\n");
     answer_with(REDIS_UNKNOWN, NULL, &problem);
     assert_int_equal(ends, 1);
     assert_false(transfer.failed);
@@ -209,13 +224,9 @@ static void once_it_has_arrived_a_lost_answer_is_no_failure(void **state)
 static void an_answer_that_is_none_is_an_internal_failure(void **state)
 {
     static const char *const cases[] = {
-        ":1\r\n",
-        "*0\r\n",
-        "*1\r\n:1\r\n",
-        "*3\r\n:1\r\n:77\r\n:8\r\n",
-        "*-1\r\n",
-        "-ERR no\r\n",
-        "*4\r\n:1\r\n:77\r\n$1\r\nx\r\n:1\r\n",
+        ":1\r\n",       "*0\r\n",
+        "*1\r\n:1\r\n", "*3\r\n:1\r\n:77\r\n:8\r\n",
+        "*-1\r\n",      "*4\r\n:1\r\n:77\r\n$1\r\nx\r\n:1\r\n",
     };
 
     (void)state;
@@ -227,6 +238,17 @@ static void an_answer_that_is_none_is_an_internal_failure(void **state)
         assert_int_equal(transfer.problem.code, HF_INTERNAL);
         transfer.failed = false;
     }
+}
+
+/* Redis has no memory left, say: that is what the caller is to hear. */
+static void an_error_of_redis_is_passed_on(void **state)
+{
+    (void)state;
+    stock_transfer_send(&transfer, 6, 9, on_end, NULL);
+    answer("-OOM command not allowed\r\n");
+    assert_true(transfer.failed);
+    assert_int_equal(transfer.problem.code, HF_BUSY);
+    assert_non_null(strstr(transfer.problem.message, "OOM command not allowed"));
 }
 
 /* More fell due than one call gives back: the same call again. */
@@ -246,12 +268,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_command_for_stock_is_known_and_no_other),
         CASE(stock_is_sent_received_and_forgotten),
+        CASE(a_source_that_forgot_transfers_is_told_what_arrived),
         CASE(a_source_that_is_empty_ends_it),
         CASE(one_that_is_in_flight_already_is_carried_on),
         CASE(one_from_an_outbox_begins_with_the_second_step),
         CASE(a_step_without_an_answer_leaves_it_in_flight),
         CASE(once_it_has_arrived_a_lost_answer_is_no_failure),
         CASE(an_answer_that_is_none_is_an_internal_failure),
+        CASE(an_error_of_redis_is_passed_on),
         CASE(a_script_that_says_again_is_called_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,8 +80,8 @@ static void answer_figures(const char *counter, int available, int records, int 
     char resp[256];
 
     snprintf(resp, sizeof resp,
-             "*16\r\n:1\r\n:%d\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:%d\r\n:%d\r\n$7\r\nsharded\r\n"
-             ":100\r\n:2\r\n:0\r\n$5\r\nmerge\r\n:2\r\n:%d\r\n",
+             "*17\r\n:1\r\n:%d\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:%d\r\n:%d\r\n$7\r\nsharded\r\n"
+             ":100\r\n:2\r\n:0\r\n$5\r\nmerge\r\n:2\r\n:%d\r\n:0\r\n",
              available, records, epoch, is_limited);
     answer("read_shard", counter, resp);
 }
@@ -268,8 +268,8 @@ static void stock_of_another_shard_is_brought_and_taken(void **state)
     answer("take_shard", home, "*5\r\n:0\r\n$5\r\nSHORT\r\n:0\r\n:0\r\n:0\r\n");
     answer_reading(0, *home == '0' ? 0 : 10, *home == '0' ? 10 : 0);
     answer("send_stock", elsewhere, "*4\r\n:1\r\n:77\r\n:5\r\n:5\r\n");
-    answer("receive_stock", home, "*2\r\n:1\r\n:5\r\n");
-    answer("forget_stock", elsewhere, ":1\r\n");
+    answer("receive_stock", home, "*3\r\n:5\r\n:5\r\n:5\r\n");
+    answer("forget_stock", elsewhere, "*3\r\n:0\r\n:5\r\n:0\r\n");
     assert_int_equal(answered, 0);
     answer("take_shard", home, "*2\r\n:1\r\n:3\r\n");
     expect_remaining(8);
@@ -313,8 +313,8 @@ static void a_product_that_lost_its_shards_is_taken_from_as_a_whole(void **state
     execute_line(TAKE_2);
     answer("take_stock", "main", "-SHARDED the product is in shards\r\n");
     answer("read_shard", "main",
-           "*16\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"
-           ":0\r\n$0\r\n\r\n:0\r\n:0\r\n");
+           "*17\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n"
+           ":0\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n");
     answer("take_stock", "main", "*3\r\n:0\r\n$9\r\nNOT_FOUND\r\n$10\r\nno product\r\n");
     expect_refused(HF_NOT_FOUND, "no product");
 }

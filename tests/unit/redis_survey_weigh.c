@@ -20,12 +20,12 @@
 enum next { NOTHING, READS, TURNS, CARRIES_ON, FINISHES };
 
 static enum next next;
-static bool turned_to_merged;
+static const char *turned_to;
 static int64_t turned_above;
 static enum stock_survey_result finished_with;
 
 void __wrap_stock_survey_collect(struct stock_survey *survey);
-void __wrap_stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above);
+void __wrap_stock_survey_turn(struct stock_survey *survey, const char *mode, int64_t above);
 void __wrap_stock_survey_carry_on(struct stock_survey *survey);
 void __wrap_stock_survey_finish(struct stock_survey *survey, enum stock_survey_result result,
                                 const struct problem *problem);
@@ -36,11 +36,11 @@ void __wrap_stock_survey_collect(struct stock_survey *survey)
     next = READS;
 }
 
-void __wrap_stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above)
+void __wrap_stock_survey_turn(struct stock_survey *survey, const char *mode, int64_t above)
 {
     (void)survey;
     next = TURNS;
-    turned_to_merged = merged;
+    turned_to = mode;
     turned_above = above;
 }
 
@@ -73,6 +73,7 @@ static struct stock_product product;
 static struct counter_seen seen[COUNTERS];
 static struct stock_probe probes[COUNTERS];
 static struct stock_survey survey;
+static struct stock_open_transfer in_flight;
 
 static void take_answer(struct stock_want *want, enum stock_survey_result result,
                         const struct stock_totals *totals, const struct problem *problem)
@@ -121,6 +122,14 @@ static struct asked wants(enum stock_want_kind kind, size_t target, int64_t quan
 static void join(struct asked *asked)
 {
     list_add_last(&survey.wants, &asked->want.node);
+}
+
+/* From now on so much stands in the outbox of a shard. */
+static void put_into_outbox(int64_t quantity)
+{
+    in_flight = (struct stock_open_transfer){1, 2, quantity, quantity};
+    survey.open = &in_flight;
+    survey.open_count = 1;
 }
 
 /* All counters were read once more, with what they have now. */
@@ -223,9 +232,11 @@ static void a_transfer_that_left_or_arrived_in_between_makes_it_uncertain(void *
     read_again();
     probes[1].now.sent += 5;
     probes[1].now.available -= 5;
+    put_into_outbox(5);
     read_again();
     assert_int_equal(next, READS);
     assert_int_equal(survey.total, 60); /* what is in transit included */
+    assert_false(survey.with_counts);
     probes[2].now.received += 5;
     probes[2].now.available += 5;
     read_again();
@@ -290,9 +301,68 @@ static void what_ever_went_by_transfers_is_counted_modulo_2_53(void **state)
     (void)state;
     probes[0].now.sent = 3; /* it has gone round: 2^53 + 3 */
     probes[1].now.received = HF_INTEGER_MAX;
+    put_into_outbox(4);
     join(&asked);
     read_again();
     assert_int_equal(survey.total, 60 + 4);
+}
+
+/* A failover lost one end of a transfer: the source has sent 5 that are in no outbox, or the target
+ * got 5 that the source has not sent. */
+static void what_left_and_is_in_no_outbox_is_looked_for_in_the_counts(void **state)
+{
+    (void)state;
+    for (int64_t lost = -5; lost <= 5; lost += 10) {
+        begin(NULL);
+        probes[1].now.sent = 10 + lost;
+        probes[2].now.received = 10;
+        read_again();
+        assert_int_equal(next, READS);
+        assert_true(survey.with_counts);
+        struct stock_transfer_count counts[] = {
+            {.source = 1, .target = 2, .total = 10 + lost},
+            {.source = 1, .target = 2, .total = 10, .arrived = true}};
+        survey.counts = counts;
+        survey.counts_used = 2;
+        put_into_outbox(0);
+        read_again();
+        assert_int_equal(survey.total, 60 + lost);
+        assert_int_equal(next, CARRIES_ON);
+    }
+}
+
+/* Another program has changed the sums: no transfer is in flight, and nobody waits for one. */
+static void sums_that_no_count_bears_out_do_not_count(void **state)
+{
+    struct asked asked = wants(STOCK_WANT_QUANTITY, 1, 61);
+
+    (void)state;
+    join(&asked);
+    probes[1].now.sent = 7;
+    read_again();
+    assert_true(survey.with_counts);
+    read_again();
+    read_again();
+    assert_true(asked.answered);
+    assert_int_equal(asked.result, STOCK_SURVEY_SHORT);
+    assert_int_equal(asked.totals.available, 60);
+}
+
+static void what_is_owed_is_not_available(void **state)
+{
+    struct asked asked = wants(STOCK_WANT_QUANTITY, 1, 1);
+
+    (void)state;
+    for (size_t i = 0; i < COUNTERS; i++) {
+        probes[i].now.available = 0;
+    }
+    probes[1].now.owed = 5;
+    join(&asked);
+    read_again();
+    read_again();
+    assert_int_equal(asked.result, STOCK_SURVEY_SHORT);
+    assert_int_equal(asked.totals.available, -5);
+    assert_int_equal(seen[1].available, -5);
 }
 
 static void damaged_counters_add_up_to_no_more_than_there_may_be(void **state)
@@ -386,7 +456,7 @@ static void at_the_watermark_the_product_is_merged(void **state)
     probes[COUNTER_MAIN].now.main.watermark = 60;
     read_again();
     assert_int_equal(next, TURNS);
-    assert_true(turned_to_merged);
+    assert_string_equal(turned_to, "merged");
 }
 
 static void a_product_that_steals_is_never_merged(void **state)
@@ -409,7 +479,7 @@ static void a_merged_product_is_sharded_again_by_a_load_that_spreads(void **stat
     join(&asked);
     read_again();
     assert_int_equal(next, TURNS);
-    assert_false(turned_to_merged);
+    assert_string_equal(turned_to, "sharded");
     probes[COUNTER_MAIN].now.main.watermark = 60; /* still too little */
     read_again();
     assert_int_equal(next, CARRIES_ON);
@@ -432,8 +502,42 @@ static void an_epoch_that_only_a_shard_knows_is_passed_by_a_higher_one(void **st
     probes[2].now.epoch = 9;
     read_again();
     assert_int_equal(next, TURNS);
-    assert_false(turned_to_merged); /* the mode stays */
+    assert_string_equal(turned_to, "sharded"); /* the mode stays */
     assert_int_equal(turned_above, 9);
+}
+
+/* The shards are wiped by now, or about to be: there is no way back. */
+static void a_close_that_only_a_shard_knows_of_is_carried_on_with(void **state)
+{
+    (void)state;
+    probes[2].now.epoch = 9;
+    probes[2].now.end = PRODUCT_CLOSED;
+    read_again();
+    assert_int_equal(next, TURNS);
+    assert_string_equal(turned_to, "closed");
+    assert_int_equal(turned_above, 9);
+}
+
+static void of_a_closed_product_nothing_is_told(void **state)
+{
+    struct asked asked = wants(STOCK_WANT_FIGURES, 0, 0);
+
+    (void)state;
+    probes[COUNTER_MAIN].now.end = PRODUCT_CLOSED;
+    join(&asked);
+    read_again();
+    assert_int_equal(next, FINISHES);
+    assert_int_equal(finished_with, STOCK_SURVEY_RETRY);
+}
+
+static void a_limit_that_only_a_shard_knows_of_is_set_again(void **state)
+{
+    (void)state;
+    probes[1].now.limited = true;
+    read_again();
+    assert_int_equal(next, TURNS);
+    assert_string_equal(turned_to, "sharded limited");
+    assert_true(product.limited);
 }
 
 #define CASE(name) cmocka_unit_test_setup(name, begin)
@@ -451,6 +555,9 @@ int main(void)
         CASE(totals_are_answered_when_nothing_moved_though_something_was_sold),
         CASE(totals_without_certainty_follow_from_what_was_loaded),
         CASE(what_ever_went_by_transfers_is_counted_modulo_2_53),
+        CASE(what_left_and_is_in_no_outbox_is_looked_for_in_the_counts),
+        CASE(sums_that_no_count_bears_out_do_not_count),
+        CASE(what_is_owed_is_not_available),
         CASE(damaged_counters_add_up_to_no_more_than_there_may_be),
         CASE(a_shard_that_is_silent_fails_only_those_who_need_it),
         CASE(without_the_main_counter_nothing_is_done),
@@ -462,6 +569,9 @@ int main(void)
         CASE(a_merged_product_is_sharded_again_by_a_load_that_spreads),
         CASE(the_mode_is_not_changed_on_a_reading_that_is_not_complete),
         CASE(an_epoch_that_only_a_shard_knows_is_passed_by_a_higher_one),
+        CASE(a_close_that_only_a_shard_knows_of_is_carried_on_with),
+        CASE(of_a_closed_product_nothing_is_told),
+        CASE(a_limit_that_only_a_shard_knows_of_is_set_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

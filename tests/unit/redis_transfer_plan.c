@@ -264,8 +264,8 @@ static void the_largest_numbers_do_not_overflow(void **state)
     assert_move(0, 1, 0, HF_INTEGER_MAX / 2 + 1);
 }
 
-/* Another program took more than there was. */
-static void a_counter_below_zero_gives_nothing_and_is_made_up_for(void **state)
+/* A failover lost a transfer that it had made, or another program took more than there was. */
+static void a_counter_that_owes_some_gives_nothing_and_is_made_up_for(void **state)
 {
     (void)state;
     HAS(3, -4, 0, 20);
@@ -277,7 +277,19 @@ static void a_counter_below_zero_gives_nothing_and_is_made_up_for(void **state)
     HAS(3, -4, 0, 20);
     wants_quantity(1, 17);
     make_plan();
-    assert_int_equal(plan.count, 0);
+    assert_int_equal(plan.count, 1); /* what is owed, and nothing for a want that is too large */
+    assert_move(0, 2, 0, 4);
+}
+
+static void what_is_owed_is_paid_as_far_as_there_is_any(void **state)
+{
+    (void)state;
+    HAS(4, 2, -9, 3, -1);
+    make_plan();
+    assert_int_equal(plan.count, 2);
+    assert_move(0, 2, 1, 3);
+    assert_move(1, 0, 1, 2);
+    assert_int_equal(plan.left[1], -4);
 }
 
 /* ---- spreading ------------------------------------------------------------------------------- */
@@ -353,10 +365,21 @@ static void merged_shards_are_emptied_whatever_is_wanted(void **state)
 static void nothing_is_drained_of_empty_shards(void **state)
 {
     (void)state;
-    HAS(COUNTERS_MAX, 7, 0, -1);
+    HAS(COUNTERS_MAX, 7, 0, 0);
     product.merged = true;
     make_plan();
     assert_int_equal(plan.count, 0);
+}
+
+static void a_merged_shard_that_owes_some_is_paid_by_the_main_counter(void **state)
+{
+    (void)state;
+    HAS(3, 7, 2, -3);
+    product.merged = true;
+    make_plan();
+    assert_int_equal(plan.count, 2);
+    assert_move(0, 0, 2, 3);
+    assert_move(1, 1, 0, HF_INTEGER_MAX);
 }
 
 /* ---- any product ----------------------------------------------------------------------------- */
@@ -423,13 +446,15 @@ int main(void)
         CASE(all_stock_in_the_last_of_1024_shards_is_found),
         CASE(one_from_each_of_1024_shards_is_gathered),
         CASE(the_largest_numbers_do_not_overflow),
-        CASE(a_counter_below_zero_gives_nothing_and_is_made_up_for),
+        CASE(a_counter_that_owes_some_gives_nothing_and_is_made_up_for),
+        CASE(what_is_owed_is_paid_as_far_as_there_is_any),
         CASE(the_main_counter_is_spread_in_equal_shares),
         CASE(fewer_than_shards_go_to_the_first_ones),
         CASE(a_large_stock_is_spread_over_1024_shards_to_the_last_one),
         CASE(nothing_to_spread_moves_nothing),
         CASE(merged_shards_are_emptied_whatever_is_wanted),
         CASE(nothing_is_drained_of_empty_shards),
+        CASE(a_merged_shard_that_owes_some_is_paid_by_the_main_counter),
         CASE(no_plan_makes_or_loses_stock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,49 @@ static void options_are_read(void **state)
     assert_string_equal(url.name_space, "shop:");
 }
 
+static void each_kind_may_be_over_tls(void **state)
+{
+    static const struct {
+        const char *text;
+        enum redis_kind kind;
+        uint16_t port;
+    } cases[] = {
+        {"rediss://h", REDIS_STANDALONE, 6379},
+        {"rediss+sentinel://h/m", REDIS_SENTINEL, 26379},
+        {"rediss+cluster://h", REDIS_CLUSTER, 6379},
+        {"redlocks://h", REDIS_REDLOCK, 6379},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct redis_url url = parse(cases[i].text);
+        assert_true(url.tls);
+        assert_int_equal(url.kind, cases[i].kind);
+        assert_int_equal(url.hosts[0].port, cases[i].port);
+        assert_string_equal(url.tls_ca, "");
+        assert_string_equal(url.tls_cert, "");
+        assert_string_equal(url.tls_server_name, "");
+    }
+    assert_false(parse("redis://h").tls);
+    assert_false(parse("redlock://h").tls);
+}
+
+static void options_of_tls_and_sentinels_are_decoded(void **state)
+{
+    struct redis_url url = parse("rediss+sentinel://:p@h/m?tls_ca=/a%20b/ca.pem&tls_cert=c%26.pem&"
+                                 "tls_key=k.pem&tls_server_name=redis.example&sentinel_user=w%40x&"
+                                 "sentinel_password=a%40b%26c=d");
+
+    (void)state;
+    assert_string_equal(url.tls_ca, "/a b/ca.pem");
+    assert_string_equal(url.tls_cert, "c&.pem");
+    assert_string_equal(url.tls_key, "k.pem");
+    assert_string_equal(url.tls_server_name, "redis.example");
+    assert_string_equal(url.sentinel_username, "w@x");
+    assert_string_equal(url.sentinel_password, "a@b&c=d");
+    assert_string_equal(url.password, "p");
+}
+
 static void the_last_at_sign_ends_the_secret(void **state)
 {
     struct redis_url url = parse("redis://a@b:c@d:e@h");
@@ -123,6 +166,11 @@ static void the_longest_that_fits_is_read_and_no_more(void **state)
         {"redis://", ":p@h", 128},
         {"redis+sentinel://h/", "", 128},
         {"redis://h?namespace=", "", 63},
+        {"rediss://h?tls_ca=", "", 512},
+        {"rediss://h?tls_key=k&tls_cert=", "", 512},
+        {"rediss://h?tls_server_name=", "", 255},
+        {"redis+sentinel://h/m?sentinel_password=", "", 512},
+        {"redis+sentinel://h/m?sentinel_password=x&sentinel_user=", "", 128},
     };
     char text[700];
 
@@ -188,8 +236,20 @@ static void what_is_wrong_is_named_and_the_password_is_not(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"rediss://:hush@h", "TLS"},
-        {"redis+tls://:hush@h", "TLS"},
+        {"redis+tls://:hush@h", "rediss://"},
+        {"redlocks://:hush@a,a", "redlocks://["},
+        {"rediss://:hush@h?tls_ca=", "tls_ca is not"},
+        {"rediss://:hush@h?tls_ca=%zz", "tls_ca is not"},
+        {"redis://:hush@h?tls_ca=/ca.pem", "with TLS"},
+        {"redis://:hush@h?tls_server_name=x", "with TLS"},
+        {"rediss://:hush@h?tls_cert=/c.pem", "need each other"},
+        {"rediss://:hush@h?tls_key=/hush.pem", "need each other"},
+        {"rediss://:hush@h?tls_verify=no", "always verified"},
+        {"redis+sentinel://h/m?sentinel_password=", "sentinel_password is not"},
+        {"redis+sentinel://h/m?sentinel_user=ann", "needs a sentinel_password"},
+        {"redis+sentinel://h:1/m?sentinel_password=a@hush", "%40"},
+        {"redis://h?sentinel_password=hush", "with sentinels"},
+        {"redis+cluster://h?sentinel_user=hush", "with sentinels"},
         {"memcached://h", "redis+cluster://"},
         {"redis://", "host"},
         {"redis://:hush@", "host"},
@@ -246,6 +306,12 @@ static void it_is_shown_without_secrets(void **state)
     assert_string_equal(shown, "redis+cluster://a:6379,b:6379");
     redis_url_show(&url, shown, 20);
     assert_string_equal(shown, "redis+cluster://a:6");
+    url = parse("rediss+sentinel://:hush@a/m?sentinel_password=hush&tls_ca=/x");
+    redis_url_show(&url, shown, sizeof shown);
+    assert_string_equal(shown, "rediss+sentinel://a:26379/m/0");
+    url = parse("redlocks://a");
+    redis_url_show(&url, shown, sizeof shown);
+    assert_string_equal(shown, "redlocks://a:6379/0");
 }
 
 int main(void)
@@ -256,6 +322,8 @@ int main(void)
         cmocka_unit_test(sentinels_name_a_master),
         cmocka_unit_test(clusters_and_redlock_have_hosts),
         cmocka_unit_test(options_are_read),
+        cmocka_unit_test(each_kind_may_be_over_tls),
+        cmocka_unit_test(options_of_tls_and_sentinels_are_decoded),
         cmocka_unit_test(the_last_at_sign_ends_the_secret),
         cmocka_unit_test(the_longest_that_fits_is_read_and_no_more),
         cmocka_unit_test(numbers_are_read_up_to_their_limits),

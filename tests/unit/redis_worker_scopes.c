@@ -273,6 +273,7 @@ static void the_keys_of_deadlines_name_their_scope(void **state)
         env.url.kind = cluster ? REDIS_CLUSTER : REDIS_STANDALONE;
         strcpy(env.url.name_space, cluster ? "shop:" : "");
         expect_due_key(KEY_SEATS_DUE, WORKER_FAMILY_SEATS, "x", cluster);
+        expect_due_key(KEY_SEATS_DUE_PLAIN, WORKER_FAMILY_PLAIN_SEATS, "x:y", cluster);
         expect_due_key(KEY_QUOTA_DUE, WORKER_FAMILY_QUOTA, "a:b", cluster);
         expect_due_key(KEY_STOCK_DUE, WORKER_FAMILY_STOCK, "red_shoe_main", cluster);
         expect_due_key(KEY_STOCK_DUE, WORKER_FAMILY_STOCK, "x_1023", cluster);

@@ -122,6 +122,16 @@ static bool is_reserved(const redisReply *record, const struct audit_hold *hold)
            hold_equal(hold, &recorded);
 }
 
+/* Did Redis delete the record of a hold whose deadline is past? */
+static bool is_over(const redisReply *record, const redisReply *score, const redisReply *time)
+{
+    int64_t deadline_ms, now_ms;
+
+    return !audit_reply_is_text(record->element[AUDIT_STATUS]) && audit_reply_is_text(score) &&
+           audit_reply_integer(score, 0, &deadline_ms) && audit_reply_time(time, &now_ms) &&
+           deadline_ms <= now_ms;
+}
+
 void booking_recheck(struct audit *audit, struct hf_bytes event, const struct audit_hold *hold)
 {
     struct hf_bytes due = KEY1(audit, KEY_SEATS_DUE, event);
@@ -130,10 +140,13 @@ void booking_recheck(struct audit *audit, struct hf_bytes event, const struct au
     audit_reader_begin(&audit->reader, master);
     booking_ask(audit, master, audit_key(audit, KEY_BOOKING, event, hold->booking));
     AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), due, write_entry(audit, hold));
+    AUDIT_ASK(&audit->reader, master, hf_text("TIME"));
     redisReply *both = audit_reader_commit(&audit->reader, master);
     if (both == NULL || !booking_is(both->element[0]) ||
         both->element[1]->type == REDIS_REPLY_ERROR) {
         audit->unread = true;
+    } else if (is_over(both->element[0], both->element[1], both->element[2])) {
+        /* The next command of the event gives the seats back. */
     } else if (audit_reply_is_text(both->element[1]) || is_reserved(both->element[0], hold)) {
         judge_booking(audit, event, hold, both->element[0], both->element[1]);
     }

@@ -4,9 +4,10 @@
  *
  *  1. What is held (quota), or taken (stock), is what the open holds add up to.
  *  2. Every hold has a deadline, and every deadline a hold.
- *  3. Quota: used is not less than what is held.
- *  4. Stock: at every counter, loaded + adjusted + received = available + taken + sold + sent.
- *  5. Stock in shards: what was sent and not received is in the outboxes.
+ *  3. Quota: used is a whole number, not below 0, and not less than what is held. Other programs
+ *     may set it.
+ *  4. Stock: at every counter, loaded + adjusted + received = available - owed + taken + sold +
+ *     sent, and nothing is owed.
  *
  * A hash of up to HOLDS_AT_ONCE holds is read together with the totals, in one step. A larger one
  * is read in pages, and counts if the totals were the same before and after; it is read a few
@@ -148,20 +149,6 @@ static redisReply *read_figures(struct audit *audit, size_t master,
     return reply;
 }
 
-static bool replies_equal(const redisReply *a, const redisReply *b)
-{
-    if (a->type != b->type || a->integer != b->integer || a->elements != b->elements ||
-        a->len != b->len || (a->len > 0 && memcmp(a->str, b->str, a->len) != 0)) {
-        return false;
-    }
-    for (size_t i = 0; i < a->elements; i++) {
-        if (!replies_equal(a->element[i], b->element[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Were the figures the same before and after? */
 static bool stood_still(struct audit *audit, size_t master, const struct audit_ledger *ledger,
                         const redisReply *before)
@@ -170,7 +157,7 @@ static bool stood_still(struct audit *audit, size_t master, const struct audit_l
     bool same = after != NULL;
 
     for (size_t i = 0; same && i < after->elements; i++) {
-        same = replies_equal(before->element[i], after->element[i]);
+        same = audit_replies_equal(before->element[i], after->element[i]);
     }
     freeReplyObject(after);
     return same;
@@ -239,6 +226,24 @@ static void ask_quota(struct audit *audit, size_t master, struct hf_bytes tenant
     AUDIT_ASK(&audit->reader, master, hf_text("GET"), KEY1(audit, KEY_QUOTA_HELD, tenant));
 }
 
+static void judge_used(struct audit *audit, struct hf_bytes tenant, const redisReply *reply,
+                       int64_t held)
+{
+    int64_t used;
+
+    if (!audit_reply_integer(reply, 0, &used)) {
+        audit_finding(audit, "tenant", tenant, NULL, tenant,
+                      "used is no whole number: nothing can be counted until it is set right");
+    } else if (used < 0) {
+        audit_finding(audit, "tenant", tenant, NULL, tenant, "%lld used, which is below 0",
+                      (long long)used);
+    } else if (used < held) {
+        audit_finding(audit, "tenant", tenant, NULL, tenant,
+                      "%lld used, which is less than the %lld on hold", (long long)used,
+                      (long long)held);
+    }
+}
+
 static void check_tenant(struct audit *audit, uint32_t index)
 {
     struct hf_bytes tenant = named_text(named_at(audit, AUDIT_TENANTS, index));
@@ -252,13 +257,12 @@ static void check_tenant(struct audit *audit, uint32_t index)
                                   .ask_figures = ask_quota,
                                   .figures = 2};
     redisReply *figures = read_ledger(audit, master, &ledger);
-    int64_t used, held;
+    int64_t held;
 
     if (figures == NULL) {
         return;
     }
-    if (!audit_reply_integer(figures->element[0], 0, &used) ||
-        !audit_reply_integer(figures->element[1], 0, &held)) {
+    if (!audit_reply_integer(figures->element[1], 0, &held)) {
         audit->unread = true;
     } else {
         if (held != ledger.sum) {
@@ -266,11 +270,7 @@ static void check_tenant(struct audit *audit, uint32_t index)
                           "%lld on hold, but its holds add up to %lld", (long long)held,
                           (long long)ledger.sum);
         }
-        if (used < held) {
-            audit_finding(audit, "tenant", tenant, NULL, tenant,
-                          "%lld used, which is less than the %lld on hold", (long long)used,
-                          (long long)held);
-        }
+        judge_used(audit, tenant, figures->element[0], held);
         check_deadlines(audit, &ledger, figures);
     }
     freeReplyObject(figures);
@@ -303,7 +303,8 @@ enum {
     AUDIT_SOLD,
     AUDIT_SENT,
     AUDIT_RECEIVED,
-    AUDIT_PLACES_FIELD,
+    AUDIT_OWED,
+    AUDIT_LOST_SENT,
     AUDIT_STOCK_FIELDS
 };
 
@@ -312,7 +313,7 @@ static void ask_stock(struct audit *audit, size_t master, struct hf_bytes counte
     AUDIT_ASK(&audit->reader, master, hf_text("GET"), KEY1(audit, KEY_STOCK, counter));
     AUDIT_ASK(&audit->reader, master, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
               hf_text("loaded"), hf_text("adjusted"), hf_text("taken"), hf_text("sold"),
-              hf_text("sent"), hf_text("received"), hf_text("places"));
+              hf_text("sent"), hf_text("received"), hf_text("owed"), hf_text("lost_sent"));
 }
 
 /* What was moved is counted modulo 2^53. */
@@ -326,12 +327,13 @@ static void judge_counter(struct audit *audit, const struct audit_ledger *ledger
 {
     struct hf_bytes product, counter;
     int64_t in = of[AUDIT_LOADED] + of[AUDIT_ADJUSTED] + of[AUDIT_RECEIVED];
-    int64_t out = available + of[AUDIT_TAKEN] + of[AUDIT_SOLD] + of[AUDIT_SENT];
+    int64_t out = available - of[AUDIT_OWED] + of[AUDIT_TAKEN] + of[AUDIT_SOLD] + of[AUDIT_SENT];
 
     if (!key_split_counter(ledger->name, &product, &counter)) {
         return;
     }
-    if (wrapped(in - out) != 0 || available < 0 || of[AUDIT_TAKEN] < 0 || of[AUDIT_SOLD] < 0) {
+    if (wrapped(in - out) != 0 || available < 0 || of[AUDIT_TAKEN] < 0 || of[AUDIT_SOLD] < 0 ||
+        of[AUDIT_OWED] < 0) {
         audit_finding(audit, "place", counter, "product", product,
                       "%lld loaded + %lld received, but %lld available + %lld taken + %lld sold + "
                       "%lld sent",
@@ -339,6 +341,12 @@ static void judge_counter(struct audit *audit, const struct audit_ledger *ledger
                       (long long)of[AUDIT_RECEIVED], (long long)available,
                       (long long)of[AUDIT_TAKEN], (long long)of[AUDIT_SOLD],
                       (long long)of[AUDIT_SENT]);
+    }
+    if (of[AUDIT_OWED] > 0) {
+        audit_finding(audit, "place", counter, "product", product,
+                      "owes %lld: it sold them twice after failovers had lost %lld of what it had "
+                      "sent to other places",
+                      (long long)of[AUDIT_OWED], (long long)of[AUDIT_LOST_SENT]);
     }
     if (of[AUDIT_TAKEN] != ledger->sum) {
         audit_finding(audit, "place", counter, "product", product,
@@ -380,178 +388,9 @@ static void check_counter(struct audit *audit, uint32_t index)
     freeReplyObject(figures);
 }
 
-/* ---- stock: the transfers between counters --------------------------------------------------- */
-
-/* What one counter says of transfers. */
-static void ask_transfers(struct audit *audit, size_t master, struct hf_bytes counter)
-{
-    AUDIT_ASK(&audit->reader, master, hf_text("HMGET"), KEY1(audit, KEY_STOCK_TOTALS, counter),
-              hf_text("sent"), hf_text("received"), hf_text("places"), hf_text("mode"));
-    AUDIT_ASK(&audit->reader, master, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_OUTBOX, counter));
-    AUDIT_ASK(&audit->reader, master, hf_text("HGETALL"), KEY1(audit, KEY_STOCK_INBOX, counter));
-}
-
-struct audit_transfers {
-    const struct audit_name *names[STOCK_SHARDS_MAX + 1];
-    redisReply *replies[STOCK_SHARDS_MAX + 1];
-    size_t count;
-};
-
-static void take_snapshot(struct audit *audit, const struct audit_name *product,
-                          struct audit_transfers *snapshot)
-{
-    snapshot->count = 0;
-    EACH_CHILD(audit, product, 0, AUDIT_COUNTERS, i)
-    {
-        if (snapshot->count > STOCK_SHARDS_MAX) {
-            return; /* it cannot have so many */
-        }
-        const struct audit_name *counter = named_at(audit, AUDIT_COUNTERS, i);
-        size_t master =
-            audit_reader_owner(&audit->reader, KEY1(audit, KEY_STOCK_TOTALS, named_text(counter)));
-        audit_reader_begin(&audit->reader, master);
-        ask_transfers(audit, master, named_text(counter));
-        redisReply *reply = audit_reader_commit(&audit->reader, master);
-        audit->unread = audit->unread || reply == NULL;
-        snapshot->names[snapshot->count] = counter;
-        snapshot->replies[snapshot->count++] = reply;
-    }
-}
-
-static void free_snapshot(struct audit_transfers *snapshot)
-{
-    for (size_t i = 0; i < snapshot->count; i++) {
-        freeReplyObject(snapshot->replies[i]);
-    }
-    snapshot->count = 0;
-}
-
-static bool snapshots_equal(const struct audit_transfers *a, const struct audit_transfers *b)
-{
-    bool equal = a->count == b->count;
-
-    for (size_t i = 0; equal && i < a->count; i++) {
-        equal = a->replies[i] != NULL && b->replies[i] != NULL &&
-                replies_equal(a->replies[i], b->replies[i]);
-    }
-    return equal;
-}
-
-static struct hf_bytes counter_of(const struct audit_name *named)
-{
-    struct hf_bytes product, counter;
-    return key_split_counter(named_text(named), &product, &counter) ? counter : hf_text("");
-}
-
-static const redisReply *find_field(const redisReply *hash, struct hf_bytes field)
-{
-    for (size_t i = 0; i + 1 < hash->elements; i += 2) {
-        if (text_equal(audit_reply_text(hash->element[i]), field)) {
-            return hash->element[i + 1];
-        }
-    }
-    return NULL;
-}
-
-/* Has the transfer with this number arrived where it goes? */
-static bool has_arrived(const struct audit_transfers *snapshot, struct hf_bytes from,
-                        struct hf_bytes to, int64_t number)
-{
-    for (size_t i = 0; i < snapshot->count; i++) {
-        if (text_equal(counter_of(snapshot->names[i]), to)) {
-            const redisReply *last = find_field(snapshot->replies[i]->element[2], from);
-            int64_t arrived = 0;
-            return last != NULL && audit_reply_integer(last, 0, &arrived) && arrived >= number;
-        }
-    }
-    return false;
-}
-
-/* What is in an outbox and has not arrived. */
-static int64_t count_open(const struct audit_transfers *snapshot, size_t counter)
-{
-    const redisReply *outbox = snapshot->replies[counter]->element[1];
-    int64_t open = 0, number, quantity;
-
-    for (size_t i = 0; i + 1 < outbox->elements; i += 2) {
-        struct hf_bytes text = audit_reply_text(outbox->element[i + 1]), first = first_word(text);
-        struct hf_bytes second = {text.data + first.size + 1, text.size - first.size - 1};
-        if (first.size < text.size && text_to_integer(first, &number) &&
-            text_to_integer(second, &quantity) &&
-            !has_arrived(snapshot, counter_of(snapshot->names[counter]),
-                         audit_reply_text(outbox->element[i]), number)) {
-            open += quantity;
-        }
-    }
-    return open;
-}
-
-/* Is a counter with this mode part of a product in shards? Of one that was closed, what is left has
- * a mode too, until it is forgotten. */
-static bool is_shard(const redisReply *mode)
-{
-    return audit_reply_is_text(mode) && !text_equal(audit_reply_text(mode), hf_text("closed"));
-}
-
-static void judge_transfers(struct audit *audit, const struct audit_name *product,
-                            const struct audit_transfers *snapshot)
-{
-    int64_t moving = 0, open = 0, sent, received;
-    bool has_main = false, has_shards = false;
-
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const redisReply *totals = snapshot->replies[i]->element[0];
-        if (totals->type != REDIS_REPLY_ARRAY || totals->elements != 4 ||
-            !audit_reply_integer(totals->element[0], 0, &sent) ||
-            !audit_reply_integer(totals->element[1], 0, &received)) {
-            audit->unread = true;
-            return;
-        }
-        has_main = has_main || audit_reply_is_text(totals->element[2]);
-        has_shards = has_shards || is_shard(totals->element[3]);
-        moving = wrapped(moving + sent - received);
-        open += count_open(snapshot, i);
-    }
-    if (has_shards && !has_main) {
-        audit_finding(audit, "product", named_text(product), NULL, named_text(product),
-                      "in shards, but its main place is lost");
-    } else if (moving != wrapped(open)) {
-        audit_finding(audit, "product", named_text(product), NULL, named_text(product),
-                      "%lld left one place and did not arrive at another, but the open transfers "
-                      "have %lld",
-                      (long long)moving, (long long)open);
-    }
-}
-
-static void check_transfers(struct audit *audit, uint32_t index)
-{
-    const struct audit_name *product = named_at(audit, AUDIT_PRODUCTS, index);
-    struct audit_transfers first, second;
-    bool settled = false;
-
-    if (product->children[0] == NONE ||
-        named_at(audit, AUDIT_COUNTERS, product->children[0])->next == NONE) {
-        return; /* it has one counter */
-    }
-    for (unsigned tries = 0; !settled && tries < TRIES && audit_goes_on(audit); tries++) {
-        if (tries > 0) {
-            audit_pause(audit);
-        }
-        audit->unread = false;
-        take_snapshot(audit, product, &first);
-        take_snapshot(audit, product, &second);
-        settled = audit_goes_on(audit) && snapshots_equal(&first, &second);
-        if (settled) {
-            judge_transfers(audit, product, &first);
-        }
-        free_snapshot(&first);
-        free_snapshot(&second);
-    }
-}
-
 void audit_stock(struct audit *audit)
 {
     audit_each(audit, AUDIT_COUNTERS, "product", check_counter);
     audit_each(audit, AUDIT_COUNTERS, "product", audit_buyers);
-    audit_each(audit, AUDIT_PRODUCTS, "product", check_transfers);
+    audit_each(audit, AUDIT_PRODUCTS, "product", audit_transfers);
 }

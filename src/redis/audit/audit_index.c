@@ -6,6 +6,10 @@
  * proves nothing: what was written by scripts that kept no index is missing in it. */
 #include "redis/audit/audit_seats.h"
 
+#include "base/text.h"
+
+#include <string.h>
+
 static const struct audit_index {
     const char *what, *of;
     enum key_id names, record;
@@ -35,16 +39,55 @@ static bool is_listable(const redisReply *field)
     return audit_reply_is_text(field) && !booking_is_closed(audit_reply_text(field));
 }
 
+/* Did Redis delete the record of a booking that fell due? Then its deadline is still there, and the
+ * next command of the event removes both. */
+static bool is_over(const redisReply *due, struct hf_bytes name)
+{
+    for (size_t i = 0; due->type == REDIS_REPLY_ARRAY && i < due->elements; i++) {
+        struct hf_bytes entry = audit_reply_text(due->element[i]);
+        if (entry.size > name.size && entry.data[0] == 'h' &&
+            entry.data[entry.size - name.size - 1] == ' ' &&
+            memcmp(entry.data + entry.size - name.size, name.data, name.size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The time of the master, written as a number; good until the next key is. */
+static struct hf_bytes write_time(struct audit *audit, size_t master, char out[21])
+{
+    int64_t now_ms = 0;
+
+    AUDIT_ASK(&audit->reader, master, hf_text("TIME"));
+    redisReply *time = audit_answer(audit, master);
+    if (time == NULL || !audit_reply_time(time, &now_ms)) {
+        now_ms = 0;
+    }
+    freeReplyObject(time);
+    return (struct hf_bytes){out, decimal_write(out, now_ms)};
+}
+
 static void recheck_name(struct audit *audit, size_t master, const struct audit_index *index,
                          struct hf_bytes scope, struct hf_bytes name)
 {
+    char text[21];
+    struct hf_bytes now = write_time(audit, master, text);
+
     audit_reader_begin(&audit->reader, master);
     AUDIT_ASK(&audit->reader, master, hf_text("ZSCORE"), KEY1(audit, index->names, scope), name);
     ask_record(audit, master, index, scope, name);
+    if (index->record == KEY_BOOKING) {
+        AUDIT_ASK(&audit->reader, master, hf_text("ZRANGEBYSCORE"),
+                  KEY1(audit, KEY_SEATS_DUE, scope), hf_text("-inf"), now);
+    }
     redisReply *both = audit_reader_commit(&audit->reader, master);
     if (both == NULL || both->element[0]->type == REDIS_REPLY_ERROR ||
         both->element[1]->type == REDIS_REPLY_ERROR) {
         audit->unread = true;
+    } else if (index->record == KEY_BOOKING && !audit_reply_is_text(both->element[1]) &&
+               is_over(both->element[2], name)) {
+        /* Nothing is wrong with it. */
     } else if (audit_reply_is_text(both->element[0]) && !is_listable(both->element[1])) {
         const redisReply *field = both->element[1];
         audit_finding(audit, index->what, name, index->of, scope, "is listed, but %s",

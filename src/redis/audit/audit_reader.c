@@ -362,6 +362,8 @@ enum hf_error audit_reader_open(struct audit_reader *reader, const struct redis_
             "locks on independent servers have no totals that could be audited");
     }
     own.queue = UINT_MAX;
+    own.wait_replicas = 0; /* it changes nothing, and its transactions have no room for a WAIT */
+    own.wait_aof = false;
     own.timeout_ms = url->timeout_ms > COMMAND_MS ? url->timeout_ms : COMMAND_MS;
     reader->ticks_max = own.timeout_ms / TICK_MS;
     reader->client = redis_client_open(&options);

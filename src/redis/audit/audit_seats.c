@@ -3,9 +3,12 @@
  * Seats. For every event (see lua/parts/seats.lua for what is where):
  *
  *  1. capacity = available + reserved + confirmed of a zone, and nothing is negative. Reserved is
- *     what the holds among the deadlines add up to.
- *  2. A user's count is what is on hold or in its grace, and what is confirmed for life.
- *  3. Every reserved booking has a deadline, and every hold among the deadlines its booking.
+ *     what the holds among the deadlines add up to. A zone that another program made has no
+ *     capacity; that of one that was opened is missed in 5.
+ *  2. A user's count is what is on hold or in its grace, and what is confirmed for life. Redis
+ *     deletes it once nothing counts any more, which is before a script removes the deadlines.
+ *  3. Every reserved booking has a deadline, and every hold among the deadlines its booking, until
+ *     it is due.
  *  4. What a zone and a user have confirmed is what the confirmed bookings add up to.
  *  5. Every name in the indexes of zones and bookings is that of one (audit_index.c).
  *
@@ -60,16 +63,19 @@ static void forget_held(struct audit *audit, const struct audit_name *event)
         EACH_CHILD(audit, event, which, event_children[which], i)
         {
             named_at(audit, event_children[which], i)->sums[AUDIT_HELD] = 0;
+            named_at(audit, event_children[which], i)->sums[AUDIT_ENDS] = 0;
         }
     }
 }
 
-static void add_up_entries(struct audit *audit, uint32_t event, const redisReply *entries)
+/* `step` is 2 if every entry has its score behind it, otherwise 1. */
+static void add_up_entries(struct audit *audit, uint32_t event, const redisReply *entries,
+                           size_t step)
 {
     struct audit_hold hold;
     bool holds;
 
-    for (size_t i = 0; i < entries->elements; i++) {
+    for (size_t i = 0; i + step <= entries->elements; i += step) {
         if (!read_entry(audit_reply_text(entries->element[i]), &hold, &holds)) {
             continue;
         }
@@ -82,6 +88,12 @@ static void add_up_entries(struct audit *audit, uint32_t event, const redisReply
         }
         zone->sums[AUDIT_HELD] += holds ? hold.quantity : 0;
         user->sums[AUDIT_HELD] += hold.quantity;
+        int64_t ends_ms = INT64_MAX;
+        if (step == 2 && audit_reply_integer(entries->element[i + 1], 0, &ends_ms)) {
+            ends_ms += holds ? SEATS_USER_GRACE_MS : 0;
+        }
+        user->sums[AUDIT_ENDS] =
+            ends_ms > user->sums[AUDIT_ENDS] ? ends_ms : user->sums[AUDIT_ENDS];
     }
 }
 
@@ -127,7 +139,7 @@ static void take_deadlines(struct audit *audit, size_t master, const redisReply 
 {
     const struct deadlines *read = context;
 
-    add_up_entries(audit, read->event, entries);
+    add_up_entries(audit, read->event, entries, 1);
     if (read->check) {
         check_entries(audit, master, named_text(named_at(audit, AUDIT_EVENTS, read->event)),
                       entries);
@@ -173,6 +185,9 @@ static bool judge_zone(struct audit *audit, const struct audit_name *event,
     if (lost && unknown && zone->sums[AUDIT_HELD] == 0 && zone->sums[AUDIT_BOOKED] == 0) {
         return true; /* it is gone altogether, with nothing in it */
     }
+    if (!lost && unknown && available >= 0 && confirmed >= 0) {
+        return true; /* another program made it */
+    }
     if (!lost && !unknown && available >= 0 && confirmed >= 0 &&
         capacity == available + zone->sums[AUDIT_HELD] + confirmed) {
         return true;
@@ -188,11 +203,12 @@ static bool judge_zone(struct audit *audit, const struct audit_name *event,
     return false;
 }
 
-/* 2. */
+/* 2. The time is known when all is read in one step; 0: it is not. */
 static bool judge_user(struct audit *audit, const struct audit_name *event,
                        const struct audit_name *user, const redisReply *count_reply,
-                       const redisReply *confirmed_reply, bool report)
+                       const redisReply *confirmed_reply, int64_t now_ms)
 {
+    bool report = now_ms > 0;
     int64_t count, confirmed[2];
 
     if (!audit_reply_integer(count_reply, 0, &count) ||
@@ -200,7 +216,8 @@ static bool judge_user(struct audit *audit, const struct audit_name *event,
         audit->unread = audit->unread || report;
         return false;
     }
-    bool good = count == user->sums[AUDIT_HELD] + confirmed[1] && count >= 0 &&
+    bool over = count_reply->type == REDIS_REPLY_NIL && user->sums[AUDIT_ENDS] <= now_ms;
+    bool good = count == (over ? 0 : user->sums[AUDIT_HELD]) + confirmed[1] && count >= 0 &&
                 confirmed[0] >= confirmed[1];
     if (!good && report) {
         audit_finding(audit, "user", named_text(user), "event", named_text(event),
@@ -213,10 +230,11 @@ static bool judge_user(struct audit *audit, const struct audit_name *event,
 
 static bool judge(struct audit *audit, const struct audit_name *event, unsigned which,
                   const struct audit_name *member, const redisReply *first,
-                  const redisReply *second, bool report)
+                  const redisReply *second, int64_t now_ms)
 {
-    return which == AUDIT_ZONE_CHILDREN ? judge_zone(audit, event, member, first, second, report)
-                                        : judge_user(audit, event, member, first, second, report);
+    return which == AUDIT_ZONE_CHILDREN
+               ? judge_zone(audit, event, member, first, second, now_ms > 0)
+               : judge_user(audit, event, member, first, second, now_ms);
 }
 
 /* In pages: which of them do not add up? Those that did before are not asked again. */
@@ -239,7 +257,7 @@ static void mark_members(struct audit *audit, struct audit_name *event, size_t m
         for (size_t i = 0; i < count; i++) {
             redisReply *one = audit_answer(audit, master), *two = audit_answer(audit, master);
             page[i]->suspect =
-                one == NULL || two == NULL || !judge(audit, event, which, page[i], one, two, false);
+                one == NULL || two == NULL || !judge(audit, event, which, page[i], one, two, 0);
             freeReplyObject(one);
             freeReplyObject(two);
         }
@@ -292,21 +310,24 @@ static uint32_t judge_suspects(struct audit *audit, uint32_t event_index, size_t
     }
     audit_reader_begin(&audit->reader, master);
     AUDIT_ASK(&audit->reader, master, hf_text("ZRANGE"), KEY1(audit, KEY_SEATS_DUE, name),
-              hf_text("0"), hf_text("-1"));
+              hf_text("0"), hf_text("-1"), hf_text("WITHSCORES"));
+    AUDIT_ASK(&audit->reader, master, hf_text("TIME"));
     for (size_t i = 0; i < count; i++) {
         ask_member(audit, master, name, which, named_text(suspects[i]));
     }
     redisReply *replies = audit_reader_commit(&audit->reader, master);
-    if (replies == NULL || replies->element[0]->type != REDIS_REPLY_ARRAY) {
+    int64_t now_ms;
+    if (replies == NULL || replies->element[0]->type != REDIS_REPLY_ARRAY ||
+        !audit_reply_time(replies->element[1], &now_ms)) {
         audit->unread = true;
         freeReplyObject(replies);
         return NONE;
     }
     forget_held(audit, event);
-    add_up_entries(audit, event_index, replies->element[0]);
+    add_up_entries(audit, event_index, replies->element[0], 2);
     for (size_t i = 0; i < count; i++) {
-        judge(audit, event, which, suspects[i], replies->element[1 + 2 * i],
-              replies->element[2 + 2 * i], true);
+        judge(audit, event, which, suspects[i], replies->element[2 + 2 * i],
+              replies->element[3 + 2 * i], now_ms);
     }
     freeReplyObject(replies);
     return next;

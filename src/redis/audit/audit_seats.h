@@ -19,7 +19,8 @@ enum {
     AUDIT_BEFORE,
     AUDIT_BEFORE_FOR_LIFE,
     AUDIT_AFTER,
-    AUDIT_AFTER_FOR_LIFE
+    AUDIT_AFTER_FOR_LIFE,
+    AUDIT_ENDS /* of a user: how long something counts, in ms; known with the scores alone */
 };
 /* The sum of an event: seats refunded before the walk over its bookings. */
 enum { AUDIT_REFUNDED };

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-/* The slots of a holder by its note, "H heartbeat ttl granted fence token in_use [slots]": the
- * eighth word, or 1. 0: it is no holder's. */
+/* The slots of a holder by its note, "H heartbeat ttl granted fence token in_use [slots [until]]":
+ * the eighth word, or 1. 0: it is no holder's. */
 static int64_t slots_noted(const redisReply *note)
 {
     struct hf_bytes text = audit_reply_text(note);
@@ -26,7 +26,12 @@ static int64_t slots_noted(const redisReply *note)
         at = memchr(at, ' ', (size_t)(end - at));
         at = at != NULL ? at + 1 : NULL;
     }
-    if (at != NULL && !text_to_integer((struct hf_bytes){at, (size_t)(end - at)}, &slots)) {
+    if (at == NULL) {
+        return slots;
+    }
+    const char *stop = memchr(at, ' ', (size_t)(end - at));
+    stop = stop != NULL ? stop : end;
+    if (!text_to_integer((struct hf_bytes){at, (size_t)(stop - at)}, &slots)) {
         return 0;
     }
     return slots;
@@ -120,7 +125,7 @@ static void check_members(struct audit *audit, size_t master, const redisReply *
         holder_of(member, &number);
         if (number > 1) {
             check_share(audit, master, scope, member);
-        } else if (slots[i] > 1 && slots[i] <= SEM_SLOTS_MAX) {
+        } else if (slots[i] > 1 && slots[i] <= SEM_SLOTS_HELD_MAX) {
             check_holder(audit, master, scope, member, slots[i]);
         }
     }

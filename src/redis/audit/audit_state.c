@@ -323,6 +323,19 @@ bool audit_reply_integer(const redisReply *reply, int64_t otherwise, int64_t *nu
            (audit_reply_is_text(reply) && text_to_integer(audit_reply_text(reply), number));
 }
 
+bool audit_reply_time(const redisReply *reply, int64_t *ms)
+{
+    int64_t seconds, micros;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        !audit_reply_integer(reply->element[0], 0, &seconds) ||
+        !audit_reply_integer(reply->element[1], 0, &micros)) {
+        return false;
+    }
+    *ms = seconds * 1000 + micros / 1000;
+    return true;
+}
+
 redisReply *audit_answer(struct audit *audit, size_t master)
 {
     redisReply *reply = audit_reader_answer(&audit->reader, master);
@@ -333,6 +346,20 @@ redisReply *audit_answer(struct audit *audit, size_t master)
         return NULL;
     }
     return reply;
+}
+
+bool audit_replies_equal(const redisReply *a, const redisReply *b)
+{
+    if (a->type != b->type || a->integer != b->integer || a->elements != b->elements ||
+        a->len != b->len || (a->len > 0 && memcmp(a->str, b->str, a->len) != 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < a->elements; i++) {
+        if (!audit_replies_equal(a->element[i], b->element[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */

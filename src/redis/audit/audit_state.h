@@ -138,6 +138,10 @@ struct hf_bytes audit_reply_text(const redisReply *reply);
 bool audit_reply_is_text(const redisReply *reply);
 /* The number it is; `otherwise` for nil; false for anything else. */
 bool audit_reply_integer(const redisReply *reply, int64_t otherwise, int64_t *number);
+/* Are the two the same, to the last element? */
+bool audit_replies_equal(const redisReply *a, const redisReply *b);
+/* The answer to TIME, in milliseconds; false if it is none. */
+bool audit_reply_time(const redisReply *reply, int64_t *ms);
 /* The next answer; NULL if it is an error, and then something was not read. */
 redisReply *audit_answer(struct audit *audit, size_t master);
 
@@ -157,6 +161,8 @@ void audit_hold_names(struct audit *audit, uint32_t tenant);
 void audit_stock(struct audit *audit);
 /* What the users of one counter have: part of audit_stock(). */
 void audit_buyers(struct audit *audit, uint32_t counter);
+/* The transfers between the counters of one product: part of audit_stock(). */
+void audit_transfers(struct audit *audit, uint32_t product);
 void audit_rooms(struct audit *audit);
 void audit_semaphores(struct audit *audit);
 /* The holders of several slots of a semaphore. */

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SWEEP_MS 1000 /* how often nodes that are neither wanted nor in use are freed */
+#define READY_SLACK_MS 10 /* for attempts that end with the connect timeout, and say why */
+#define SWEEP_MS 1000     /* how often nodes that are neither wanted nor in use are freed */
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -148,20 +149,30 @@ void client_write_command(struct buffer *out, size_t count, const char *const *w
     }
 }
 
-unsigned client_write_auth(const struct redis_client *client, struct buffer *out)
+unsigned client_write_login(const struct redis_client *client, enum redis_login login,
+                            struct buffer *out)
 {
-    const char *const words[] = {"AUTH", client->url.username, client->url.password};
-    const char *const only_password[] = {"AUTH", client->url.password};
+    const struct redis_url *url = &client->url;
+    bool at_sentinel = login == REDIS_LOGIN_SENTINEL && url->sentinel_password[0] != '\0';
+    const char *username = at_sentinel ? url->sentinel_username : url->username;
+    const char *password = at_sentinel ? url->sentinel_password : url->password;
+    const char *const words[] = {"AUTH", username, password};
+    const char *const only_password[] = {"AUTH", password};
 
-    if (client->url.password[0] == '\0') {
+    if (login == REDIS_LOGIN_NONE || password[0] == '\0') {
         return 0;
     }
-    if (client->url.username[0] != '\0') {
+    if (username[0] != '\0') {
         client_write_command(out, 3, words);
     } else {
         client_write_command(out, 2, only_password);
     }
     return 1;
+}
+
+unsigned client_write_auth(const struct redis_client *client, struct buffer *out)
+{
+    return client_write_login(client, REDIS_LOGIN_SERVER, out);
 }
 
 uint64_t client_jitter(struct redis_client *client, uint64_t delay_ms)
@@ -193,6 +204,16 @@ struct redis_node *redis_client_owner(struct redis_client *client, int slot)
     return client->topology->route(client, slot);
 }
 
+bool redis_client_is_away(struct redis_client *client, int slot)
+{
+    const struct redis_node *node = redis_client_owner(client, slot);
+
+    if (node == NULL) {
+        return true;
+    }
+    return node_is_open(node) ? !node_is_healthy(node) : node->problem.code != HF_OK;
+}
+
 const char *redis_node_name(const struct redis_node *node)
 {
     return node->name;
@@ -205,10 +226,50 @@ static void prepare(uv_prepare_t *handle)
     struct redis_client *client = handle->data;
 
     client_answer_refused(client);
+    for (struct list *at = client->nodes.next; at != &client->nodes; at = at->next) {
+        node_end_turn(LIST_ENTRY(at, struct redis_node, node));
+    }
     client_streams_flush(&client->streams);
 }
 
 static void close_now(struct alarm *alarm);
+
+static struct tls *make_tls(const struct redis_url *url, struct problem *problem)
+{
+    struct tls_client_options options = {
+        .ca = url->tls_ca[0] != '\0' ? url->tls_ca : NULL,
+        .cert = url->tls_cert[0] != '\0' ? url->tls_cert : NULL,
+        .key = url->tls_key[0] != '\0' ? url->tls_key : NULL,
+    };
+    return tls_client(&options, problem);
+}
+
+enum hf_error redis_client_check(const struct redis_url *url, struct problem *problem)
+{
+    struct tls *tls = url->tls ? make_tls(url, problem) : NULL;
+
+    tls_free(tls);
+    return url->tls && tls == NULL ? problem->code : HF_OK;
+}
+
+/* Begins to find the masters; unless there is to be TLS and it cannot be set up: the client is
+ * never ready then. */
+static void start(struct redis_client *client)
+{
+    const char *name = client->url.tls_server_name;
+    uint64_t ready_ms = (uint64_t)client->url.connect_timeout_ms + READY_SLACK_MS;
+
+    client->tls = client->url.tls ? make_tls(&client->url, &client->problem) : NULL;
+    uv_update_time(client->loop); /* reading the system's certificates takes a while */
+    client->streams.tls = client->tls;
+    client->streams.tls_name = name[0] != '\0' ? name : NULL;
+    if (client->url.tls && client->tls == NULL) {
+        ready_ms = 0;
+    } else {
+        client->topology->open(client);
+    }
+    alarm_set(&client->alarms, &client->ready_alarm, ready_ms);
+}
 
 struct redis_client *redis_client_open(const struct redis_client_options *options)
 {
@@ -248,9 +309,8 @@ struct redis_client *redis_client_open(const struct redis_client_options *option
     client->prepare.data = client->alarms.timer.data = client->streams.idle.data = client;
     client->handles = 3;
     uv_prepare_start(&client->prepare, prepare);
-    alarm_set(&client->alarms, &client->ready_alarm, (uint64_t)client->url.connect_timeout_ms);
     alarm_set(&client->alarms, &client->sweep_alarm, SWEEP_MS);
-    client->topology->open(client);
+    start(client);
     return client;
 }
 
@@ -262,6 +322,7 @@ static void finish_if_done(struct redis_client *client)
     void *context = client->closed_context;
 
     if (client->handles == 0) {
+        tls_free(client->tls);
         free(client);
         closed(context);
     }

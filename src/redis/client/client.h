@@ -44,7 +44,14 @@ struct redis_request {
     struct redis_node *node;     /* this very master, whatever its slots; NULL: by slot */
     bool repeatable;             /* changes nothing: sent again when the outcome is unknown */
     bool verbatim;               /* error replies are answers: no redirect, nothing sent again */
-    int64_t timeout_ms;          /* from now until done; 0: as the URL says */
+    /* What it is for, such as an event: requests of one scope are carried out in the order in which
+     * they were sent. The caller's, until done; of size 0: it has none. */
+    struct hf_bytes scope;
+    /* Of a script that has a batch: where in the bytes its keys begin, and its arguments, and how
+     * many there are. args_at 0: it travels alone. */
+    size_t keys_at, args_at, key_count, arg_count;
+    bool unqueued;      /* neither counts against the URL's queue nor is refused for it */
+    int64_t timeout_ms; /* from now until done; 0: as the URL says */
     redis_done *done;
 
     struct {
@@ -53,8 +60,11 @@ struct redis_request {
         struct redis_node *sent_to; /* the node that has not answered it yet; NULL: not in flight */
         struct redis_node *target;  /* the only node it may go to: pinned, or by an ASK; or NULL */
         uint64_t position;          /* in the pipeline of the node it was sent to */
-        uint64_t not_before_ms;     /* uv_now() before which it is not sent again */
-        unsigned attempts;          /* how often it was sent */
+        struct redis_batch *batch;  /* the one it travels in, at place `item`; NULL: alone */
+        size_t item;
+        uint64_t not_before_ms;  /* uv_now() before which it is not sent again */
+        unsigned attempts;       /* how often it was sent */
+        unsigned quick_attempts; /* how often since the last pause */
         bool is_waiting;
         bool asking;                 /* an ASKING is sent in front of it */
         struct problem last_problem; /* why the last attempt was not carried out; HF_OK: none */
@@ -74,8 +84,12 @@ struct redis_client_options {
 /* What happened so far, for metrics; may be read by any thread. */
 struct redis_figures {
     _Atomic uint64_t connects, disconnects, redirects, script_loads, resent, unknown, refused;
+    _Atomic uint64_t batches, batched; /* calls of several requests, and the requests in them */
     _Atomic uint64_t in_flight;
 };
+
+/* Can the files that the URL names be used? */
+enum hf_error redis_client_check(const struct redis_url *url, struct problem *problem);
 
 /* NULL when there is no memory. */
 struct redis_client *redis_client_open(const struct redis_client_options *options);
@@ -94,6 +108,10 @@ const char *redis_node_name(const struct redis_node *node); /* "127.0.0.1:7001" 
 
 /* The master that has a slot; NULL: none is known now. Not to be kept either. */
 struct redis_node *redis_client_owner(struct redis_client *client, int slot);
+
+/* Is that master known to be away: its connection lost and not made again yet, or silent? A request
+ * that is sent all the same waits for it. */
+bool redis_client_is_away(struct redis_client *client, int slot);
 
 /* Messages of a channel, on a connection of its own that is made again when it breaks; at most one
  * channel a client. `resubscribed` is called whenever the subscription is made, the first time too:

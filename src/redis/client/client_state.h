@@ -5,6 +5,9 @@
  *     client.c           beginning and end, nodes, readiness
  *     request.c          requests: where they go, when their time is over, what became of them
  *     node.c             a server, the connection to it and the pipeline on that
+ *     batch.c            requests of one scope that travel together
+ *     batch_write.c      the call that carries them
+ *     node_wait.c        replies that are held until replicas or the disk have what was changed
  *     reply_stream.c     a stream whose input goes through hiredis' reader
  *     error_reply.c      what an error reply asks for
  *     topology_standalone.c, topology_sentinel.c, topology_cluster.c
@@ -62,6 +65,7 @@ struct redis_client {
     uv_prepare_t prepare;
     struct alarms alarms;
     struct client_streams streams;
+    struct tls *tls; /* NULL: plain, or it cannot be set up, which `problem` has then */
     struct random random;
 
     const struct topology *topology;
@@ -74,6 +78,7 @@ struct redis_client {
     struct list refused; /* to be answered from the loop, with private.last_problem */
     struct alarm waiting_alarm, ready_alarm, sweep_alarm, close_alarm;
     struct redis_figures figures;
+    unsigned queued; /* requests in flight that count against url.queue */
 
     void (*ready)(void *context, const struct problem *problem); /* NULL: it was called */
     void *context;
@@ -90,6 +95,8 @@ void client_node_up(struct redis_node *node);
 void client_node_down(struct redis_node *node);
 void client_answered(struct redis_node *node, struct redis_request *request,
                      const redisReply *reply);
+/* It was answered, but what it changed or read may still be lost. */
+void client_unsafe(struct redis_node *node, struct redis_request *request, const char *why);
 /* `sent`: it may have reached the server. */
 void client_lost(struct redis_node *node, struct redis_request *request, bool sent,
                  const char *why);
@@ -113,8 +120,14 @@ bool redis_host_equal(const struct redis_host *a, const struct redis_host *b);
 /* "127.0.0.1:6379", "[::1]:6379". */
 void redis_host_show(const struct redis_host *host, char *out, size_t size);
 
+/* As whom a connection is authenticated. */
+enum redis_login { REDIS_LOGIN_NONE, REDIS_LOGIN_SERVER, REDIS_LOGIN_SENTINEL };
+
 /* What a connection begins with: AUTH, if there is a password. Returns how many replies to expect
  * for it. */
+unsigned client_write_login(const struct redis_client *client, enum redis_login login,
+                            struct buffer *out);
+/* The same, at a server. */
 unsigned client_write_auth(const struct redis_client *client, struct buffer *out);
 /* A command in RESP. */
 void client_write_command(struct buffer *out, size_t count, const char *const *words);
@@ -127,13 +140,25 @@ struct topology_query;
  * reply, or NULL and why there is none; from the loop, once, unless the query is cancelled first.
  * NULL when there is no memory. */
 struct topology_query *topology_query_start(
-    struct redis_client *client, const struct redis_host *host, bool with_password, size_t count,
-    const char *const *words,
+    struct redis_client *client, const struct redis_host *host, enum redis_login login,
+    size_t count, const char *const *words,
     void (*answered)(struct redis_client *client, const redisReply *reply, const char *why));
 void topology_query_cancel(struct topology_query *query); /* NULL is fine */
 
 /* ---- subscription.c -------------------------------------------------------------------------- */
 
+struct subscription_options {
+    const char *channel;
+    const struct redis_host *host; /* this sentinel; NULL: the server that the topology names */
+    const enum redis_login *login; /* read whenever the connection is made */
+    void (*message)(void *context, struct hf_bytes payload);
+    void (*resubscribed)(void *context); /* messages may have been missed */
+    void *context;
+};
+
+/* NULL when there is no memory. */
+struct subscription *subscription_open(struct redis_client *client,
+                                       const struct subscription_options *options);
 /* The masters changed: is the subscription still at one of them? */
 void subscription_check(struct subscription *subscription); /* NULL is fine */
 void subscription_free(struct subscription *subscription);  /* NULL is fine */

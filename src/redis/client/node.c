@@ -19,6 +19,8 @@
 #define SILENT_MS 300  /* a node that has not replied for so long is not healthy */
 #define PIPELINE_MIN 64
 
+#define LOG_AGAIN_MS 1000 /* between two problems of a node in the log */
+
 /* A node that had failed before, and then was up for less than UP_A_WHILE_MS, goes on with the
  * backoff of UP_FAILURES failures: more than a node that broke once, less than one that cannot be
  * reached. */
@@ -61,8 +63,10 @@ static bool pipeline_grow(struct node_pipeline *pipeline)
     return true;
 }
 
-static bool pipeline_reserve(struct node_pipeline *pipeline, uint64_t count)
+bool node_pipeline_reserve(struct redis_node *node, uint64_t count)
 {
+    struct node_pipeline *pipeline = &node->pipeline;
+
     while (pipeline->at == NULL || pipeline->next - pipeline->first + count > pipeline->mask + 1) {
         if (!pipeline_grow(pipeline)) {
             return false;
@@ -71,24 +75,42 @@ static bool pipeline_reserve(struct node_pipeline *pipeline, uint64_t count)
     return true;
 }
 
-static struct node_command *pipeline_at(const struct node_pipeline *pipeline, uint64_t number)
+struct node_command *node_pipeline_at(const struct redis_node *node, uint64_t number)
 {
+    const struct node_pipeline *pipeline = &node->pipeline;
+
     CHECK(number - pipeline->first < pipeline->next - pipeline->first);
     return &pipeline->at[number & pipeline->mask];
 }
 
-/* What was just written is in flight. There must be room. */
-static uint64_t pipeline_append(struct redis_node *node, enum node_command_kind kind,
-                                struct redis_request *request)
+uint64_t node_pipeline_append(struct redis_node *node, enum node_command_kind kind,
+                              struct redis_request *request)
 {
     struct node_pipeline *pipeline = &node->pipeline;
     uint64_t number = pipeline->next++;
 
-    if (number == pipeline->first) {
+    if (kind == NODE_COMMAND_REQUEST || kind == NODE_COMMAND_BATCH) {
+        node->wait.needed = true;
+    }
+    if (number == pipeline->answered) {
         node->last_reply_ms = uv_now(node->client->loop);
     }
-    *pipeline_at(pipeline, number) = (struct node_command){
+    *node_pipeline_at(node, number) = (struct node_command){
         .request = request, .end = reply_stream_written(node->stream), .kind = kind};
+    if (request != NULL) {
+        request->private.position = number;
+    }
+    return number;
+}
+
+uint64_t node_pipeline_append_batch(struct redis_node *node, struct redis_batch *batch)
+{
+    uint64_t number = node_pipeline_append(node, NODE_COMMAND_BATCH, NULL);
+
+    node_pipeline_at(node, number)->batch = batch;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->items[i]->private.position = number;
+    }
     return number;
 }
 
@@ -117,7 +139,10 @@ static void go_down(struct redis_node *node, const char *why)
     reply_stream_close(node->stream);
     node->stream = NULL;
     node->draining = false;
-    node->pipeline = (struct node_pipeline){.first = pipeline.next, .next = pipeline.next};
+    node->pipeline = (struct node_pipeline){
+        .first = pipeline.next, .answered = pipeline.next, .next = pipeline.next};
+    node->wait.sent_at = 0;
+    node->wait.needed = false;
     for (size_t i = 0; i < script_count; i++) {
         node->loaded_at[i] = 0;
     }
@@ -130,24 +155,41 @@ static void go_down(struct redis_node *node, const char *why)
     schedule(node);
     for (uint64_t number = pipeline.first; number != pipeline.next; number++) {
         const struct node_command *command = &pipeline.at[number & pipeline.mask];
-        if (command->request != NULL) {
+        if (command->kind == NODE_COMMAND_BATCH) {
+            batch_lost(node, command->batch, command->end <= taken, why);
+        } else if (command->request != NULL) {
             client_lost(node, command->request, command->end <= taken, why);
         }
+        freeReplyObject(command->reply);
     }
     free(pipeline.at);
+    batches_lost(node, why);
     client_node_down(node);
+}
+
+/* The first problem is logged, and one that differs from the last in the log: that a connection was
+ * lost says nothing of why it cannot be made again. */
+static void log_problem(struct redis_node *node, bool was_up)
+{
+    uint64_t now_ms = uv_now(node->client->loop);
+    bool is_news = now_ms - node->logged_ms >= LOG_AGAIN_MS &&
+                   strcmp(node->problem.message, node->logged.message) != 0;
+
+    if ((was_up || is_news) && !node->client->closing) {
+        log_line(&node->client->log, LOG_WARNING, "%s; trying again", node->problem.message);
+        node->logged = node->problem;
+        node->logged_ms = now_ms;
+    }
 }
 
 /* The attempt to connect or to be greeted failed. */
 static void fail_attempt(struct redis_node *node, enum hf_error code, const char *what,
                          const char *why)
 {
-    bool was_logged = node->problem.code != HF_OK;
+    bool was_up = node->problem.code == HF_OK;
 
     problem_set(&node->problem, code, "%s redis %s: %s", what, node->name, why);
-    if (!was_logged && !node->client->closing) {
-        log_line(&node->client->log, LOG_WARNING, "%s; trying again", node->problem.message);
-    }
+    log_problem(node, was_up);
     go_down(node, why);
 }
 
@@ -163,7 +205,14 @@ void node_lose(struct redis_node *node, const char *why)
 
 static void stream_failed(void *owner, const char *why)
 {
-    node_lose(owner, why);
+    struct redis_node *node = owner;
+
+    if (node->state != NODE_UP && reply_stream_is_refused(node->stream)) {
+        node->refused = true;
+        fail_attempt(node, HF_ENGINE_DOWN, "cannot reach", why);
+    } else {
+        node_lose(node, why);
+    }
 }
 
 /* ---- coming up ------------------------------------------------------------------------------- */
@@ -180,7 +229,7 @@ static void greet(void *owner)
     struct redis_node *node = owner;
     struct buffer *out = reply_stream_out(node->stream);
 
-    if (!pipeline_reserve(&node->pipeline, script_count + 3)) {
+    if (!node_pipeline_reserve(node, script_count + 4)) {
         node_lose(node, "out of memory");
         return;
     }
@@ -190,20 +239,23 @@ static void greet(void *owner)
     if (client_write_auth(node->client, out) == 0) {
         client_write_command(out, 1, ping);
     }
-    pipeline_append(node, NODE_COMMAND_GREETING, NULL);
+    node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     if (node->client->url.database != 0) {
         char number[16];
         const char *const words[] = {"SELECT", number};
         snprintf(number, sizeof number, "%d", node->client->url.database);
         client_write_command(out, 2, words);
-        pipeline_append(node, NODE_COMMAND_GREETING, NULL);
+        node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     }
     for (size_t i = 0; i < script_count; i++) {
         write_load(out, &script_table[i]);
-        node->loaded_at[i] = pipeline_append(node, NODE_COMMAND_GREETING, NULL) + 1;
+        node->loaded_at[i] = node_pipeline_append(node, NODE_COMMAND_GREETING, NULL) + 1;
+    }
+    if (node_wait_greet(node, out) > 0) {
+        node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     }
     client_write_command(out, 1, node->must_be_master ? role : ping);
-    pipeline_append(node, NODE_COMMAND_LAST_GREETING, NULL);
+    node_pipeline_append(node, NODE_COMMAND_LAST_GREETING, NULL);
 }
 
 /* An error reply to the greeting. One that is not passing is noted in `refused`, so that requests
@@ -218,6 +270,12 @@ static void greeting_refused(struct redis_node *node, const redisReply *reply)
         snprintf(why, sizeof why, "that is a Holdfast server; use holdfast://%s", node->name);
         node->refused = true;
         fail_attempt(node, HF_ENGINE_DOWN, "not let in by", why);
+        return;
+    }
+    const char *cannot_wait = node_wait_refusal(node, reply->str);
+    if (cannot_wait != NULL) {
+        node->refused = true;
+        fail_attempt(node, HF_ENGINE_DOWN, "cannot use", cannot_wait);
         return;
     }
     error_reply_read(reply, &error);
@@ -250,31 +308,76 @@ static void greeted(struct redis_node *node, const redisReply *last)
     client_node_up(node);
 }
 
+static void load(struct redis_node *node, const struct script *script, uint64_t position);
+
+void node_batch_came(struct redis_node *node, struct redis_batch *batch, const redisReply *reply,
+                     const char *unsafe)
+{
+    struct error_reply error = {.action = ERROR_ANSWER};
+    const struct redis_request *first = batch_first(batch);
+
+    if (reply->type == REDIS_REPLY_ERROR) {
+        error_reply_read(reply, &error);
+    }
+    if (error.action == ERROR_NO_SCRIPT && first != NULL && node_is_open(node)) {
+        load(node, first->script->batch, first->private.position);
+    }
+    batch_answered(node, batch, reply, unsafe);
+}
+
+/* A reply other than those that are held. */
+static void handle_reply(struct redis_node *node, const struct node_command *command,
+                         uint64_t number, const redisReply *reply)
+{
+    switch (command->kind) {
+    case NODE_COMMAND_REQUEST:
+        if (command->request != NULL) {
+            client_answered(node, command->request, reply);
+        }
+        break;
+    case NODE_COMMAND_BATCH:
+        node_batch_came(node, command->batch, reply, NULL);
+        break;
+    case NODE_COMMAND_MARK:
+        node_wait_marked(node, reply);
+        break;
+    case NODE_COMMAND_WAIT:
+        node_wait_answered(node, number, reply);
+        break;
+    case NODE_COMMAND_ASIDE:
+        if (reply->type == REDIS_REPLY_ERROR) {
+            log_line(&node->client->log, LOG_WARNING, "redis %s: %s", node->name, reply->str);
+        }
+        break;
+    case NODE_COMMAND_GREETING:
+    case NODE_COMMAND_LAST_GREETING:
+        if (reply->type == REDIS_REPLY_ERROR) {
+            greeting_refused(node, reply);
+        } else if (command->kind == NODE_COMMAND_LAST_GREETING) {
+            greeted(node, reply);
+        }
+    }
+}
+
 static void reply_came(void *owner, const redisReply *reply)
 {
     struct redis_node *node = owner;
     struct node_pipeline *pipeline = &node->pipeline;
 
-    if (pipeline->first == pipeline->next) {
+    if (pipeline->answered == pipeline->next) {
         node_lose(node, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer to no question");
         return;
     }
-    struct node_command command = *pipeline_at(pipeline, pipeline->first);
-    pipeline->first++;
+    uint64_t number = pipeline->answered++;
+    struct node_command *at = node_pipeline_at(node, number), command = *at;
+    bool answers = command.kind == NODE_COMMAND_REQUEST || command.kind == NODE_COMMAND_BATCH;
     node->last_reply_ms = uv_now(node->client->loop);
-    if (command.kind == NODE_COMMAND_REQUEST) {
-        if (command.request != NULL) {
-            client_answered(node, command.request, reply);
-        }
-    } else if (reply->type == REDIS_REPLY_ERROR) {
-        if (command.kind == NODE_COMMAND_ASIDE) {
-            log_line(&node->client->log, LOG_WARNING, "redis %s: %s", node->name, reply->str);
-        } else {
-            greeting_refused(node, reply);
-        }
-    } else if (command.kind == NODE_COMMAND_LAST_GREETING) {
-        greeted(node, reply);
+    if (answers && node_waits(node)) {
+        at->reply = reply_stream_keep(node->stream);
+        return;
     }
+    pipeline->first += pipeline->first == number; /* no reply before it is held */
+    handle_reply(node, &command, number, reply);
     if (node->draining && node->pipeline.first == node->pipeline.next) {
         problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s does not take writes", node->name);
         go_down(node, "it does not take writes");
@@ -309,9 +412,9 @@ static void alarm_rang(struct alarm *alarm)
             connect_now(node);
         }
     } else {
-        char why[64];
-        snprintf(why, sizeof why, "no answer within %lld ms",
-                 (long long)node->client->url.connect_timeout_ms);
+        char why[128];
+        reply_stream_explain_silence(node->stream, node->client->url.connect_timeout_ms, why,
+                                     sizeof why);
         node_lose(node, why);
     }
 }
@@ -352,51 +455,79 @@ bool node_send(struct redis_node *node, struct redis_request *request)
     static const char *const asking[] = {"ASKING"};
 
     CHECK(node_is_open(node) && request->private.sent_to == NULL);
-    if (!pipeline_reserve(&node->pipeline, 2)) {
+    if (batch_takes(request)) {
+        request->private.sent_to = node;
+        request->private.attempts++;
+        if (batch_join(node, request)) {
+            return true;
+        }
+        request->private.sent_to = NULL;
+        request->private.attempts--;
+        return false;
+    }
+    batch_send_before(node, request);
+    if (!node_pipeline_reserve(node, 2)) {
         return false;
     }
     struct buffer *out = reply_stream_out(node->stream);
     if (request->private.asking) {
         client_write_command(out, 1, asking);
-        pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
+        node_pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
     }
     buffer_bytes(out, request->bytes, request->size);
-    request->private.position = pipeline_append(node, NODE_COMMAND_REQUEST, request);
+    node_pipeline_append(node, NODE_COMMAND_REQUEST, request);
     request->private.sent_to = node;
     request->private.attempts++;
     return true;
 }
 
-void node_load(struct redis_node *node, const struct redis_request *request)
+void node_end_turn(struct redis_node *node)
 {
-    const struct script *script = request->script;
+    batches_send(node);
+    if (node_waits(node)) {
+        node_wait_send(node);
+    }
+}
+
+/* Loads a script that the command at this position was answered NOSCRIPT for. */
+static void load(struct redis_node *node, const struct script *script, uint64_t position)
+{
     size_t index = 0;
 
     while (index < script_count && &script_table[index] != script) {
         index++;
     }
     /* Of many requests in flight when the scripts were flushed, the first has it loaded. */
-    if (index < script_count && node->loaded_at[index] > request->private.position) {
+    if (index < script_count && node->loaded_at[index] > position) {
         return;
     }
-    if (!pipeline_reserve(&node->pipeline, 1)) {
+    if (!node_pipeline_reserve(node, 1)) {
         return;
     }
     write_load(reply_stream_out(node->stream), script);
-    uint64_t number = pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
+    uint64_t number = node_pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
     if (index < script_count) {
         node->loaded_at[index] = number + 1;
     }
     node->client->figures.script_loads++;
 }
 
-void node_abandon(struct redis_node *node, struct redis_request *request)
+void node_load(struct redis_node *node, const struct redis_request *request)
 {
-    struct node_command *command = pipeline_at(&node->pipeline, request->private.position);
+    load(node, request->script, request->private.position);
+}
 
-    CHECK(command->request == request && request->private.sent_to == node);
-    command->request = NULL;
+bool node_abandon(struct redis_node *node, struct redis_request *request)
+{
+    CHECK(request->private.sent_to == node);
     request->private.sent_to = NULL;
+    if (request->private.batch != NULL) {
+        return batch_abandon(request);
+    }
+    struct node_command *command = node_pipeline_at(node, request->private.position);
+    CHECK(command->request == request);
+    command->request = NULL;
+    return true;
 }
 
 void node_drain(struct redis_node *node)
@@ -410,7 +541,8 @@ void node_drain(struct redis_node *node)
 
 bool node_is_idle(const struct redis_node *node)
 {
-    return node->pinned_requests == 0 && node->pipeline.first == node->pipeline.next;
+    return node->pinned_requests == 0 && node->pipeline.first == node->pipeline.next &&
+           list_empty(&node->batches->open);
 }
 
 bool node_is_healthy(const struct redis_node *node)
@@ -428,15 +560,16 @@ struct redis_node *node_make(struct redis_client *client, const struct redis_hos
     if (node == NULL) {
         return NULL;
     }
+    node->client = client;
+    alarm_init(&node->alarm, alarm_rang);
     node->loaded_at = calloc(script_count + 1, sizeof *node->loaded_at);
-    if (node->loaded_at == NULL) {
-        free(node);
+    node->batches = node_batches_new();
+    if (node->loaded_at == NULL || node->batches == NULL) {
+        node_free(node);
         return NULL;
     }
-    node->client = client;
     node->host = *host;
     redis_host_show(host, node->name, sizeof node->name);
-    alarm_init(&node->alarm, alarm_rang);
     return node;
 }
 
@@ -446,5 +579,6 @@ void node_free(struct redis_node *node)
     reply_stream_close(node->stream);
     free(node->pipeline.at);
     free(node->loaded_at);
+    free(node->batches);
     free(node);
 }

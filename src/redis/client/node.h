@@ -15,7 +15,9 @@
 
 #include "net/address.h"
 #include "net/alarm.h"
+#include "redis/client/batch.h"
 #include "redis/client/client.h"
+#include "redis/client/node_wait.h"
 #include "redis/client/reply_stream.h"
 
 enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_GREETING, NODE_UP, NODE_STATES };
@@ -23,23 +25,31 @@ enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_GREETING, NODE_UP, NODE_STATE
 /* What a command in the pipeline is for, and so what its reply means. */
 enum node_command_kind {
     NODE_COMMAND_REQUEST,
+    NODE_COMMAND_BATCH,         /* several requests */
     NODE_COMMAND_GREETING,      /* its reply only must not be an error */
     NODE_COMMAND_LAST_GREETING, /* PING or ROLE */
     NODE_COMMAND_ASIDE,         /* SCRIPT LOAD or ASKING in front of a request */
+    NODE_COMMAND_MARK,          /* in front of a WAIT */
+    NODE_COMMAND_WAIT,
 };
 
 /* A command in flight. Replies come in the order in which commands were sent. */
 struct node_command {
-    struct redis_request *request; /* NULL: no caller waits for the reply (any more) */
-    uint64_t end;                  /* of its bytes, among those written to the stream */
+    union {
+        struct redis_request *request; /* NULL: no caller waits for the reply (any more) */
+        struct redis_batch *batch;     /* of NODE_COMMAND_BATCH */
+    };
+    redisReply *reply; /* held until a WAIT is answered; or NULL */
+    uint64_t end;      /* of its bytes, among those written to the stream */
     enum node_command_kind kind;
 };
 
-/* Numbered commands in a ring; those with first <= number < next are in flight. */
+/* Numbered commands in a ring; those with first <= number < next are in flight. Of these the ones
+ * before `answered` have a reply, which is held. */
 struct node_pipeline {
     struct node_command *at;
     uint64_t mask; /* size - 1; the size is a power of two */
-    uint64_t first, next;
+    uint64_t first, answered, next;
 };
 
 struct redis_node {
@@ -54,6 +64,8 @@ struct redis_node {
     unsigned failures;  /* since it was last up for a while */
     uint64_t up_ms;     /* when it came up */
     struct node_pipeline pipeline;
+    struct node_batches *batches;
+    struct node_wait wait;
     uint64_t last_reply_ms; /* when it last replied, or the first command of a pipeline was sent */
     uint64_t *loaded_at;    /* of each script: the number of its last SCRIPT LOAD plus 1 */
 
@@ -62,8 +74,10 @@ struct redis_node {
     bool must_be_master;      /* its role is checked when it is greeted */
     bool draining;            /* nothing is sent any more; connected anew when all is answered */
     unsigned pinned_requests; /* requests that may go to this node alone */
-    bool refused;             /* it refused the greeting, and would refuse it again */
+    bool refused;             /* it refused the greeting or TLS, and would refuse it again */
     struct problem problem;   /* why it is not up; HF_OK: it was never tried, or is up */
+    struct problem logged;    /* the last one in the log, and when that was */
+    uint64_t logged_ms;
 };
 
 /* NULL when there is no memory. */
@@ -82,12 +96,15 @@ void node_dismiss(struct redis_node *node);
 
 /* Can requests be sent? */
 bool node_is_open(const struct redis_node *node);
-/* Sends it; the reply goes to client_answered(). False when there is no memory. */
+/* Sends it, with this turn of the loop or in a batch with others; the reply goes to
+ * client_answered(). False when there is no memory. */
 bool node_send(struct redis_node *node, struct redis_request *request);
+/* Before the loop waits: sends what was held back. */
+void node_end_turn(struct redis_node *node);
 /* Loads the script of a request that was answered NOSCRIPT, unless that was done meanwhile. */
 void node_load(struct redis_node *node, const struct redis_request *request);
-/* The caller does not wait for this reply any more. */
-void node_abandon(struct redis_node *node, struct redis_request *request);
+/* The caller does not wait for this reply any more. Returns whether the request was sent. */
+bool node_abandon(struct redis_node *node, struct redis_request *request);
 
 /* The connection is broken or useless: requests in flight there go to client_lost(). */
 void node_lose(struct redis_node *node, const char *why);
@@ -96,5 +113,19 @@ void node_drain(struct redis_node *node);
 bool node_is_idle(const struct redis_node *node);
 /* Is it up, and does it answer in time? One that does not may have been replaced. */
 bool node_is_healthy(const struct redis_node *node);
+
+/* ---- for batch.c and node_wait.c ------------------------------------------------------------- */
+
+/* Makes room for so many commands; false when there is no memory. */
+bool node_pipeline_reserve(struct redis_node *node, uint64_t count);
+/* What was just written is in flight, for which there must be room. Returns its number. */
+uint64_t node_pipeline_append(struct redis_node *node, enum node_command_kind kind,
+                              struct redis_request *request);
+uint64_t node_pipeline_append_batch(struct redis_node *node, struct redis_batch *batch);
+/* A command in flight. */
+struct node_command *node_pipeline_at(const struct redis_node *node, uint64_t number);
+/* A batch was answered; `unsafe` as in batch_answered(). */
+void node_batch_came(struct redis_node *node, struct redis_batch *batch, const redisReply *reply,
+                     const char *unsafe);
 
 #endif

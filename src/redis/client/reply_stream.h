@@ -27,6 +27,8 @@ struct reply_stream {
     const struct reply_stream_events *events;
     void *owner;
     redisReader *reader;
+    redisReply *reply; /* the one that `events->reply` is called with; NULL: it was kept */
+    bool was_opened, has_input;
 };
 
 /* Begins to connect. NULL when there is no memory. */
@@ -35,6 +37,15 @@ struct reply_stream *reply_stream_open(struct client_streams *streams, const cha
                                        void *owner);
 /* The stream is gone for the owner; it is freed in one of the next turns. NULL is fine. */
 void reply_stream_close(struct reply_stream *stream);
+
+/* In `events->reply`: the reply is the owner's now, who frees it. */
+static inline redisReply *reply_stream_keep(struct reply_stream *stream)
+{
+    redisReply *reply = stream->reply;
+
+    stream->reply = NULL;
+    return reply;
+}
 
 /* Where to write what is to be sent; flushed with this turn of the loop, or once connected. */
 static inline struct buffer *reply_stream_out(struct reply_stream *stream)
@@ -51,5 +62,16 @@ static inline uint64_t reply_stream_sent(const struct reply_stream *stream)
 {
     return client_stream_sent(&stream->stream);
 }
+
+/* Did the server not prove who it is, or refuse us, by TLS? */
+static inline bool reply_stream_is_refused(const struct reply_stream *stream)
+{
+    const struct tls_session *tls = stream->stream.stream.tls;
+    return tls != NULL && tls_is_refused(tls);
+}
+
+/* Why there is no answer within this time, which is over. */
+void reply_stream_explain_silence(const struct reply_stream *stream, int64_t time_ms, char *out,
+                                  size_t size);
 
 #endif

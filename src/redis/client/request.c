@@ -11,9 +11,11 @@
 
 #define WAITING_POLL_MS 10   /* how often waiting requests are tried, if nothing changes */
 #define RETRY_MS 40          /* between two attempts, of which the first was not carried out */
+#define RETRY_STEPS 4        /* attempts at a busy scope after which the pause is doubled */
+#define RETRY_DOUBLED_MAX 2  /* how often it is */
 #define REPLY_MS 20          /* what the reply to such a second attempt may take */
 #define SILENCE_SLACK_MS 5   /* a node silent for a timeout less this is lost with the request */
-#define QUICK_ATTEMPTS_MAX 4 /* attempts, such as after redirects, without a delay */
+#define QUICK_ATTEMPTS_MAX 4 /* attempts, such as after redirects, without a pause before them */
 
 static void expire(struct alarm *alarm);
 
@@ -42,6 +44,7 @@ static void finish(struct redis_client *client, struct redis_request *request, e
     }
     set_target(request, NULL);
     client->figures.in_flight--;
+    client->queued -= !request->unqueued;
     client->figures.unknown += fate == REDIS_UNKNOWN;
     client->figures.refused += fate == REDIS_NOT_DONE;
     request->done(request, fate, reply, problem); /* it may be gone after this */
@@ -162,16 +165,26 @@ static void attempt_or_finish(struct redis_client *client, struct redis_request 
     }
 }
 
+/* A slot may move for long, and thousands of requests wait for it: their retries come less often
+ * with time, so that they do not keep its two masters from moving it. */
 static void retry_later(struct redis_client *client, struct redis_request *request)
 {
-    request->private.not_before_ms = uv_now(client->loop) + client_jitter(client, RETRY_MS);
+    unsigned doubled = 0;
+
+    if (request->private.last_problem.code == HF_BUSY) {
+        doubled = request->private.attempts / RETRY_STEPS;
+        doubled = doubled < RETRY_DOUBLED_MAX ? doubled : RETRY_DOUBLED_MAX;
+    }
+    request->private.quick_attempts = 0;
+    request->private.not_before_ms =
+        uv_now(client->loop) + client_jitter(client, (uint64_t)RETRY_MS << doubled);
     enqueue(client, request);
 }
 
 /* At once the first few times; more of them may be redirects in a circle. */
 static void retry(struct redis_client *client, struct redis_request *request)
 {
-    if (request->private.attempts > QUICK_ATTEMPTS_MAX) {
+    if (++request->private.quick_attempts > QUICK_ATTEMPTS_MAX) {
         retry_later(client, request);
     } else {
         attempt_or_finish(client, request);
@@ -212,16 +225,18 @@ void redis_client_send(struct redis_client *client, struct redis_request *reques
     CHECK(request->done != NULL && request->slot >= -1 && request->slot < REDIS_SLOTS);
     request->private.sent_to = request->private.target = NULL;
     request->private.not_before_ms = 0;
-    request->private.attempts = 0;
+    request->private.attempts = request->private.quick_attempts = 0;
     request->private.is_waiting = request->private.asking = false;
+    request->private.batch = NULL;
     problem->code = HF_OK;
     set_target(request, request->node);
     alarm_init(&request->private.deadline, expire);
     alarm_set(&client->alarms, &request->private.deadline, (uint64_t)timeout_ms);
     client->figures.in_flight++;
+    client->queued += !request->unqueued;
     if (client->closing) {
         problem_set(problem, HF_ENGINE_DOWN, "the connections to redis are closed");
-    } else if (client->figures.in_flight > client->url.queue) {
+    } else if (!request->unqueued && client->queued > client->url.queue) {
         problem_set(problem, HF_BUSY, "%u commands are under way to redis already",
                     client->url.queue);
     } else {
@@ -244,11 +259,18 @@ void client_answer_refused(struct redis_client *client)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
+/* Notes what to answer if the time is over before the next attempt is answered. Redirects and a
+ * missing script are steps of an attempt: if one came before, its problem says more. */
 static void note_problem(struct redis_request *request, const struct redis_node *node,
                          const struct error_reply *error, const redisReply *reply)
 {
     bool full = error->action == ERROR_REFUSED && error->code == HF_BUSY;
+    bool step = error->action == ERROR_MOVED || error->action == ERROR_ASK ||
+                error->action == ERROR_NO_SCRIPT;
 
+    if (step && request->private.last_problem.code != HF_OK) {
+        return;
+    }
     problem_set(&request->private.last_problem, error->code, "redis %s%s: %s", node->name,
                 full ? " is out of memory (maxmemory)" : "", reply->str);
 }
@@ -352,6 +374,21 @@ void client_answered(struct redis_node *node, struct redis_request *request,
     }
 }
 
+void client_unsafe(struct redis_node *node, struct redis_request *request, const char *why)
+{
+    struct problem problem;
+
+    CHECK(request->private.sent_to == node);
+    request->private.sent_to = NULL;
+    if (!request->repeatable) {
+        finish_unknown(node->client, request, node, why);
+        return;
+    }
+    problem_set(&problem, HF_ENGINE_DOWN, "what redis %s answers could still be lost: %s",
+                node->name, why);
+    finish(node->client, request, REDIS_NOT_DONE, NULL, &problem);
+}
+
 void client_lost(struct redis_node *node, struct redis_request *request, bool sent, const char *why)
 {
     struct redis_client *client = node->client;
@@ -391,7 +428,13 @@ static void expire(struct alarm *alarm)
     /* Requests that it was sent behind may have been answered late: then the node is not silent. */
     uint64_t silent_ms = uv_now(client->loop) - node->last_reply_ms;
     bool dead = silent_ms + SILENCE_SLACK_MS >= (uint64_t)client->url.timeout_ms;
-    node_abandon(node, request);
+    if (!node_abandon(node, request)) {
+        problem_set(&problem, HF_ENGINE_DOWN,
+                    "redis %s has not answered what was sent before in time; nothing was changed",
+                    node->name);
+        finish(client, request, REDIS_NOT_DONE, NULL, &problem);
+        return;
+    }
     finish_unknown(client, request, node, "no answer in time");
     if (dead) {
         snprintf(why, sizeof why, "no answer for %llu ms", (unsigned long long)silent_ms);

@@ -10,6 +10,8 @@ struct script {
     const char *name; /* "reserve_seats" */
     const char *sha1; /* as EVALSHA wants it: 40 hex digits */
     const char *text;
+    const struct script *batch; /* carries out several calls of this one; NULL: none does */
+    char operation;             /* what this one is called there */
 };
 
 /* Sorted by name. */

@@ -5,6 +5,7 @@
 #include "redis/client/client_state.h"
 
 #include "base/check.h"
+#include "redis/client/error_reply.h"
 
 #include <stdlib.h>
 
@@ -15,17 +16,23 @@
 
 struct subscription {
     struct redis_client *client;
-    struct reply_stream *stream; /* NULL: none; the alarm opens the next */
-    struct redis_host host;      /* where the stream leads */
+    struct subscription_options options; /* its channel is the copy below */
+    struct reply_stream *stream;         /* NULL: none; the alarm opens the next */
+    struct redis_host host;              /* where the stream leads */
     struct alarm alarm;
     bool is_subscribed;
+    bool is_refusal_logged;
     unsigned failures;
     uint64_t last_reply_ms;
-    void (*message)(void *context, struct hf_bytes payload);
-    void (*resubscribed)(void *context);
-    void *context;
     char channel[];
 };
+
+static void log_about(const struct subscription *subscription, const char *what, const char *why)
+{
+    log_line(&subscription->client->log, LOG_WARNING, "the subscription to %s at %s %s:%u %s: %s",
+             subscription->channel, subscription->options.host != NULL ? "sentinel" : "redis",
+             subscription->host.name, subscription->host.port, what, why);
+}
 
 static void drop(struct subscription *subscription, const char *why)
 {
@@ -34,8 +41,7 @@ static void drop(struct subscription *subscription, const char *why)
     uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << doublings;
 
     if (subscription->is_subscribed) {
-        log_line(&client->log, LOG_WARNING, "the subscription at redis %s:%u broke: %s",
-                 subscription->host.name, subscription->host.port, why);
+        log_about(subscription, "broke", why);
     }
     reply_stream_close(subscription->stream);
     subscription->stream = NULL;
@@ -62,22 +68,36 @@ static bool is_message_of(const redisReply *reply, const char *word)
            strcmp(reply->element[0]->str, word) == 0;
 }
 
+/* Unless it passes, for want of a permission: it is tried again, and logged once. */
+static void refused(struct subscription *subscription, const redisReply *reply)
+{
+    struct error_reply error;
+
+    error_reply_read(reply, &error);
+    if (error.action != ERROR_RETRY && !subscription->is_refusal_logged) {
+        log_about(subscription, "is refused", reply->str);
+        subscription->is_refusal_logged = true;
+    }
+    drop(subscription, reply->str);
+}
+
 static void reply_came(void *owner, const redisReply *reply)
 {
     struct subscription *subscription = owner;
 
     subscription->last_reply_ms = uv_now(subscription->client->loop);
     if (reply->type == REDIS_REPLY_ERROR) {
-        drop(subscription, reply->str);
+        refused(subscription, reply);
     } else if (is_message_of(reply, "subscribe")) {
         subscription->is_subscribed = true;
+        subscription->is_refusal_logged = false;
         subscription->failures = 0;
         alarm_set(&subscription->client->alarms, &subscription->alarm, PING_MS);
-        subscription->resubscribed(subscription->context);
+        subscription->options.resubscribed(subscription->options.context);
     } else if (is_message_of(reply, "message") && reply->elements == 3 &&
                reply->element[2]->type == REDIS_REPLY_STRING) {
         struct hf_bytes payload = {reply->element[2]->str, reply->element[2]->len};
-        subscription->message(subscription->context, payload);
+        subscription->options.message(subscription->options.context, payload);
     }
 }
 
@@ -88,7 +108,8 @@ static void subscribe_now(struct subscription *subscription)
     struct redis_client *client = subscription->client;
     const char *const words[] = {"SUBSCRIBE", subscription->channel};
 
-    if (!client->topology->subscription_host(client, &subscription->host)) {
+    if (subscription->options.host == NULL &&
+        !client->topology->subscription_host(client, &subscription->host)) {
         alarm_set(&client->alarms, &subscription->alarm, BACKOFF_MAX_MS);
         return; /* subscription_check() is called before, if a host is found */
     }
@@ -99,7 +120,7 @@ static void subscribe_now(struct subscription *subscription)
         return;
     }
     struct buffer *out = reply_stream_out(subscription->stream);
-    client_write_auth(client, out);
+    client_write_login(client, *subscription->options.login, out);
     client_write_command(out, 2, words);
     alarm_set(&client->alarms, &subscription->alarm, (uint64_t)client->url.connect_timeout_ms);
 }
@@ -136,22 +157,41 @@ void subscription_check(struct subscription *subscription)
     }
 }
 
+struct subscription *subscription_open(struct redis_client *client,
+                                       const struct subscription_options *options)
+{
+    size_t size = strlen(options->channel) + 1;
+    struct subscription *subscription = calloc(1, sizeof *subscription + size);
+
+    if (subscription == NULL) {
+        return NULL;
+    }
+    subscription->client = client;
+    subscription->options = *options;
+    if (options->host != NULL) {
+        subscription->host = *options->host;
+    }
+    memcpy(subscription->channel, options->channel, size);
+    subscription->options.channel = subscription->channel;
+    alarm_init(&subscription->alarm, alarm_rang);
+    alarm_set(&client->alarms, &subscription->alarm, 0);
+    return subscription;
+}
+
 void redis_client_subscribe(struct redis_client *client, const char *channel,
                             void (*message)(void *context, struct hf_bytes payload),
                             void (*resubscribed)(void *context), void *context)
 {
-    size_t size = strlen(channel) + 1;
-    struct subscription *subscription = calloc(1, sizeof *subscription + size);
+    static const enum redis_login login = REDIS_LOGIN_SERVER;
+    struct subscription_options options = {.channel = channel,
+                                           .login = &login,
+                                           .message = message,
+                                           .resubscribed = resubscribed,
+                                           .context = context};
 
-    CHECK(client->subscription == NULL && subscription != NULL);
-    subscription->client = client;
-    subscription->message = message;
-    subscription->resubscribed = resubscribed;
-    subscription->context = context;
-    memcpy(subscription->channel, channel, size);
-    alarm_init(&subscription->alarm, alarm_rang);
-    client->subscription = subscription;
-    alarm_set(&client->alarms, &subscription->alarm, 0);
+    CHECK(client->subscription == NULL);
+    client->subscription = subscription_open(client, &options);
+    CHECK(client->subscription != NULL);
 }
 
 void subscription_free(struct subscription *subscription)

@@ -89,7 +89,8 @@ static void poll_slots(struct alarm *alarm)
         cluster->map_is_stale = false;
         cluster->queried = *next_host(cluster);
         cluster->queried_ms = uv_now(client->loop);
-        cluster->query = topology_query_start(client, &cluster->queried, true, 2, words, answered);
+        cluster->query =
+            topology_query_start(client, &cluster->queried, REDIS_LOGIN_SERVER, 2, words, answered);
     }
     alarm_set(&client->alarms, alarm, client_jitter(client, CHECK_MS));
 }

@@ -13,6 +13,7 @@ struct topology_query {
     struct redis_client *client;
     struct reply_stream *stream;
     struct alarm alarm;
+    int64_t timeout_ms;
     unsigned to_skip; /* replies to AUTH, which come before the query's */
     void (*answered)(struct redis_client *client, const redisReply *reply, const char *why);
 };
@@ -60,12 +61,16 @@ static void failed(void *owner, const char *why)
 
 static void too_late(struct alarm *alarm)
 {
-    finish(LIST_ENTRY(alarm, struct topology_query, alarm), NULL, "no answer in time");
+    struct topology_query *query = LIST_ENTRY(alarm, struct topology_query, alarm);
+    char why[128];
+
+    reply_stream_explain_silence(query->stream, query->timeout_ms, why, sizeof why);
+    finish(query, NULL, why);
 }
 
 struct topology_query *topology_query_start(
-    struct redis_client *client, const struct redis_host *host, bool with_password, size_t count,
-    const char *const *words,
+    struct redis_client *client, const struct redis_host *host, enum redis_login login,
+    size_t count, const char *const *words,
     void (*answered)(struct redis_client *client, const redisReply *reply, const char *why))
 {
     static const struct reply_stream_events events = {
@@ -78,6 +83,7 @@ struct topology_query *topology_query_start(
     }
     query->client = client;
     query->answered = answered;
+    query->timeout_ms = timeout_ms < QUERY_TIMEOUT_MS ? timeout_ms : QUERY_TIMEOUT_MS;
     alarm_init(&query->alarm, too_late);
     query->stream = reply_stream_open(&client->streams, host->name, host->port, &events, query);
     if (query->stream == NULL) {
@@ -85,9 +91,8 @@ struct topology_query *topology_query_start(
         return NULL;
     }
     struct buffer *out = reply_stream_out(query->stream);
-    query->to_skip = with_password ? client_write_auth(client, out) : 0;
+    query->to_skip = client_write_login(client, login, out);
     client_write_command(out, count, words);
-    alarm_set(&client->alarms, &query->alarm,
-              (uint64_t)(timeout_ms < QUERY_TIMEOUT_MS ? timeout_ms : QUERY_TIMEOUT_MS));
+    alarm_set(&client->alarms, &query->alarm, (uint64_t)query->timeout_ms);
     return query;
 }

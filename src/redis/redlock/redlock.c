@@ -29,12 +29,14 @@ struct redlock_tally redlock_ballot_count(const struct redlock_ballot *ballot)
 
     for (size_t i = 0; i < ballot->redlock->count; i++) {
         const struct redlock_vote *vote = &ballot->votes[i];
+        bool ignored = vote->say == REDLOCK_OPEN && vote->away;
         tally.fresh += vote->say == REDLOCK_YES && vote->fresh;
         tally.held += vote->say == REDLOCK_YES && !vote->fresh;
         tally.no += vote->say == REDLOCK_NO;
-        tally.silent += vote->say == REDLOCK_SILENT;
-        tally.open += vote->say == REDLOCK_OPEN;
-        tally.maybe |= vote->say == REDLOCK_YES || (vote->say == REDLOCK_SILENT && vote->maybe);
+        tally.silent += vote->say == REDLOCK_SILENT || ignored;
+        tally.open += vote->say == REDLOCK_OPEN && !ignored;
+        tally.maybe |= vote->say == REDLOCK_YES || ignored;
+        tally.maybe |= vote->say == REDLOCK_SILENT && vote->maybe;
     }
     return tally;
 }
@@ -118,6 +120,21 @@ void redlock_ballot_unclear(struct redlock_ballot *ballot, enum hf_error code)
 static void on_answer(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem);
 
+void redlock_ballot_find_away(struct redlock_ballot *ballot)
+{
+    const struct redlock *redlock = ballot->redlock;
+    size_t there = 0;
+
+    for (size_t i = 0; i < redlock->count; i++) {
+        struct redlock_vote *vote = &ballot->votes[i];
+        vote->away = vote->in_flight || redis_client_is_away(redlock->servers[i].client, -1);
+        there += !vote->away;
+    }
+    for (size_t i = 0; i < redlock->count && there < redlock->quorum; i++) {
+        ballot->votes[i].away = ballot->votes[i].in_flight;
+    }
+}
+
 void redlock_ballot_send(struct redlock_vote *vote)
 {
     struct redlock_ballot *ballot = vote->ballot;
@@ -125,9 +142,11 @@ void redlock_ballot_send(struct redlock_vote *vote)
 
     CHECK(!vote->in_flight);
     vote->in_flight = true;
-    vote->round = ballot->round;
-    vote->say = REDLOCK_OPEN;
     ballot->in_flight++;
+    if (!vote->unlocking) {
+        vote->round = ballot->round;
+        vote->say = REDLOCK_OPEN;
+    }
     script_call_send(&vote->call, reads, ballot->limit_ms, on_answer, vote);
 }
 
@@ -269,17 +288,18 @@ static void on_answer(struct script_call *call, enum redis_fate fate, const redi
 {
     struct redlock_vote *vote = call->context;
     struct redlock_ballot *ballot = vote->ballot;
+    bool counts = !vote->unlocking && vote->round == ballot->round;
 
     (void)problem;
-    vote->in_flight = false;
+    vote->in_flight = vote->unlocking = false;
     ballot->in_flight--;
-    if (vote->round == ballot->round) {
+    if (counts) {
         hear(vote, fate, reply);
     }
     if (vote->owes_unlock && !ballot->redlock->closing) {
         redlock_ballot_try_unlock(vote);
     }
-    if (vote->round == ballot->round || ballot->step == REDLOCK_GIVING_BACK) {
+    if (counts || ballot->step == REDLOCK_GIVING_BACK) {
         judge(ballot);
     }
     end_if_over(ballot);
@@ -317,8 +337,11 @@ static struct redlock_ballot *new_ballot(struct redlock *redlock, struct pending
     return ballot;
 }
 
+/* Servers that are away are sent the call too, so that they hear of it if they come back in time,
+ * but nobody waits for them. */
 static void ask_all(struct redlock_ballot *ballot)
 {
+    redlock_ballot_find_away(ballot);
     for (size_t i = 0; i < ballot->redlock->count; i++) {
         script_call_row(&ballot->votes[i].call, &ballot->pending->command, NULL, 0);
         redlock_ballot_send(&ballot->votes[i]);

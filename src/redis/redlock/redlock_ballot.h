@@ -31,6 +31,8 @@ struct redlock_vote {
     struct script_call call;
     unsigned round; /* the ballot's, when the server was asked */
     bool in_flight;
+    bool away;        /* the ballot does not wait for this server */
+    bool unlocking;   /* the call in flight gives a lock back: its answer is no vote */
     bool owes_unlock; /* to be unlocked there once the call in flight is answered */
 
     enum redlock_say say;
@@ -91,6 +93,10 @@ struct redlock_tally redlock_ballot_count(const struct redlock_ballot *ballot);
 
 /* How long the lock is certain to last, by the vote that ends first. */
 int64_t redlock_ballot_validity_ms(const struct redlock_ballot *ballot);
+
+/* Finds the servers that are known to be away: a round does not wait for them as long as the others
+ * are a quorum. A server that has not answered the round before yet cannot be asked. */
+void redlock_ballot_find_away(struct redlock_ballot *ballot);
 
 /* Sends the call that was written to the vote's server. */
 void redlock_ballot_send(struct redlock_vote *vote);

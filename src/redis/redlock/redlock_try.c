@@ -39,6 +39,7 @@ static void send_try(struct redlock_vote *vote, int64_t floor)
 void redlock_ballot_try_unlock(struct redlock_vote *vote)
 {
     vote->owes_unlock = false;
+    vote->unlocking = true;
     script_call_row(&vote->call, &vote->ballot->unlock, NULL, 0);
     redlock_ballot_send(vote);
 }
@@ -76,15 +77,24 @@ static void take(struct redlock_ballot *ballot)
     ballot->round++;
     ballot->attempt++;
     ballot->asked_ms = redlock_ballot_now_ms(ballot);
+    redlock_ballot_find_away(ballot);
     for (size_t i = 0; i < ballot->redlock->count; i++) {
-        ballot->votes[i].fresh = false;
-        send_try(&ballot->votes[i], 0);
+        struct redlock_vote *vote = &ballot->votes[i];
+        vote->fresh = vote->maybe = false;
+        if (vote->away) {
+            vote->say = REDLOCK_SILENT;
+        } else {
+            send_try(vote, 0);
+        }
     }
 }
 
 static void on_pause_over(struct alarm *alarm)
 {
-    take(LIST_ENTRY(alarm, struct redlock_ballot, pause));
+    struct redlock_ballot *ballot = LIST_ENTRY(alarm, struct redlock_ballot, pause);
+
+    take(ballot);
+    redlock_ballot_try_judge(ballot); /* too few may be left that can be asked */
 }
 
 static void pause_a_while(struct redlock_ballot *ballot)
@@ -99,17 +109,19 @@ static void pause_a_while(struct redlock_ballot *ballot)
     }
 }
 
-/* Unlocks everywhere, also where no answer came: the lock may have been taken there. A server that
- * has not answered yet is sent the unlock once it has, so that the two cannot overtake each other.
- * But a holder that retries while too few servers answer must not lose what it has; what is left
- * behind then ends by its TTL. */
+/* Unlocks wherever the lock may have been taken, also where no answer came. A server that has not
+ * answered yet is sent the unlock once it has, so that the two cannot overtake each other. The next
+ * attempt waits for those alone that answered this one. But a holder that retries while too few
+ * servers answer must not lose what it has; what is left behind then ends by its TTL. */
 static void give_back(struct redlock_ballot *ballot)
 {
     ballot->step = REDLOCK_GIVING_BACK;
     ballot->round++;
     for (size_t i = 0; i < ballot->redlock->count && !ballot->redlock->closing; i++) {
         struct redlock_vote *vote = &ballot->votes[i];
-        if (ballot->spare && !vote->fresh) {
+        bool was_asked = !vote->away;
+        vote->away = vote->in_flight || vote->say == REDLOCK_SILENT;
+        if (!was_asked || vote->say == REDLOCK_NO || (ballot->spare && !vote->fresh)) {
             continue;
         }
         if (vote->in_flight) {
@@ -185,6 +197,8 @@ static void raise_fence(struct redlock_ballot *ballot, bool fresh)
     judge_raising(ballot);
 }
 
+/* An attempt that cannot succeed is over once it is clear why: because others hold the lock, or
+ * because too few servers answered. */
 static void judge_taking(struct redlock_ballot *ballot)
 {
     struct redlock_tally tally = redlock_ballot_count(ballot);
@@ -194,7 +208,8 @@ static void judge_taking(struct redlock_ballot *ballot)
     ballot->spare = id_is_given && tally.held + tally.silent + tally.open >= quorum;
     if (yes_votes(&tally) >= quorum && !ballot->redlock->closing) {
         raise_fence(ballot, tally.fresh >= quorum);
-    } else if (yes_votes(&tally) + tally.open < quorum) {
+    } else if (yes_votes(&tally) + tally.open < quorum &&
+               (tally.open == 0 || yes_votes(&tally) + tally.open + tally.silent < quorum)) {
         fail_attempt(ballot, &tally);
     }
 }
@@ -218,6 +233,17 @@ static void judge_raising(struct redlock_ballot *ballot)
     }
 }
 
+/* Has every server answered that the next attempt waits for? */
+static bool is_given_back(const struct redlock_ballot *ballot)
+{
+    for (size_t i = 0; i < ballot->redlock->count; i++) {
+        if (ballot->votes[i].in_flight && !ballot->votes[i].away) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void redlock_ballot_try_judge(struct redlock_ballot *ballot)
 {
     if (ballot->pending == NULL) {
@@ -231,7 +257,7 @@ void redlock_ballot_try_judge(struct redlock_ballot *ballot)
         judge_raising(ballot);
         break;
     case REDLOCK_GIVING_BACK:
-        if (ballot->in_flight == 0 && !ballot->redlock->closing) {
+        if (is_given_back(ballot) && !ballot->redlock->closing) {
             pause_a_while(ballot);
         }
         break;

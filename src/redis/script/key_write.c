@@ -122,10 +122,20 @@ static void write_lock_id(struct buffer *out, const struct command *command)
     buffer_bytes(out, text, sizeof text);
 }
 
+/* Without it the script answers as those that other programs have, by the id alone. */
+static void write_fence(struct buffer *out, const struct command *command)
+{
+    (void)command;
+    buffer_byte(out, '1');
+}
+
 static const struct {
     const char *word;
     void (*write)(struct buffer *out, const struct command *command);
-} made[] = {{"@code", write_code}, {"@token", write_token}, {"@lock_id", write_lock_id}};
+} made[] = {{"@code", write_code},
+            {"@token", write_token},
+            {"@lock_id", write_lock_id},
+            {"@fence", write_fence}};
 
 void script_arg_write(struct buffer *out, struct hf_bytes word, const struct command *command)
 {

@@ -38,7 +38,7 @@ void pending_free(struct pending_command *pending)
 bool pending_set(struct pending_command *pending, const struct command *command)
 {
     reply_clear(&pending->reply);
-    pending->reply.granted = false;
+    pending->takes_back = false;
     return command_copy(&pending->command, command, &pending->texts);
 }
 

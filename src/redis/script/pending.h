@@ -17,8 +17,15 @@ struct pending_command {
     struct command command; /* its texts are views of `texts` */
     struct reply reply;
     struct script_call call; /* the executor's */
+    int64_t progress;        /* the executor's: how far it is, if it takes several calls */
     struct memory memory;    /* of the texts and the reply */
     struct buffer texts;
+
+    /* It takes back what this grant gave, or the command that was submitted with the context
+     * `abandoned`: engine_take_back(). */
+    bool takes_back;
+    uint64_t grant;
+    const void *abandoned;
 
     /* The caller of the engine, who gets the reply. */
     void (*done)(void *context, const struct reply *reply);

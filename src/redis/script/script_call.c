@@ -92,6 +92,7 @@ void script_call_row_keys(struct script_call *call, const struct command *comman
     struct key_style style = {env->url.name_space, script_env_is_cluster(env), counter};
     struct buffer *text = &call->env->scratch;
 
+    call->request.unqueued = command->spec->flags & COMMAND_GIVES_BACK;
     for (size_t i = 0; i < script_call_row_key_count(command->spec); i++) {
         buffer_clear(text);
         key_write(text, command->spec->keys[i], command, &style);
@@ -134,14 +135,31 @@ void script_call_row_args(struct script_call *call, const struct command *comman
     }
 }
 
+/* The first argument, if it names something. */
+static struct hf_bytes scope_of(const struct command *command)
+{
+    const struct command_spec *spec = command->spec;
+
+    return spec->required > 0 && spec->args[0].type == ARG_ID
+               ? *(const struct hf_bytes *)command_arg(command, &spec->args[0])
+               : (struct hf_bytes){NULL, 0};
+}
+
 void script_call_row(struct script_call *call, const struct command *command, const char *counter,
                      size_t more)
 {
     const struct command_spec *spec = command->spec;
 
-    script_call_begin(call, spec->script, script_call_row_key_count(spec),
-                      script_call_row_arg_count(spec) + more);
+    size_t keys = script_call_row_key_count(spec), args = script_call_row_arg_count(spec) + more;
+
+    script_call_begin(call, spec->script, keys, args);
+    struct redis_request *request = &call->request;
+    request->keys_at = call->bytes.size;
     script_call_row_keys(call, command, counter);
+    request->args_at = counter == NULL ? call->bytes.size : 0; /* a counter is a scope by itself */
+    request->key_count = keys;
+    request->arg_count = args + (call->env->clock != NULL ? 1 : 0);
+    request->scope = scope_of(command);
     script_call_row_args(call, command);
 }
 
@@ -189,6 +207,7 @@ void script_call_send(struct script_call *call, bool repeatable, int64_t timeout
     }
     if (call->bytes.failed) { /* it has to be answered all the same, and from the loop */
         call->request.script = NULL;
+        call->request.scope.size = 0;
         call->request.bytes = ping;
         call->request.size = sizeof ping - 1;
     } else {

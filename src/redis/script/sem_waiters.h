@@ -22,11 +22,20 @@ void sem_waiters_stop(struct sem_waiters *waiters);
 void sem_waiters_free(struct sem_waiters *waiters);
 
 size_t sem_waiters_count(const struct sem_waiters *waiters);
-/* Polls for every waiter now; and is a poll in flight? For tests that move the clock. */
+/* Polls for every waiter now: for tests that move the clock. */
 void sem_waiters_poll(struct sem_waiters *waiters);
+/* Is a poll in flight or due, or has an abandoned waiter not left yet? */
 bool sem_waiters_polling(const struct sem_waiters *waiters);
 
 /* Carries out a SEM.ACQUIRE. */
 void sem_waiters_acquire(struct sem_waiters *waiters, struct pending_command *pending);
+
+/* Carries out a SEM.RELEASE that takes back what an ACQUIRE got, or waits for, whose client is
+ * gone: by the token of its call, so that a call that holds the same id since is left alone. */
+void sem_waiters_take_back(struct sem_waiters *waiters, struct pending_command *pending);
+
+/* Nobody reads the answer of any waiter: each leaves its line, or gives back the slot that it was
+ * just granted. */
+void sem_waiters_abandon(struct sem_waiters *waiters);
 
 #endif

@@ -133,9 +133,8 @@ int64_t stock_product_estimate(const struct stock_product *product)
     for (size_t i = 0; i < product->counters; i++) {
         sum = counter_sum(sum, product->seen[i].available);
     }
-    return sum < product->loaded
-               ? sum
-               : product->loaded; /* a transfer may be counted at both of its ends */
+    sum = sum < product->loaded ? sum : product->loaded; /* both ends may count a transfer */
+    return sum > 0 ? sum : 0;
 }
 
 bool stock_product_learn(struct stock_product *product, const struct counter_figures *main)
@@ -156,25 +155,32 @@ bool stock_product_learn(struct stock_product *product, const struct counter_fig
     product->epoch = main->epoch;
     product->merged = main->merged;
     product->steal = main->main.steal;
-    product->limited = main->main.limited;
+    product->limited = main->limited;
     product->end = main->end;
     product->watermark = main->main.watermark;
     product->loaded = main->main.loaded;
     return true;
 }
 
+const char *stock_mode(bool merged, bool limited)
+{
+    static const char *const names[2][2] = {{"sharded", "sharded limited"},
+                                            {"merged", "merged limited"}};
+
+    return names[merged][limited];
+}
+
 const char *stock_product_mode(const struct stock_product *product)
 {
     return product->end == PRODUCT_CLOSING  ? "closing"
            : product->end == PRODUCT_CLOSED ? "closed"
-           : product->merged                ? "merged"
-                                            : "sharded";
+                                            : stock_mode(product->merged, product->limited);
 }
 
 void stock_product_unlearn(struct stock_product *product)
 {
     product->counters = 0;
-    product->epoch = 0;
+    product->epoch = product->newest = 0;
     product->end = PRODUCT_OPEN;
 }
 
@@ -188,7 +194,7 @@ void stock_product_saw_available(struct stock_product *product, size_t counter, 
 void stock_product_saw(struct stock_product *product, size_t counter,
                        const struct counter_figures *figures)
 {
-    stock_product_saw_available(product, counter, figures->available);
+    stock_product_saw_available(product, counter, counter_sum(figures->available, -figures->owed));
     if (figures->epoch == product->epoch && figures->records == 0) {
         product->seen[counter].empty_epoch = product->epoch;
     }
@@ -256,10 +262,12 @@ void counter_call_belief(struct script_call *call, const struct stock_product *p
 }
 
 void counter_call_read(struct script_call *call, const struct stock_product *product,
-                       size_t counter)
+                       size_t counter, bool with_counts, size_t first)
 {
-    counter_call(call, product, "read_shard", counter, "outbox", 2);
+    counter_call(call, product, "read_shard", counter, with_counts ? "both" : "outbox", 4);
     counter_call_belief(call, product);
+    script_call_text(call, hf_text(with_counts ? "1" : "0"));
+    script_call_number(call, (int64_t)first);
 }
 
 const struct problem stock_shard_silent = {
@@ -281,7 +289,7 @@ bool stock_reply_says(const redisReply *reply, const char *word)
     return script_reply_number(reply, 0, &lead) && lead == 0 && is_word(reply, 1, word);
 }
 
-enum { AT_MODE = 9, AT_POLICY = 13, AT_OPEN = 16, OPEN_WORDS = 3 };
+enum { AT_MODE = 9, AT_POLICY = 13, AT_MORE = 17, MORE_WORDS = 3 };
 
 /* A number that a script can have written: all of theirs are exact in a double. */
 static bool read_number(const redisReply *reply, size_t i, int64_t *number)
@@ -293,7 +301,7 @@ static bool read_number(const redisReply *reply, size_t i, int64_t *number)
 bool counter_figures_read(struct counter_figures *figures, const redisReply *reply)
 {
     int64_t known = 0, limited = 0;
-    int64_t *numbers[AT_OPEN] = {&known,
+    int64_t *numbers[AT_MORE] = {&known,
                                  &figures->available,
                                  &figures->taken,
                                  &figures->sold,
@@ -308,13 +316,14 @@ bool counter_figures_read(struct counter_figures *figures, const redisReply *rep
                                  &figures->main.watermark,
                                  NULL,
                                  &figures->main.shard_count,
-                                 &limited};
+                                 &limited,
+                                 &figures->owed};
 
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < AT_OPEN ||
-        (reply->elements - AT_OPEN) % OPEN_WORDS != 0) {
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < AT_MORE ||
+        (reply->elements - AT_MORE) % MORE_WORDS != 0) {
         return false;
     }
-    for (size_t i = 0; i < AT_OPEN; i++) {
+    for (size_t i = 0; i < AT_MORE; i++) {
         if (numbers[i] != NULL && !read_number(reply, i, numbers[i])) {
             return false;
         }
@@ -328,23 +337,45 @@ bool counter_figures_read(struct counter_figures *figures, const redisReply *rep
                    : is_word(reply, AT_MODE, "closed") ? PRODUCT_CLOSED
                                                        : PRODUCT_OPEN;
     figures->main.steal = is_word(reply, AT_POLICY, "steal");
-    figures->main.limited = limited != 0;
+    figures->limited = limited != 0;
     return true;
 }
 
-size_t counter_figures_open_count(const redisReply *reply)
+size_t counter_figures_more(const redisReply *reply)
 {
-    return (reply->elements - AT_OPEN) / OPEN_WORDS;
+    return (reply->elements - AT_MORE) / MORE_WORDS;
+}
+
+/* Reads {name, total, quantity} number i, of which the name begins with `prefix`. */
+static bool read_more(const redisReply *reply, size_t i, const char *prefix, size_t counters,
+                      size_t *other, int64_t *total, int64_t *quantity)
+{
+    const redisReply *name = reply->element[AT_MORE + i * MORE_WORDS];
+    size_t skip = strlen(prefix);
+
+    if (name->type != REDIS_REPLY_STRING || name->len < skip ||
+        memcmp(name->str, prefix, skip) != 0) {
+        return false;
+    }
+    *other = counter_from_name((struct hf_bytes){name->str + skip, name->len - skip}, counters);
+    return *other < counters && read_number(reply, AT_MORE + i * MORE_WORDS + 1, total) &&
+           read_number(reply, AT_MORE + i * MORE_WORDS + 2, quantity);
 }
 
 bool counter_figures_open(struct stock_open_transfer *open, const redisReply *reply, size_t i,
                           size_t source, size_t counters)
 {
-    const redisReply *target = reply->element[AT_OPEN + i * OPEN_WORDS];
-
     open->source = source;
-    open->target = counter_from_name((struct hf_bytes){target->str, target->len}, counters);
-    return target->type == REDIS_REPLY_STRING && open->target < counters &&
-           script_reply_number(reply, AT_OPEN + i * OPEN_WORDS + 1, &open->number) &&
-           script_reply_number(reply, AT_OPEN + i * OPEN_WORDS + 2, &open->quantity);
+    return read_more(reply, i, "", counters, &open->target, &open->total, &open->quantity);
+}
+
+bool counter_figures_count(struct stock_transfer_count *count, const redisReply *reply, size_t i,
+                           size_t counter, size_t counters)
+{
+    int64_t none;
+
+    count->source = count->target = counter;
+    count->arrived = read_more(reply, i, "from ", counters, &count->source, &count->total, &none);
+    return count->arrived ||
+           read_more(reply, i, "to ", counters, &count->target, &count->total, &none);
 }

@@ -82,6 +82,15 @@ static const struct problem too_many = {
     HF_BUSY, "too many want the same stock at the same time; nothing was changed, try again"};
 static const struct problem no_memory = {HF_BUSY, "out of memory"};
 
+/* Ends a command that has tried often enough, or for long enough. If transfers do not get through,
+ * that is why. */
+static void give_up(struct stock_command *command)
+{
+    const struct problem *obstacle = &command->product->obstacle;
+
+    stock_command_fail(command, obstacle->code != HF_OK ? obstacle : &too_many);
+}
+
 /* ---- retries --------------------------------------------------------------------------------- */
 
 /* Either the pause before a retry is over, or the time that the command had for a survey. */
@@ -90,7 +99,7 @@ static void ring(struct alarm *alarm)
     struct stock_command *command = LIST_ENTRY(alarm, struct stock_command, alarm);
 
     if (command->waiting) {
-        stock_command_fail(command, &too_many);
+        give_up(command);
     } else {
         stock_command_begin(command);
     }
@@ -101,7 +110,7 @@ void stock_command_retry(struct stock_command *command)
     uint16_t dice;
 
     if (++command->tries > TRIES_MAX || stock_command_left_ms(command) == 0) {
-        stock_command_fail(command, &too_many);
+        give_up(command);
         return;
     }
     if (command->tries <= 2) {
@@ -120,7 +129,7 @@ void stock_command_survey(struct stock_command *command, enum stock_want_kind ki
     int64_t timeout_ms = stock_command_left_ms(command);
 
     if (timeout_ms == 0) {
-        stock_command_fail(command, &too_many);
+        give_up(command);
         return;
     }
     command->want = (struct stock_want){
@@ -209,7 +218,7 @@ static void learned(struct script_call *call, enum redis_fate fate, const redisR
 
 void stock_command_learn(struct stock_command *command)
 {
-    counter_call_read(&command->pending->call, command->product, COUNTER_MAIN);
+    counter_call_read(&command->pending->call, command->product, COUNTER_MAIN, false, 0);
     stock_command_send(command, learned);
 }
 

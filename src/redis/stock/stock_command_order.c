@@ -144,12 +144,15 @@ static void note_deadline(const struct stock_command *command)
     script_env_note_deadline(command->product->stocks->env, &command->pending->command, name);
 }
 
-/* Suggests a survey, which merges the product, once the stock is at or below the watermark. */
+/* Suggests a survey, which merges the product, once the stock is at or below the watermark; before
+ * and after that, the routine one. */
 static void watch_level(struct stock_product *product)
 {
     if (!product->merged && !product->steal &&
         stock_product_estimate(product) <= product->watermark) {
         stock_survey_suggest(product);
+    } else {
+        stock_survey_routine(product);
     }
 }
 

@@ -38,7 +38,7 @@ static void turn_to(struct stock_command *command, const char *mode, script_call
     counter_call(call, command->product, "turn_shards", COUNTER_MAIN, NULL, 3);
     script_call_number(call, command->product->epoch);
     script_call_text(call, hf_text(mode));
-    script_call_number(call, 0);
+    script_call_number(call, command->product->newest);
     stock_command_send(command, done);
 }
 
@@ -70,7 +70,7 @@ void stock_command_shut_counted(struct stock_command *command, const struct stoc
         stock_command_retry(command);
     } else if (totals->taken > 0) {
         command->taken = totals->taken;
-        turn_to(command, "sharded", reopened);
+        turn_to(command, stock_mode(false, command->product->limited), reopened);
     } else {
         turn_to(command, "closed", turned);
     }
@@ -86,7 +86,8 @@ static void answer_gone(struct stock_command *command)
     int64_t sold = command->sold, available = command->available;
 
     command->shut = false;
-    if (!is_close(command)) { /* a LOAD */
+    if (!is_close(command)) { /* a LOAD, which begins anew with what it may have applied before */
+        command->booked = command->spread = false;
         stock_command_begin(command);
         return;
     }
@@ -129,9 +130,11 @@ static void wipe_at(struct stock_command *command, size_t counter)
     stock_command_send(command, wiped);
 }
 
-/* To all other commands a closed product is none, before it is wiped and after. */
+/* To all other commands a closed product is none, before it is wiped and after. The next command
+ * reads it again: another engine may have loaded it since. */
 static void refuse_gone(struct stock_command *command)
 {
+    stock_product_unlearn(command->product);
     struct pending_command *pending = stock_command_end(command);
 
     reply_clear(&pending->reply);

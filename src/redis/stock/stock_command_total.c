@@ -71,13 +71,15 @@ static void refuse_user(struct stock_command *command)
 
 static void answer_totals(struct stock_command *command, const struct stock_totals *totals)
 {
+    int64_t available = totals->available > 0 ? totals->available : 0; /* nobody can buy a debt */
+
     if (command->booked) {
-        stock_command_answer_number(command, totals->available);
+        stock_command_answer_number(command, available);
         return;
     }
     struct pending_command *pending = stock_command_end(command);
     reply_clear(&pending->reply);
-    reply_number(&pending->reply, totals->available);
+    reply_number(&pending->reply, available);
     reply_number(&pending->reply, totals->taken);
     reply_number(&pending->reply, totals->sold);
     reply_number(&pending->reply, totals->loaded);
@@ -107,8 +109,8 @@ void stock_command_surveyed(struct stock_want *want, enum stock_survey_result re
         break;
     case STOCK_SURVEY_SHORT:
         if (command_id(command->pending->command.spec) == STOCK_TAKE) {
-            stock_command_refuse(command, HF_SOLD_OUT, "# left, # requested", totals->available,
-                                 want->quantity, 0);
+            stock_command_refuse(command, HF_SOLD_OUT, "# left, # requested",
+                                 totals->available > 0 ? totals->available : 0, want->quantity, 0);
         } else {
             refuse_total(command, totals);
         }

@@ -32,7 +32,7 @@ enum stock_survey_result {
 
 /* Totals over all counters. */
 struct stock_totals {
-    int64_t available; /* what is in transit included */
+    int64_t available; /* what is in transit included, less what is owed: may be negative */
     int64_t taken, sold, loaded, shards;
     bool merged;
     bool moving; /* a transfer stood in an outbox */
@@ -58,6 +58,8 @@ bool stock_survey_join(struct stock_product *product, struct stock_want *want);
 void stock_survey_leave(struct stock_want *want);
 /* Starts a survey that no command waits for, because stock is to be moved or the product merged. */
 void stock_survey_suggest(struct stock_product *product);
+/* The product sells: starts a survey if transfers were not checked for a second. */
+void stock_survey_routine(struct stock_product *product);
 
 void stock_survey_free(struct stock_survey *survey);
 

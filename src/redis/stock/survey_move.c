@@ -7,6 +7,7 @@
 #include "redis/stock/survey_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void move(struct stock_survey *survey);
 
@@ -22,22 +23,24 @@ static void turned(struct script_call *call, enum redis_fate fate, const redisRe
 
     if (product->epoch != 0 && fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lead) &&
         script_reply_number(reply, 1, &epoch) && reply->elements == 3) {
-        product->epoch = epoch;
-        product->merged = reply->element[2]->str != NULL && reply->element[2]->str[0] == 'm';
+        const char *mode = reply->element[2]->str != NULL ? reply->element[2]->str : "";
+        bool closed = strcmp(mode, "closed") == 0; /* then the product is to be read again */
+        product->epoch = closed ? 0 : epoch;
+        product->end = closed ? PRODUCT_CLOSED : product->end;
+        product->merged = strcmp(mode, "merged") == 0;
         log_line(&product->stocks->env->log, LOG_INFO, "product %.*s is %s",
-                 (int)product->command.args.stock_get.product.size, product->id,
-                 product->merged ? "merged" : "sharded");
+                 (int)product->command.args.stock_get.product.size, product->id, mode);
     }
     stock_survey_carry_on(survey);
 }
 
-void stock_survey_turn(struct stock_survey *survey, bool merged, int64_t above)
+void stock_survey_turn(struct stock_survey *survey, const char *mode, int64_t above)
 {
     struct script_call *call = &survey->turn_call;
 
     counter_call(call, survey->product, "turn_shards", COUNTER_MAIN, NULL, 3);
     script_call_number(call, survey->product->epoch);
-    script_call_text(call, hf_text(merged ? "merged" : "sharded"));
+    script_call_text(call, hf_text(mode));
     script_call_number(call, above);
     script_call_send(call, true, 0, turned, survey);
 }
@@ -62,10 +65,19 @@ static bool prepare_transfers(struct stock_survey *survey, size_t count)
     return survey->transfers != NULL;
 }
 
+/* Retains why a transfer failed: commands that wait for the stock are answered with it. */
+static void note_obstacle(const struct stock_transfer *transfer)
+{
+    if (transfer->failed) {
+        transfer->product->obstacle = transfer->problem;
+    }
+}
+
 static void carried_on(struct stock_transfer *transfer)
 {
     struct stock_survey *survey = transfer->context;
 
+    note_obstacle(transfer);
     if (--survey->in_flight == 0) {
         free_transfers(survey);
         move(survey);
@@ -74,6 +86,7 @@ static void carried_on(struct stock_transfer *transfer)
 
 void stock_survey_carry_on(struct stock_survey *survey)
 {
+    survey->product->obstacle.code = HF_OK;
     if (survey->product->stocks->stopped || !prepare_transfers(survey, survey->open_count)) {
         move(survey);
         return;
@@ -90,6 +103,7 @@ static void moved(struct stock_transfer *transfer)
 {
     struct stock_survey *survey = transfer->context;
 
+    note_obstacle(transfer);
     if (--survey->in_flight == 0) {
         free_transfers(survey);
         stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);

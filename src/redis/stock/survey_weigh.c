@@ -9,21 +9,54 @@
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-#define MODULUS (UINT64_C(1) << 53)
+/* What all counters together sent and did not receive, by the sums that each has of it. */
+static int64_t sent_and_not_received(const struct stock_survey *survey)
+{
+    uint64_t sent = 0, received = 0;
 
-/* What is available and in transit; only what is available where it was read, if a counter was
- * not. */
+    for (size_t i = 0; i < survey->count; i++) {
+        sent += (uint64_t)survey->probes[i].now.sent;
+        received += (uint64_t)survey->probes[i].now.received;
+    }
+    return counter_ahead((int64_t)(sent & (uint64_t)HF_INTEGER_MAX),
+                         (int64_t)(received & (uint64_t)HF_INTEGER_MAX));
+}
+
+static int64_t in_outboxes(const struct stock_survey *survey)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < survey->open_count; i++) {
+        sum = counter_sum(sum, survey->open[i].quantity);
+    }
+    return sum;
+}
+
+/* Finds what is in transit. That is what the outboxes hold, unless some of it has arrived, or a
+ * failover lost one end of a transfer: false if it takes the counts of all transfers to tell. */
+static bool find_transit(struct stock_survey *survey)
+{
+    if (survey->with_counts) {
+        if (!stock_survey_compare(survey, &survey->transit)) {
+            survey->problem = (struct problem){HF_BUSY, "out of memory"};
+        }
+        return true;
+    }
+    survey->transit = sent_and_not_received(survey);
+    return survey->transit == 0 || survey->transit == in_outboxes(survey);
+}
+
+/* What is available and in transit, less what is owed; only what is available where it was read, if
+ * a counter was not. */
 static int64_t total_of(const struct stock_survey *survey)
 {
     int64_t sum = 0;
-    uint64_t transit = 0;
 
     for (size_t i = 0; i < survey->count; i++) {
-        const struct stock_probe *probe = &survey->probes[i];
-        sum = counter_sum(sum, probe->read ? probe->now.available : 0);
-        transit += (uint64_t)probe->now.sent - (uint64_t)probe->now.received;
+        const struct counter_figures *now = &survey->probes[i].now;
+        sum = counter_sum(sum, survey->probes[i].read ? now->available - now->owed : 0);
     }
-    return survey->problem.code == HF_OK ? counter_sum(sum, (int64_t)(transit % MODULUS)) : sum;
+    return survey->problem.code == HF_OK ? counter_sum(sum, survey->transit) : sum;
 }
 
 /* Has no transfer left or arrived at any counter since the reading before? */
@@ -31,8 +64,7 @@ static bool nothing_moved(const struct stock_survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++) {
         const struct stock_probe *probe = &survey->probes[i];
-        if (probe->now.sent != probe->before.sent ||
-            probe->now.received != probe->before.received) {
+        if (probe->moved || counter_figures_moved(&probe->now, &probe->before)) {
             return false;
         }
     }
@@ -168,6 +200,29 @@ static int64_t highest_epoch(const struct stock_survey *survey)
     return highest;
 }
 
+/* Does a counter know that orders go by their user, which the main counter may have forgotten? */
+static bool any_limited(const struct stock_survey *survey)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        if (survey->probes[i].read && survey->probes[i].now.limited) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has a counter learnt, in that epoch, that the product is closed? */
+static bool was_closed(const struct stock_survey *survey, int64_t epoch)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct stock_probe *probe = &survey->probes[i];
+        if (probe->read && probe->now.epoch == epoch && probe->now.end == PRODUCT_CLOSED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Should the product be merged? A merged one is sharded again only when it is loaded again. */
 static bool should_be_merged(struct stock_survey *survey)
 {
@@ -177,24 +232,71 @@ static bool should_be_merged(struct stock_survey *survey)
     return product->merged ? low || !any_spreads(survey) : low;
 }
 
-void stock_survey_weigh(struct stock_survey *survey)
+/* Takes over what the counters say of the product. Returns whether a failover has lost the main
+ * counter's last change of mode; while the product is being closed, the CLOSE sees to that. */
+static bool learn(struct stock_survey *survey)
 {
     struct stock_product *product = survey->product;
-    bool complete = survey->problem.code == HF_OK;
 
-    if (product->stocks->stopped || !survey->probes[COUNTER_MAIN].read) {
-        stock_survey_finish(survey, STOCK_SURVEY_FAILED, &survey->problem);
-        return;
-    }
-    if (!is_same_product(survey)) {
-        return;
-    }
     stock_product_learn(product, &survey->probes[COUNTER_MAIN].now);
     for (size_t i = 0; i < survey->count; i++) {
         if (survey->probes[i].read) {
             stock_product_saw(product, i, &survey->probes[i].now);
         }
     }
+    bool forgot_limit = !product->limited && any_limited(survey);
+    product->limited = product->limited || forgot_limit;
+    product->newest = highest_epoch(survey);
+    return product->end == PRODUCT_OPEN && (product->newest > product->epoch || forgot_limit);
+}
+
+/* Changes the mode of the product if it has to change, then completes transfers. */
+static void go_on(struct stock_survey *survey)
+{
+    struct stock_product *product = survey->product;
+    bool may_turn = survey->problem.code == HF_OK && product->end == PRODUCT_OPEN;
+
+    if (may_turn && should_be_merged(survey) != product->merged) {
+        stock_survey_turn(survey, stock_mode(!product->merged, product->limited), 0);
+    } else {
+        stock_survey_carry_on(survey);
+    }
+}
+
+/* Tells the main counter the mode that it has lost. A product that was closed is none any more,
+ * since its shards are wiped, or about to be. */
+static void turn_again(struct stock_survey *survey)
+{
+    struct stock_product *product = survey->product;
+    bool closed = was_closed(survey, product->newest);
+
+    stock_survey_turn(survey, closed ? "closed" : stock_product_mode(product), product->newest);
+}
+
+void stock_survey_weigh(struct stock_survey *survey)
+{
+    if (survey->product->stocks->stopped || !survey->probes[COUNTER_MAIN].read) {
+        stock_survey_finish(survey, STOCK_SURVEY_FAILED, &survey->problem);
+        return;
+    }
+    if (!is_same_product(survey)) {
+        return;
+    }
+    if (learn(survey)) {
+        turn_again(survey);
+        return;
+    }
+    if (survey->product->end == PRODUCT_CLOSED) { /* to the commands there is no product any more */
+        stock_survey_finish(survey, STOCK_SURVEY_RETRY, NULL);
+        return;
+    }
+    if (survey->problem.code == HF_OK && !find_transit(survey)) {
+        survey->with_counts = true;
+        survey->readings = 0;
+        stock_survey_collect(survey);
+        return;
+    }
+    bool complete = survey->problem.code == HF_OK;
     survey->total = total_of(survey);
     if (complete && survey->readings > 1) {
         answer_certain(survey);
@@ -204,13 +306,5 @@ void stock_survey_weigh(struct stock_survey *survey)
         return;
     }
     answer_uncertain(survey);
-    int64_t highest = highest_epoch(survey);
-    bool open = product->end == PRODUCT_OPEN; /* otherwise the CLOSE changes the mode */
-    if (open && highest > product->epoch) {   /* a failover lost the last change of mode */
-        stock_survey_turn(survey, product->merged, highest);
-    } else if (open && complete && should_be_merged(survey) != product->merged) {
-        stock_survey_turn(survey, !product->merged, 0);
-    } else {
-        stock_survey_carry_on(survey);
-    }
+    go_on(survey);
 }

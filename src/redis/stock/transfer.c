@@ -8,6 +8,7 @@
 
 /* Every step may be repeated, so a lost answer is no reason to stop. */
 #define REPEATABLE true
+#define ERROR_SHOWN 120 /* bytes of an error of Redis that are passed on */
 
 static const struct problem nonsense = {HF_INTERNAL, "a transfer was answered with nonsense"};
 
@@ -49,6 +50,13 @@ static bool has_answer(struct stock_transfer *transfer, enum redis_fate fate,
         end(transfer, problem);
         return false;
     }
+    if (reply->type == REDIS_REPLY_ERROR) {
+        struct problem refused;
+        problem_set(&refused, HF_BUSY, "stock cannot be moved between shards: %.*s",
+                    (int)(reply->len < ERROR_SHOWN ? reply->len : ERROR_SHOWN), reply->str);
+        end(transfer, &refused);
+        return false;
+    }
     if (!script_reply_number(reply, 0, first) || !script_reply_number(reply, 1, second)) {
         end(transfer, &nonsense);
         return false;
@@ -58,13 +66,37 @@ static bool has_answer(struct stock_transfer *transfer, enum redis_fate fate,
 
 /* ---- the last step --------------------------------------------------------------------------- */
 
+/* Tells the log what a failover lost of earlier transfers, which are made good by now. */
+static void log_loss(const struct stock_transfer *transfer, size_t lost_by, const char *what,
+                     int64_t quantity)
+{
+    const struct stock_product *product = transfer->product;
+    struct hf_bytes id = product->command.args.stock_get.product;
+    char loser[COUNTER_NAME_SIZE], source[COUNTER_NAME_SIZE], target[COUNTER_NAME_SIZE];
+
+    counter_name(lost_by, loser);
+    counter_name(transfer->source, source);
+    counter_name(transfer->target, target);
+    log_line(&product->stocks->env->log, LOG_WARNING,
+             "product %.*s: a failover made %s forget %lld that went from %s to %s: %s",
+             (int)id.size, id.data, loser, (long long)quantity, source, target, what);
+}
+
 static void forgotten(struct script_call *call, enum redis_fate fate, const redisReply *reply,
                       const struct problem *problem)
 {
-    (void)reply;
-    (void)fate;
+    struct stock_transfer *transfer = call->context;
+    int64_t lost, available, owed;
+
     (void)problem; /* the stock has arrived: the next survey to find it in the outbox retries */
-    end(call->context, NULL);
+    if (fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lost) &&
+        script_reply_number(reply, 1, &available) && script_reply_number(reply, 2, &owed)) {
+        stock_product_saw_available(transfer->product, transfer->source, available - owed);
+        if (lost > 0) {
+            log_loss(transfer, transfer->source, "taken off again", lost);
+        }
+    }
+    end(transfer, NULL);
 }
 
 static void forget(struct stock_transfer *transfer)
@@ -73,7 +105,7 @@ static void forget(struct stock_transfer *transfer)
 
     counter_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 2);
     counter_arg(call, transfer->target);
-    script_call_number(call, transfer->number);
+    script_call_number(call, transfer->arrived);
     script_call_send(call, REPEATABLE, 0, forgotten, transfer);
 }
 
@@ -83,12 +115,20 @@ static void received(struct script_call *call, enum redis_fate fate, const redis
                      const struct problem *problem)
 {
     struct stock_transfer *transfer = call->context;
-    int64_t arrived, available;
+    int64_t gained, available;
 
-    if (has_answer(transfer, fate, reply, problem, &arrived, &available)) {
-        stock_product_saw_available(transfer->product, transfer->target, available);
-        forget(transfer);
+    if (!has_answer(transfer, fate, reply, problem, &gained, &available)) {
+        return;
     }
+    if (!script_reply_number(reply, 2, &transfer->arrived)) {
+        end(transfer, &nonsense);
+        return;
+    }
+    stock_product_saw_available(transfer->product, transfer->target, available);
+    if (gained > transfer->quantity) {
+        log_loss(transfer, transfer->target, "received again", gained - transfer->quantity);
+    }
+    forget(transfer);
 }
 
 static void receive(struct stock_transfer *transfer)
@@ -97,7 +137,7 @@ static void receive(struct stock_transfer *transfer)
 
     counter_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 3);
     counter_arg(call, transfer->source);
-    script_call_number(call, transfer->number);
+    script_call_number(call, transfer->total);
     script_call_number(call, transfer->quantity);
     script_call_send(call, REPEATABLE, 0, received, transfer);
 }
@@ -119,7 +159,7 @@ static void sent(struct script_call *call, enum redis_fate fate, const redisRepl
     } else if (script_reply_number(reply, 2, &transfer->quantity) &&
                script_reply_number(reply, 3, &available)) {
         stock_product_saw_available(transfer->product, transfer->source, available);
-        transfer->number = second;
+        transfer->total = second;
         receive(transfer);
     } else {
         end(transfer, &nonsense);
@@ -148,7 +188,7 @@ void stock_transfer_carry_on(struct stock_transfer *transfer,
 {
     transfer->done = done;
     transfer->context = context;
-    transfer->number = open->number;
+    transfer->total = open->total;
     transfer->quantity = open->quantity;
     receive(transfer);
 }

@@ -2,14 +2,20 @@
  *
  * Moves stock from one counter of a product to another, in three steps that each happen as a whole:
  *
- *     send     at the source: it leaves what is available and stands in the outbox, numbered
- *     receive  at the target: it arrives, unless the target has heard of that number before
+ *     send     at the source: it leaves what is available, stands in the outbox, and is added to
+ *              all that was ever sent to the target
+ *     receive  at the target: all that was sent and has not arrived yet arrives, and is added to
+ *              all that ever arrived from the source
  *     forget   at the source: it leaves the outbox
  *
  * At no time is the stock nowhere or at two counters. An engine that crashes between two steps, or
  * loses a reply, leaves a transfer in the outbox that any engine's survey completes; each step may
  * be repeated. From one counter to another at most one transfer is in flight: a second send is
- * answered with the first. */
+ * answered with the first.
+ *
+ * A failover may lose any of these steps at either end, also long after the transfer was over. Then
+ * the two sums differ, and the same steps make them equal: the target receives again what it lost;
+ * a source that is behind its target takes off again, in `forget`, what it had sent. */
 #ifndef REDIS_STOCK_TRANSFER_H
 #define REDIS_STOCK_TRANSFER_H
 
@@ -21,10 +27,11 @@ typedef void stock_transfer_done(struct stock_transfer *transfer);
 struct stock_transfer {
     struct stock_product *product; /* retained by the caller until `done` */
     size_t source, target;
-    int64_t least, most;      /* see send_stock.lua */
-    int64_t number, quantity; /* as the source numbered it, and what it sent */
-    bool failed;              /* a step was not answered: the transfer may still be in flight */
-    struct problem problem;   /* why it failed */
+    int64_t least, most;     /* see send_stock.lua */
+    int64_t total, quantity; /* what the source sent in all, and this time */
+    int64_t arrived;         /* what arrived at the target in all */
+    bool failed;             /* a step was not answered: the transfer may still be in flight */
+    struct problem problem;  /* why it failed */
     struct script_call call;
     stock_transfer_done *done;
     void *context;

@@ -98,6 +98,18 @@ static void bring(struct transfer_plan *plan, size_t target, int64_t quantity)
     plan->left[target] -= quantity; /* so that the next want does not count on it */
 }
 
+/* Moves stock to the counters that owe some, as far as there is any. */
+static void pay_debts(struct transfer_plan *plan)
+{
+    for (size_t i = 0; i < plan->counters; i++) {
+        while (plan->left[i] < 0 && plan->left[richest(plan, i)] > 0) {
+            size_t source = richest(plan, i);
+            int64_t owed = -plan->left[i], has = plan->left[source];
+            add(plan, source, i, owed < has ? owed : has);
+        }
+    }
+}
+
 /* Moves what the main counter has to the shards, in equal shares. */
 static void spread(struct transfer_plan *plan)
 {
@@ -127,6 +139,7 @@ void transfer_plan_make(struct transfer_plan *plan, const struct list *wants)
     if (plan->failed || plan->product->end != PRODUCT_OPEN) {
         return;
     }
+    pay_debts(plan);
     if (plan->product->merged) {
         drain(plan);
         return;

@@ -26,7 +26,8 @@ void transfer_plan_init(struct transfer_plan *plan, const struct stock_product *
                         size_t counters);
 void transfer_plan_free(struct transfer_plan *plan);
 
-/* For a merged product, everything goes to the main counter. For a sharded one, each want in turn
+/* First counters that owe some get it. For a merged product, everything else goes to the main
+ * counter. For a sharded one, each want in turn
  * gets what its counter is short of: from the richest counter, half of its stock or what is
  * missing, whichever is more. A want that all counters together cannot satisfy gets nothing, so
  * that the others are not short as well. */

@@ -53,6 +53,7 @@ static void count_returned(struct worker *worker, enum worker_family family, int
     struct worker_figures *figures = &worker->figures;
     _Atomic uint64_t *of[WORKER_FAMILY_COUNT] = {
         [WORKER_FAMILY_SEATS] = &figures->returned_seats,
+        [WORKER_FAMILY_PLAIN_SEATS] = &figures->returned_seats,
         [WORKER_FAMILY_QUOTA] = &figures->returned_quota,
         [WORKER_FAMILY_STOCK] = &figures->returned_stock,
         [WORKER_FAMILY_QUEUE] = &figures->returned_queue,

@@ -21,6 +21,10 @@ static const struct {
     enum key_id keys[COMMAND_KEYS_MAX + 1];
 } families[WORKER_FAMILY_COUNT] = {
     [WORKER_FAMILY_SEATS] = {"reclaim_seats", KEY_SEATS_DUE, false, {KEY_SEATS_DUE}},
+    [WORKER_FAMILY_PLAIN_SEATS] = {"reclaim_seats",
+                                   KEY_SEATS_DUE_PLAIN,
+                                   false,
+                                   {KEY_SEATS_DUE_PLAIN}},
     [WORKER_FAMILY_QUOTA] = {"reclaim_quota", KEY_QUOTA_DUE, false, {KEYS_OF_QUOTA}},
     [WORKER_FAMILY_STOCK] = {"reclaim_stock", KEY_STOCK_DUE, true, {KEYS_OF_STOCK}},
     [WORKER_FAMILY_QUEUE] = {"reclaim_queue", KEY_QUEUE_DUE, false, {KEY_QUEUE, KEY_QUEUE_DUE}},

@@ -12,6 +12,7 @@
 
 enum worker_family {
     WORKER_FAMILY_SEATS,
+    WORKER_FAMILY_PLAIN_SEATS, /* whose keys have no braces: the engine itself makes none such */
     WORKER_FAMILY_QUOTA,
     WORKER_FAMILY_STOCK,
     WORKER_FAMILY_QUEUE,
