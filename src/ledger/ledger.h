@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ledger: the SQL database that has the last word about what is sold. Threads of its own, each
+ * with one connection (a writer), carry out what is submitted; answers are given by ledger_turn()
+ * on the caller's thread. All functions are called by one thread at a time, if not said otherwise.
+ *
+ * Sales travel together. While a writer commits one batch, the next one collects:
+ *
+ *     1. UPDATE writers …              fences this writer, and marks batches that the engine knows
+ *     2. INSERT the rows of all sales
+ *     3. UPDATE each counter once, in the order of their names, by the sum, if it suffices
+ *     4. COMMIT
+ *
+ * If that does not fit, it is rolled back and done again with care: ids that are there already are
+ * looked up, counters are locked and read, and as many sales are carried out as fit, in the order
+ * of arrival. A row that the database refuses is found by halving; the others are carried out.
+ *
+ * In flight. Every row has the writer and the number of the batch that changed it last. A writer's
+ * row in `writers` has the number up to which the engine was told of all batches. So what the
+ * ledger has and the engine may not have yet can be read off the ledger, whichever server it is in
+ * flight on: the rows of batches behind that number. */
+#ifndef LEDGER_LEDGER_H
+#define LEDGER_LEDGER_H
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/problem.h"
+
+struct ledger;
+struct ledger_sale;
+
+struct ledger_options {
+    const char *url;
+    /* "shop.items(sku, on_hand)": a table that is there already, in place of `inventory`; or
+     * NULL. */
+    const char *inventory;
+    unsigned connections; /* 0: LEDGER_CONNECTIONS_DEFAULT; SQLite has one */
+    int64_t timeout_ms;   /* of each transaction; 0: LEDGER_TIMEOUT_DEFAULT_MS */
+    size_t batch_max;     /* sales in a batch; 0: LEDGER_BATCH_DEFAULT */
+    struct log log;
+    /* ledger_turn() has something to do. Called from another thread. */
+    void (*wake)(void *context);
+    void *wake_context;
+    /* A sale that was answered LEDGER_UNKNOWN, when its outcome is known: called once, in
+     * ledger_turn(), with a copy that is valid during the call and has no context. LEDGER_DONE: it
+     * was carried out; the engine is to be told of it, then ledger_told() to be called, as after
+     * any such answer. LEDGER_AWAY: it was not, and will not be, for whatever
+     * reason; the same sale may have been submitted again meanwhile. It is not called if the id was
+     * found to be there already, nor if other servers have taken this one for dead: then they have
+     * told the engine. NULL: nobody will tell the engine, what was
+     * carried out is for reconciliation to find. */
+    void (*late)(void *context, const struct ledger_sale *sale);
+    void *late_context;
+};
+
+/* Checks the options without I/O. INVALID_ARGUMENT. */
+enum hf_error ledger_check(const struct ledger_options *options, struct problem *problem);
+
+/* Connects, brings the schema up to date, and starts the writers. INVALID_ARGUMENT for an unusable
+ * URL; INVALID_STATE for a database that is newer than this program, or whose inventory table is
+ * not as the options say. A database that cannot be reached is no failure: the writers go on
+ * trying, and until then all is answered LEDGER_AWAY. */
+enum hf_error ledger_open(const struct ledger_options *options, struct ledger **ledger,
+                          struct problem *problem);
+
+/* Ends the writers when they are done with what they have begun, and forgets them in the database
+ * if nothing is in flight. What was submitted and not answered is never answered. */
+void ledger_close(struct ledger *ledger);
+
+/* Where it is, with no secret in it. */
+const char *ledger_name(const struct ledger *ledger);
+
+/* Gives the answers that are there: done() is called from here and nowhere else. */
+void ledger_turn(struct ledger *ledger);
+/* How long until ledger_turn() has something to do: 0 is now, -1 when wake() says so. */
+int64_t ledger_idle_ms(struct ledger *ledger);
+
+/* Is there a connection? If not, why; NULL while all is well. From any thread. */
+const char *ledger_unready(struct ledger *ledger);
+
+struct ledger_figures {
+    uint64_t batches, sales, careful, /* batches that had to be done with care */
+        retries, reconnects, unknown; /* COMMITs whose outcome had to be looked up */
+    unsigned connected, writers;
+    uint64_t pending; /* sales submitted and not answered */
+};
+void ledger_figures(struct ledger *ledger, struct ledger_figures *figures);
+
+/* ---- sales ----------------------------------------------------------------------------------- */
+
+enum ledger_answer {
+    LEDGER_DONE,         /* carried out by this call */
+    LEDGER_DONE_BEFORE,  /* the id is there with the same arguments, and still stands */
+    LEDGER_ENDED_BEFORE, /* … and was returned, refunded or cancelled since */
+    LEDGER_DIFFERS,      /* the id is there with other arguments: `found` has them */
+    LEDGER_SOLD_OUT,     /* `left` is too little */
+    LEDGER_OVER_LIMIT, /* with what the user has it would be more than max: `left` is what he has */
+    LEDGER_NOT_FOUND,  /* no such product, zone, order or booking */
+    LEDGER_REFUSED,    /* the database refuses the row: `problem` says why */
+    LEDGER_AWAY,       /* certainly not carried out: the database is away or too slow */
+    LEDGER_UNKNOWN,    /* may have been carried out: the same again tells */
+};
+
+enum ledger_kind {
+    LEDGER_ORDER,   /* of a product: a row of `orders`, the counter in the inventory */
+    LEDGER_BOOKING, /* confirmed, of an event: a row of `bookings`, the counter in `zones` */
+};
+
+/* A row of orders or bookings. Times are the database's, in ms since 1970. */
+struct ledger_row {
+    char user[HF_ID_MAX + 1], zone[HF_ID_MAX + 1], payment[HF_ID_MAX + 1];
+    char status[16];
+    int64_t quantity, unit_price;
+    int64_t made_at_ms, ended_at_ms; /* sold or confirmed; returned or refunded, or 0 */
+    bool told;                       /* its batch is marked: the engine was told of it */
+};
+
+/* Owned by the caller, who keeps it and its texts until done() was called. */
+struct ledger_sale {
+    struct list node; /* the ledger's */
+    enum ledger_kind kind;
+    struct hf_bytes scope, id, user; /* product and order; event and booking */
+    struct hf_bytes zone, payment;   /* of a booking; payment may be empty */
+    int64_t quantity, unit_price;
+    int64_t max; /* of a product per user; 0: none. Checked against the rows of the ledger */
+    /* Not carried out before the deadline, and not begun: it is answered LEDGER_AWAY. Begun and not
+     * known: LEDGER_UNKNOWN. */
+    int64_t deadline_ms; /* of sql_now_ms() */
+    void (*done)(struct ledger_sale *sale, void *context);
+    void *context;
+
+    enum ledger_answer answer;
+    int64_t left;
+    struct ledger_row found; /* with LEDGER_DONE_BEFORE, LEDGER_ENDED_BEFORE, LEDGER_DIFFERS */
+    struct problem problem;  /* with LEDGER_REFUSED, LEDGER_AWAY, LEDGER_UNKNOWN */
+    uint64_t batch;          /* of ledger_told() */
+    unsigned writer;
+};
+
+/* Carries out a sale: its row, and the counter less its quantity. */
+void ledger_sell(struct ledger *ledger, struct ledger_sale *sale);
+
+/* The engine knows a sale that was answered LEDGER_DONE, or never will: nothing of it is in flight
+ * any more. Must be called once for each such answer. */
+void ledger_told(struct ledger *ledger, unsigned writer, uint64_t batch);
+
+/* ---- all else: one job, one transaction ------------------------------------------------------ */
+
+enum ledger_task {
+    LEDGER_TASK_FIND,   /* the row of an order or a booking */
+    LEDGER_TASK_END,    /* returns an order, refunds a booking: row and counter, once */
+    LEDGER_TASK_CANCEL, /* an order that never was: a row that keeps a late sale out */
+    LEDGER_TASK_STOCK,  /* adds `delta` to a product's stock; `create`: makes the row if need be */
+    LEDGER_TASK_ZONE,   /* sets a zone's capacity to `delta`; LEDGER_SOLD_OUT if more is sold */
+    LEDGER_TASK_READ,   /* marks, then reads counters of products or zones with what is in flight */
+    LEDGER_TASK_MARK,   /* marks what this process' writers know as told, and that they live */
+    LEDGER_TASK_STALE,  /* rows in flight of writers that are dead, in pages. The first page fences
+                            those not seen for `delta` ms (0: LEDGER_DEAD_AFTER_MS) */
+    LEDGER_TASK_BURY,   /* forgets the writers that STALE has fenced: the engine knows their rows */
+    LEDGER_TASK_LEASE,  /* takes or renews a lease for `delta` ms; LEDGER_SOLD_OUT: another's */
+    LEDGER_TASK_UNLEASE, /* gives it back */
+    LEDGER_TASK_DRIFT,   /* writes a correction down */
+    LEDGER_TASK_AUDIT,   /* totals of the ledger itself that do not agree: a finding each */
+    LEDGER_TASK_COUNT
+};
+
+/* What is read of one counter, in one look at the database. */
+struct ledger_counter {
+    bool found;
+    int64_t left;    /* stock; capacity - sold of a zone */
+    int64_t size;    /* capacity of a zone */
+    int64_t selling; /* sold in batches that the engine may not know yet */
+    int64_t ending;  /* returned in such batches */
+};
+
+/* A row of a page. The texts are valid during the call. */
+struct ledger_item {
+    struct hf_bytes scope, id, user;
+    int64_t quantity, at_ms;
+    bool ended; /* it is the return that is in flight, not the sale */
+};
+
+/* Owned by the caller, who keeps it and its texts until done() was called. */
+struct ledger_job {
+    struct list node; /* the ledger's */
+    enum ledger_task task;
+    enum ledger_kind kind;
+    struct hf_bytes scope, id; /* product and order, event and booking; LEASE: name and owner */
+    struct hf_bytes zone, user;
+    int64_t delta, quantity;
+    bool create;
+    /* READ: so many scopes (and zones) and where their counters go. */
+    const struct hf_bytes *scopes, *zones;
+    struct ledger_counter *counters;
+    size_t count;
+    /* STALE, AUDIT: called on the ledger's thread for each row, again if the transaction has to be
+     * repeated; `after` is where the page begins and, when it is done, where the next one would;
+     * more: there may be one. */
+    void (*each)(void *context, const struct ledger_item *item);
+    void (*finding)(void *context, const char *finding);
+    char after[HF_ID_MAX + 1];
+    bool more;
+    /* DRIFT: before, after, in flight; `id` is the cause. */
+    int64_t before, now, in_flight;
+
+    int64_t deadline_ms;
+    void (*done)(struct ledger_job *job, void *context);
+    void *context;
+
+    enum ledger_answer answer;
+    struct ledger_row found; /* FIND, END */
+    /* STOCK, ZONE, END: what is left to sell after it; LEASE refused: for how many ms it is
+     * another's, whose name is in found.user. */
+    int64_t left;
+    int64_t fence;  /* LEASE */
+    uint64_t batch; /* END answered LEDGER_DONE: for ledger_told() */
+    unsigned writer;
+    struct problem problem;
+};
+
+void ledger_submit(struct ledger *ledger, struct ledger_job *job);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One template for each statement. What differs between dialects stands in braces and is written
+ * out once, when the ledger is opened:
+ *
+ *     {now}        milliseconds since 1970, by the database's clock
+ *     {lock}       locks the rows that a query finds; nothing on SQLite, whose transactions have
+ *                  the lock of the whole file
+ *     {integer}    the type of 64 bits that CAST knows
+ *     {inventory}, {product}, {stock}   the table and columns of the setting, quoted
+ *     {take_schema_lock}, {give_schema_lock}
+ *     {rows}       is left to the driver, see sql.h */
+#include "ledger/statements.h"
+
+#include "base/check.h"
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+/* Rows of writers that are fenced, which the engine may not know of yet, after an id. {join} has
+ * the database begin with the writers, of which there are few; {its_writer} and {bare} have MySQL
+ * use both columns of the index on writer and batch, where it would read all rows of a writer. */
+#define STALE(table, id)                                                                           \
+    " FROM writers w {join} " table " r WHERE w.fenced = 1 AND {its_writer}"                       \
+    " AND r.batch > w.told AND r.status <> 'cancelled' AND {bare}(r." id ") > ?"
+/* The sum of what is in flight with a status. */
+#define FLYING(table, where, status)                                                               \
+    "CAST(COALESCE((SELECT SUM(r.quantity) FROM writers w {join} " table " r"                      \
+    " WHERE {its_writer} AND r.batch > w.told AND " where " AND r.status = '" status               \
+    "'), 0) AS {integer})"
+/* A row was told of if its writer is gone, or says so. */
+#define TOLD "COALESCE((SELECT w.told FROM writers w WHERE w.writer_id = r.writer), r.batch)"
+
+static const struct {
+    const char *text, *types;
+} templates[LEDGER_STATEMENT_COUNT] = {
+    /* Begins every transaction that writes: it says which one it is, and comes to nothing once the
+     * epoch is another. */
+    [LEDGER_FENCE] =
+        {"UPDATE writers SET batch = ?, told = CASE WHEN told < ? THEN ? ELSE told END,"
+         " seen_at = {now} WHERE writer_id = ? AND epoch = ?",
+         "iiiii"},
+    [LEDGER_WRITER_ADD] = {"INSERT INTO writers (writer_id, epoch, batch, told, seen_at)"
+                           " VALUES (?, 1, ?, ?, {now})",
+                           "iii"},
+    [LEDGER_WRITER_REJOIN] = {"UPDATE writers SET epoch = epoch + 1, seen_at = {now}"
+                              " WHERE writer_id = ? AND fenced = 0",
+                              "i"},
+    [LEDGER_WRITER_READ] = {"SELECT epoch, batch, fenced FROM writers WHERE writer_id = ?", "i"},
+    [LEDGER_WRITER_MARK] = {"UPDATE writers SET told = CASE WHEN told < ? THEN ? ELSE told END,"
+                            " seen_at = {now} WHERE writer_id = ? AND fenced = 0",
+                            "iii"},
+    [LEDGER_WRITER_FORGET] = {"DELETE FROM writers WHERE writer_id = ?", "i"},
+    [LEDGER_WRITERS_FENCE_DEAD] = {"UPDATE writers SET epoch = epoch + 1, fenced = 1"
+                                   " WHERE fenced = 0 AND seen_at < {now} - ?",
+                                   "i"},
+    [LEDGER_WRITERS_BURY] = {"DELETE FROM writers WHERE fenced = 1", ""},
+
+    [LEDGER_ORDER_ADD] = {"INSERT INTO orders (order_id, product_id, user_id, quantity, unit_price,"
+                          " writer, batch) {rows}",
+                          "tttiiii"},
+    [LEDGER_BOOKING_ADD] = {"INSERT INTO bookings (event_id, booking_id, zone_id, user_id,"
+                            " quantity, unit_price, payment_id, writer, batch) {rows}",
+                            "ttttiitii"},
+    [LEDGER_STOCK_SELL] = {"UPDATE {inventory} SET {stock} = {stock} - ?"
+                           " WHERE {product} = ? AND {stock} >= ?",
+                           "iti"},
+    [LEDGER_ZONE_SELL] = {"UPDATE zones SET sold = sold + ?"
+                          " WHERE event_id = ? AND zone_id = ? AND capacity - sold >= ?",
+                          "itti"},
+    /* Stands after the counter's update, whose lock keeps other sales of the product out: changes a
+     * row, which nobody expects, if the user has more than he may. */
+    [LEDGER_USER_GUARD] = {"UPDATE writers SET epoch = epoch WHERE writer_id = ?"
+                           " AND ? < (SELECT COALESCE(SUM(quantity), 0) FROM orders"
+                           " WHERE user_id = ? AND product_id = ? AND status = 'sold')",
+                           "iitt"},
+    [LEDGER_ORDER_FIND] = {"SELECT r.product_id, r.user_id, r.status, r.quantity, r.unit_price,"
+                           " r.sold_at, COALESCE(r.returned_at, 0), r.writer, r.batch, " TOLD
+                           " FROM orders r WHERE r.order_id = ?",
+                           "t"},
+    [LEDGER_BOOKING_FIND] = {"SELECT r.event_id, r.user_id, r.status, r.quantity, r.unit_price,"
+                             " COALESCE(r.confirmed_at, 0), COALESCE(r.ended_at, 0), r.writer,"
+                             " r.batch, " TOLD ", r.zone_id, r.payment_id"
+                             " FROM bookings r WHERE r.event_id = ? AND r.booking_id = ?",
+                             "tt"},
+    [LEDGER_STOCK_LOCK] = {"SELECT {stock} FROM {inventory} WHERE {product} = ?{lock}", "t"},
+    [LEDGER_ZONE_LOCK] = {"SELECT capacity - sold, capacity FROM zones"
+                          " WHERE event_id = ? AND zone_id = ?{lock}",
+                          "tt"},
+    [LEDGER_USER_SUM] = {"SELECT CAST(COALESCE(SUM(quantity), 0) AS {integer}) FROM orders"
+                         " WHERE user_id = ? AND product_id = ? AND status = 'sold'",
+                         "tt"},
+
+    [LEDGER_ORDER_END] = {"UPDATE orders SET status = 'returned', returned_at = {now}, writer = ?,"
+                          " batch = ? WHERE order_id = ? AND status = 'sold'",
+                          "iit"},
+    [LEDGER_BOOKING_END] = {"UPDATE bookings SET status = 'refunded', ended_at = {now}, writer = ?,"
+                            " batch = ? WHERE event_id = ? AND booking_id = ?"
+                            " AND status = 'confirmed'",
+                            "iitt"},
+    [LEDGER_ORDER_CANCEL] = {"INSERT INTO orders (order_id, product_id, user_id, quantity,"
+                             " unit_price, status, returned_at, writer, batch)"
+                             " VALUES (?, ?, ?, ?, 0, 'cancelled', {now}, ?, ?)",
+                             "tttiii"},
+    [LEDGER_BOOKING_CANCEL] =
+        {"INSERT INTO bookings (booking_id, event_id, user_id, quantity,"
+         " unit_price, status, zone_id, confirmed_at, ended_at, writer, batch)"
+         " VALUES (?, ?, ?, ?, 0, 'cancelled', ?, NULL, {now}, ?, ?)",
+         "tttitii"},
+    [LEDGER_BARRIER_ADD] = {"INSERT INTO barriers (scope, id, step) VALUES (?, ?, ?)", "ttt"},
+    [LEDGER_STOCK_ADD] = {"UPDATE {inventory} SET {stock} = {stock} + ? WHERE {product} = ?", "it"},
+    [LEDGER_STOCK_MAKE] = {"INSERT INTO {inventory} ({product}, {stock}) VALUES (?, ?)", "ti"},
+    [LEDGER_ZONE_GIVE] = {"UPDATE zones SET sold = sold - ? WHERE event_id = ? AND zone_id = ?",
+                          "itt"},
+    [LEDGER_ZONE_SET] = {"UPDATE zones SET capacity = ? WHERE event_id = ? AND zone_id = ?", "itt"},
+    [LEDGER_ZONE_MAKE] = {"INSERT INTO zones (event_id, zone_id, capacity, sold)"
+                          " VALUES (?, ?, ?, 0)",
+                          "tti"},
+    [LEDGER_STOCK_READ] =
+        {"SELECT i.{stock}, i.{stock}, " FLYING("orders", "r.product_id = ?", "sold") ", " FLYING(
+             "orders", "r.product_id = ?", "returned") " FROM {inventory} i WHERE i.{product} = ?",
+         "ttt"},
+    [LEDGER_ZONE_READ] =
+        {"SELECT z.capacity - z.sold, z.capacity, " FLYING(
+             "bookings", "r.event_id = z.event_id AND r.zone_id = z.zone_id",
+             "confirmed") ", " FLYING("bookings",
+                                      "r.event_id = z.event_id AND r.zone_id = z.zone_id",
+                                      "refunded") " FROM zones z WHERE z.event_id = ? AND "
+                                                  "z.zone_id = ?",
+         "tt"},
+    [LEDGER_ORDERS_EDGE] =
+        {"SELECT r.order_id" STALE(
+             "orders", "order_id") " ORDER BY r.order_id LIMIT 1 OFFSET " TEXT(LEDGER_PAGE_LAST),
+         "t"},
+    [LEDGER_BOOKINGS_EDGE] =
+        {"SELECT r.booking_id" STALE(
+             "bookings",
+             "booking_id") " ORDER BY r.booking_id LIMIT 1 OFFSET " TEXT(LEDGER_PAGE_LAST),
+         "t"},
+    [LEDGER_ORDERS_STALE] = {"SELECT r.product_id, r.order_id, r.user_id, r.quantity, r.sold_at,"
+                             " r.status" STALE(
+                                 "orders",
+                                 "order_id") " AND (? = 0 OR r.order_id <= ?) ORDER BY r.order_id",
+                             "tit"},
+    [LEDGER_BOOKINGS_STALE] = {"SELECT r.event_id, r.booking_id, r.user_id, r.quantity,"
+                               " r.created_at, r.status" STALE(
+                                   "bookings", "booking_id") " AND (? = 0 OR r.booking_id <= ?)"
+                                                             " ORDER BY r.booking_id, r.event_id",
+                               "tit"},
+    [LEDGER_LEASE_READ] =
+        {"SELECT owner, fence, expires_at - {now} FROM leases WHERE name = ?{lock}", "t"},
+    [LEDGER_LEASE_MAKE] = {"INSERT INTO leases (name, owner, fence, expires_at)"
+                           " VALUES (?, ?, 1, {now} + ?)",
+                           "tti"},
+    [LEDGER_LEASE_TAKE] = {"UPDATE leases SET owner = ?, fence = ?, expires_at = {now} + ?"
+                           " WHERE name = ?",
+                           "tiit"},
+    [LEDGER_LEASE_DROP] = {"UPDATE leases SET expires_at = 0 WHERE name = ? AND owner = ?", "tt"},
+    [LEDGER_DRIFT_ADD] = {"INSERT INTO drift (scope, zone, before_value, after_value, in_flight,"
+                          " cause, server) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                          "ttiiitt"},
+#define AUDIT(...) "SELECT " __VA_ARGS__ " LIMIT " TEXT(LEDGER_FINDINGS)
+    [LEDGER_AUDIT_STOCK] = {AUDIT("{product}, {stock} FROM {inventory} WHERE {stock} < 0"
+                                  " ORDER BY {product}"),
+                            ""},
+    [LEDGER_AUDIT_ZONES] = {AUDIT("event_id, zone_id, sold, capacity FROM zones"
+                                  " WHERE sold < 0 OR sold > capacity ORDER BY event_id, zone_id"),
+                            ""},
+    [LEDGER_AUDIT_SEATS] = {AUDIT("z.event_id, z.zone_id, z.sold,"
+                                  " CAST(COALESCE(b.booked, 0) AS {integer})"
+                                  " FROM zones z LEFT JOIN (SELECT event_id, zone_id,"
+                                  " SUM(quantity) AS booked FROM bookings"
+                                  " WHERE status = 'confirmed' GROUP BY event_id, zone_id) b"
+                                  " ON b.event_id = z.event_id AND b.zone_id = z.zone_id"
+                                  " WHERE z.sold <> COALESCE(b.booked, 0)"
+                                  " ORDER BY z.event_id, z.zone_id"),
+                            ""},
+    [LEDGER_AUDIT_RETURNS] = {AUDIT("product_id, order_id FROM orders r WHERE status = 'returned'"
+                                    " AND NOT EXISTS (SELECT 1 FROM barriers b WHERE"
+                                    " b.scope = r.product_id AND b.id = r.order_id"
+                                    " AND b.step = 'return') ORDER BY order_id"),
+                              ""},
+    [LEDGER_AUDIT_REFUNDS] = {AUDIT("event_id, booking_id FROM bookings r"
+                                    " WHERE status = 'refunded' AND NOT EXISTS"
+                                    " (SELECT 1 FROM barriers b WHERE b.scope = r.event_id"
+                                    " AND b.id = r.booking_id AND b.step = 'refund')"
+                                    " ORDER BY booking_id"),
+                              ""},
+    [LEDGER_AUDIT_BARRIERS] = {AUDIT("scope, id, step FROM barriers b WHERE"
+                                     " (step = 'return' AND NOT EXISTS (SELECT 1 FROM orders r"
+                                     " WHERE r.order_id = b.id AND r.product_id = b.scope"
+                                     " AND r.status = 'returned')) OR"
+                                     " (step = 'refund' AND NOT EXISTS (SELECT 1 FROM bookings r"
+                                     " WHERE r.event_id = b.scope AND r.booking_id = b.id"
+                                     " AND r.status = 'refunded')) ORDER BY scope, id"),
+                               ""},
+
+    [LEDGER_SCHEMA_VERSION] = {"SELECT MAX(version) FROM holdfast_schema", ""},
+    [LEDGER_SCHEMA_LOCK] = {"{take_schema_lock}", ""},
+    [LEDGER_SCHEMA_UNLOCK] = {"{give_schema_lock}", ""},
+    [LEDGER_INVENTORY_CHECK] = {"SELECT {stock} + 0 FROM {inventory} WHERE {product} = ?", "t"},
+};
+
+struct token {
+    const char *name;
+    const char *texts[SQL_DIALECT_COUNT];
+};
+
+static const struct token tokens[] = {
+    {"{now}",
+     {"CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
+      "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+      "CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000 AS SIGNED)"}},
+    {"{lock}", {"", " FOR UPDATE", " FOR UPDATE"}},
+    {"{integer}", {"INTEGER", "BIGINT", "SIGNED"}},
+    {"{join}", {"CROSS JOIN", "CROSS JOIN", "STRAIGHT_JOIN"}},
+    {"{its_writer}",
+     {"r.writer = w.writer_id", "r.writer = w.writer_id",
+      "r.writer >= w.writer_id AND r.writer <= w.writer_id"}},
+    {"{bare}", {"", "", "CONCAT"}},
+    /* Both locks are the session's: they end with it at the latest. On SQLite a migration is one
+     * transaction, which has the lock of the file. */
+    {"{take_schema_lock}",
+     {"SELECT 1", "SELECT 1 FROM (SELECT pg_advisory_lock(4653465446534654)) locked",
+      "SELECT COALESCE(GET_LOCK('holdfast_schema', 30), 0)"}},
+    {"{give_schema_lock}",
+     {"SELECT 1", "SELECT 1 FROM (SELECT pg_advisory_unlock(4653465446534654)) locked",
+      "SELECT RELEASE_LOCK('holdfast_schema')"}},
+};
+
+static const char *text_of(const char *at, size_t size, enum sql_dialect dialect,
+                           const struct inventory_name *inventory)
+{
+    const struct {
+        const char *name, *text;
+    } names[] = {{"{inventory}", inventory->table},
+                 {"{product}", inventory->product},
+                 {"{stock}", inventory->stock},
+                 {"{rows}", "{rows}"}};
+
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        if (strlen(tokens[i].name) == size && strncmp(tokens[i].name, at, size) == 0) {
+            return tokens[i].texts[dialect];
+        }
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i].name) == size && strncmp(names[i].name, at, size) == 0) {
+            return names[i].text;
+        }
+    }
+    return NULL;
+}
+
+static void expand(struct buffer *out, const char *template, enum sql_dialect dialect,
+                   const struct inventory_name *inventory)
+{
+    for (const char *at = template; *at != '\0';) {
+        size_t size = *at == '{' ? strcspn(at, "}") + 1 : 1;
+        const char *text = *at == '{' ? text_of(at, size, dialect, inventory) : NULL;
+        CHECK(*at != '{' || text != NULL);
+        if (text != NULL) {
+            buffer_text(out, text);
+        } else {
+            buffer_byte(out, (uint8_t)*at);
+        }
+        at += size;
+    }
+    buffer_byte(out, '\0');
+}
+
+bool ledger_statements_init(struct ledger_statements *statements, enum sql_dialect dialect,
+                            const struct inventory_name *inventory)
+{
+    size_t starts[LEDGER_STATEMENT_COUNT];
+
+    memory_init(&statements->memory);
+    buffer_init(&statements->texts, &statements->memory);
+    for (unsigned i = 0; i < LEDGER_STATEMENT_COUNT; i++) {
+        CHECK(templates[i].text != NULL);
+        starts[i] = statements->texts.size;
+        expand(&statements->texts, templates[i].text, dialect, inventory);
+    }
+    for (unsigned i = 0; i < LEDGER_STATEMENT_COUNT; i++) {
+        statements->all[i] = (struct sql_statement){
+            .number = i,
+            .text = statements->texts.data + starts[i],
+            .types = templates[i].types,
+        };
+    }
+    return !statements->texts.failed;
+}
+
+void ledger_statements_free(struct ledger_statements *statements)
+{
+    buffer_free(&statements->texts);
+}
