@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The service as an engine: it forwards what is not its own, and lets the engine inside, the
+ * ledger and the calls in flight have their turns. Without a ledger a plain command costs one more
+ * jump. */
+#include "service/service_state.h"
+
+#include <time.h>
+
+/* ---- commands --------------------------------------------------------------------------------
+ * */
+
+/* The commands the service carries out, and what has to be there for it. */
+static const struct service_command {
+    service_run *run;
+    /* A plain command: only a ledger that was given, or is open, has a say in it. */
+    bool needs_guard, needs_open;
+} service_commands[COMMAND_COUNT] = {
+    [STOCK_BUY] = {.run = purchase_begin},
+    [STOCK_RETURN] = {.run = order_return},
+    [STOCK_ORDER] = {.run = order_find},
+    [STOCK_OPEN] = {.run = stock_change_open},
+    [RECONCILE] = {.run = reconcile_command},
+    [STOCK_LOAD] = {.run = stock_change_begin, .needs_open = true},
+    [STOCK_ADJUST] = {.run = stock_change_begin, .needs_open = true},
+    [STOCK_TAKE] = {.run = stock_gate, .needs_guard = true},
+    [SEATS_OPEN] = {.run = seats_open_guarded, .needs_guard = true},
+    [SEATS_RESERVE] = {.run = seats_reserve_guarded, .needs_guard = true},
+    [SEATS_CONFIRM] = {.run = seats_confirm_guarded, .needs_guard = true},
+    [SEATS_REFUND] = {.run = seats_refund_guarded, .needs_guard = true},
+};
+
+/* May a take go straight to the engine? */
+static bool passes_gate(struct service *service, const struct command *command)
+{
+    if (command_id(command->spec) != STOCK_TAKE) {
+        return false;
+    }
+    const struct service_product *product = product_find(service, command->args.stock_take.product);
+    return product != NULL && product_is_open(product);
+}
+
+static const struct service_command *find_command(struct service *service,
+                                                  const struct command *command)
+{
+    const struct service_command *found = &service_commands[command_id(command->spec)];
+
+    if (found->run == NULL || (found->needs_guard && !service->guards) ||
+        (found->needs_open && service->ledger == NULL) ||
+        (service->guards && passes_gate(service, command))) {
+        return NULL;
+    }
+    return found;
+}
+
+static void service_submit(struct engine *engine, struct command *command, engine_done *done,
+                           void *context)
+{
+    struct service *service = service_self(engine);
+    const struct service_command *found = find_command(service, command);
+
+    if (found == NULL) {
+        engine_submit(service->inner, command, done, context);
+        return;
+    }
+    struct service_call *call = call_new(service, command, done, context);
+    if (call == NULL) {
+        reply_clear(&service->reply);
+        reply_refuse(&service->reply, HF_BUSY, "out of memory");
+        done(context, &service->reply);
+        return;
+    }
+    service_need_ledger(call, found->run);
+    service_work(service, 0);
+}
+
+static bool service_ready(struct engine *engine, const struct command *command)
+{
+    return command->spec->flags & COMMAND_SERVICE ||
+           engine_ready(service_self(engine)->inner, command);
+}
+
+/* ---- time ------------------------------------------------------------------------------------
+ * */
+
+static void service_turn(struct engine *engine)
+{
+    struct service *service = service_self(engine);
+
+    pthread_mutex_lock(&service->mutex);
+    service->woken = false;
+    pthread_mutex_unlock(&service->mutex);
+    engine_turn(service->inner);
+    service_ledger_turn(service);
+    if (service->ledger != NULL) {
+        int64_t now_ms = service_now(service);
+        rebuild_watch(service);
+        product_turn(service, now_ms);
+        reconcile_turn(service, now_ms);
+        service_work(service, now_ms);
+    } else {
+        service_work(service, 0);
+    }
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static int64_t until(int64_t due_ms, int64_t now_ms)
+{
+    return due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+static int64_t service_idle_ms(struct engine *engine)
+{
+    struct service *service = service_self(engine);
+    int64_t idle_ms = engine_idle_ms(service->inner);
+
+    if (!list_empty(&service->ready)) {
+        return 0;
+    }
+    if (service->ledger == NULL) {
+        bool done = false;
+        if (service->opening) {
+            pthread_mutex_lock(&service->mutex);
+            done = service->opener_ended;
+            pthread_mutex_unlock(&service->mutex);
+        }
+        return done ? 0 : idle_ms;
+    }
+    int64_t now_ms = service_now(service);
+    idle_ms = sooner(idle_ms, ledger_idle_ms(service->ledger));
+    idle_ms = sooner(idle_ms, until(reconcile_due(service), now_ms));
+    if (!list_empty(&service->timers)) {
+        struct service_call *call = LIST_ENTRY(service->timers.next, struct service_call, node);
+        idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
+    }
+    if (!list_empty(&service->gated)) {
+        struct service_call *call = LIST_ENTRY(service->gated.next, struct service_call, gated);
+        idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
+    }
+    return idle_ms;
+}
+
+static void service_wait(struct engine *engine, int64_t ms)
+{
+    struct service *service = service_self(engine);
+    struct timespec end;
+
+    if (service->ledger == NULL && !service->opening) {
+        engine_wait(service->inner, ms);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    int64_t nanoseconds = end.tv_nsec + ms % 1000 * 1000000;
+    end.tv_sec += (time_t)(ms / 1000 + nanoseconds / 1000000000);
+    end.tv_nsec = (long)(nanoseconds % 1000000000);
+    pthread_mutex_lock(&service->mutex);
+    int error = 0;
+    while (!service->woken && error == 0) {
+        error = pthread_cond_timedwait(&service->changed, &service->mutex, &end);
+    }
+    pthread_mutex_unlock(&service->mutex);
+}
+
+static void service_settle(struct engine *engine)
+{
+    engine_settle(service_self(engine)->inner);
+    service_turn(engine);
+}
+
+/* ---- disk ------------------------------------------------------------------------------------
+ * */
+
+static bool service_flush_begin(struct engine *engine)
+{
+    struct service *service = service_self(engine);
+    bool begun = engine_flush_begin(service->inner);
+
+    service->told_flushing = service->told_count;
+    if (!begun) {
+        service_told_flushed(service, service->told_count); /* it is on disk already */
+    }
+    return begun;
+}
+
+static void service_flush_work(struct engine *engine)
+{
+    engine_flush_work(service_self(engine)->inner);
+}
+
+/* Calls go on in the next turn: what they answered now would be sent before it is on disk. */
+static void service_flush_end(struct engine *engine)
+{
+    struct service *service = service_self(engine);
+
+    engine_flush_end(service->inner);
+    if (engine_failure(service->inner) == NULL) {
+        service_told_flushed(service, service->told_flushing);
+    }
+    service->told_flushing = 0;
+}
+
+/* ---- what is forwarded as it is --------------------------------------------------------------
+ * */
+
+static void service_take_back(struct engine *engine, struct command *undo, uint64_t grant,
+                              const void *context)
+{
+    engine_take_back(service_self(engine)->inner, undo, grant, context);
+}
+
+static void service_together(struct engine *engine, bool together)
+{
+    engine_together(service_self(engine)->inner, together);
+}
+
+static bool service_is_durable(struct engine *engine)
+{
+    return engine_is_durable(service_self(engine)->inner);
+}
+
+static const char *service_failure(struct engine *engine)
+{
+    return engine_failure(service_self(engine)->inner);
+}
+
+static bool service_is_away(struct engine *engine)
+{
+    return engine_is_away(service_self(engine)->inner);
+}
+
+static const char *service_unready(struct engine *engine)
+{
+    struct service *service = service_self(engine);
+    const char *why = engine_unready(service->inner);
+
+    return why == NULL && service->guards ? ledger_unready(service->ledger) : why;
+}
+
+static void service_collect_events(struct engine *engine, bool collect)
+{
+    engine_collect_events(service_self(engine)->inner, collect);
+}
+
+static bool service_next_event(struct engine *engine, struct event *event)
+{
+    return engine_next_event(service_self(engine)->inner, event);
+}
+
+static enum hf_error service_snapshot(struct engine *engine, struct problem *problem)
+{
+    return engine_snapshot(service_self(engine)->inner, problem);
+}
+
+static enum hf_error service_info(struct engine *engine, struct hf_info *info)
+{
+    return engine_info(service_self(engine)->inner, info);
+}
+
+static enum hf_error service_audit(struct engine *engine, hf_audit_report *report, void *context,
+                                   uint64_t *findings, struct problem *problem)
+{
+    return engine_audit(service_self(engine)->inner, report, context, findings, problem);
+}
+
+static enum hf_error service_audit_begin(struct engine *engine, struct audit_child *child,
+                                         struct problem *problem)
+{
+    return engine_audit_begin(service_self(engine)->inner, child, problem);
+}
+
+/* ---- the type --------------------------------------------------------------------------------
+ * */
+
+/* What the inner engine does not have, the service does not have either. */
+void service_fill_type(struct service *service)
+{
+    const struct engine_type *inner = service->inner->type;
+
+    service->type = (struct engine_type){
+        .close = service_close,
+        .submit = service_submit,
+        .take_back = inner->take_back != NULL ? service_take_back : NULL,
+        .ready = inner->ready != NULL ? service_ready : NULL,
+        .together = inner->together != NULL ? service_together : NULL,
+        .turn = service_turn,
+        .idle_ms = service_idle_ms,
+        .wait = service_wait,
+        .settle = service_settle,
+        .is_durable = service_is_durable,
+        .flush_begin = service_flush_begin,
+        .flush_work = service_flush_work,
+        .flush_end = service_flush_end,
+        .failure = inner->failure != NULL ? service_failure : NULL,
+        .is_away = inner->is_away != NULL ? service_is_away : NULL,
+        .unready = service_unready,
+        .collect_events = inner->collect_events != NULL ? service_collect_events : NULL,
+        .next_event = inner->next_event != NULL ? service_next_event : NULL,
+        .snapshot = service_snapshot,
+        .figures = service_figures,
+        .info = service_info,
+        .audit = service_audit,
+        .audit_begin = inner->audit_begin != NULL ? service_audit_begin : NULL,
+    };
+    service->engine.type = &service->type;
+    service->engine.name = service->inner->name;
+}
+
+bool service_is(const struct engine *engine)
+{
+    return engine->type->submit == service_submit;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The service: an engine and a ledger behind the interface of an engine. Commands whose row says
+ * so (COMMAND_SERVICE) it carries out itself, by engine commands and ledger transactions; plain
+ * ones go straight on to the engine inside, unless the ledger guards them. Fronts see no
+ * difference: they submit to a struct engine and turn it.
+ *
+ *     front ─submit─> service ─submit─> engine          STOCK.TAKE, SETTLE, GIVE, ADJUST …
+ *                        │  └─sell────> ledger           the conditional update has the last word
+ *                        └─ breaker, limiter, reconciliation, rebuild */
+#ifndef SERVICE_SERVICE_H
+#define SERVICE_SERVICE_H
+
+#include "engine/engine.h"
+#include "ledger/ledger.h"
+
+struct service_options {
+    const char *ledger_url; /* NULL: `ledger_lazily`, or none */
+    /* What ledger_url is where none was given: made when something first needs it, and guards no
+     * plain command; NULL: what needs a ledger is refused. */
+    const char *ledger_lazily;
+    const char *ledger_inventory; /* "shop.items(sku, on_hand)", or NULL */
+    unsigned ledger_connections;
+    int64_t ledger_timeout_ms;
+    int64_t breaker_window_ms;   /* how far back failures of the engine count */
+    int64_t breaker_failures;    /* per cent of the calls in the window that open it */
+    int64_t breaker_open_for_ms; /* until it tries again */
+    int64_t fallback_rate;       /* orders a second that go past an engine that is away, in all */
+    int64_t servers;             /* among how many servers that rate is divided */
+    int64_t reconcile_every_ms;  /* 0: only on demand */
+};
+
+/* The settings a server has if nothing is said. */
+struct service_options service_defaults(void);
+
+/* Opens the engine of a URL and what stands around it. As engine_open(). */
+enum hf_error service_open(const char *url, const struct engine_options *options,
+                           const struct service_options *service, struct engine **engine,
+                           struct problem *problem);
+
+/* Are these settings that could be opened? No I/O. */
+enum hf_error service_check(const struct service_options *service, struct problem *problem);
+
+/* The ledger of an engine that keeps a directory, where no other is named: sqlite:DIR/ledger.db.
+ * False if the engine of this URL keeps none, or its name is too long. */
+bool service_own_ledger(const char *engine_url, char *out, size_t size);
+
+/* The ledger's URL with no secret in it; NULL if there is none, or the engine is a bare one. */
+const char *service_ledger_name(struct engine *engine);
+
+/* Looks for totals of the ledger itself that do not agree, and adds how many to *findings; it has a
+ * connection of its own, blocks, and may be called on any thread. LEDGER_DOWN if that cannot be
+ * done. Only for an engine whose service_ledger_name() is not NULL. */
+enum hf_error service_audit_ledger(struct engine *engine, hf_audit_report *report, void *context,
+                                   uint64_t *findings, struct problem *problem);
+
+/* What stands on /readyz of the ledger and the breaker: one line, or NULL if there is no ledger.
+ * */
+const char *service_status(struct engine *engine);
+
+#endif
