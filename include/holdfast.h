@@ -157,6 +157,7 @@ typedef struct hf_handle hf_handle;
  *     redis+sentinel://host,…/name  the master of that name, as the Sentinels tell
  *     redis+cluster://host,…        a cluster
  *     redlock://host,…              several servers that know nothing of each other: LOCK.* only
+ *     rediss://, rediss+sentinel://, rediss+cluster://, redlocks://   the same over TLS
  * For a server, user:password@ or token@ may stand in front of the host (with %XX for a byte that
  * means something there), and options behind it: ?timeout=5s for connecting and for each answer, on
  * top of what the command itself waits; and with TLS ca=FILE, whom to trust instead of the
@@ -174,6 +175,35 @@ typedef struct hf_handle hf_handle;
  * that is away answers ENGINE_DOWN, of one that reads its data directory LOADING, and goes on by
  * itself when the server is ready. */
 HF_API enum hf_error hf_open(const char *url, hf_handle **handle);
+
+/* What hf_open_with() may be told. A zero member means the default; set `size`, and leave zero what
+ * you do not need. */
+struct hf_open_options {
+    size_t size;        /* sizeof(struct hf_open_options) */
+    const char *engine; /* a URL, as hf_open() takes it */
+    /* The SQL database that has the last word about what is sold: sqlite:PATH, postgres://… or
+     * mysql://…. NULL: embedded:DIR has sqlite:DIR/ledger.db, made when first needed; other engines
+     * have none, and what needs one is refused with LEDGER_DOWN. With a ledger that is named here
+     * STOCK.LOAD, STOCK.TAKE, SEATS.OPEN, SEATS.CONFIRM and SEATS.REFUND are guarded by it, too.
+     * A server has its own: with a holdfast:// engine it is INVALID_ARGUMENT. */
+    const char *ledger;
+    /* A table of the ledger that has the stock already: "shop.items(sku, on_hand)", or NULL. */
+    const char *ledger_inventory;
+    unsigned ledger_connections; /* 0: 2 */
+    int64_t ledger_timeout_ms;   /* of a transaction; 0: 2 s */
+    int64_t breaker_window_ms;   /* how far back failures of the engine count; 0: 10 s */
+    int64_t breaker_failures;    /* with so many per cent it is asked no more; 0: 50 */
+    int64_t breaker_open_for_ms; /* until it is tried again; 0: 5 s */
+    int64_t fallback_rate;       /* orders a second past an engine that is away; 0: 50 */
+    int64_t servers;             /* processes that share the ledger, and that rate; 0: 1 */
+    int64_t reconcile_every_ms;  /* 0: 5 s; HF_ZERO: only on demand */
+};
+
+/* Opens an engine and a ledger; hf_open(url) is hf_open_with() of the engine alone. Besides its
+ * codes: INVALID_ARGUMENT for an unusable ledger, INVALID_STATE for one that is newer than this
+ * library, or whose tables are not as the options say. A database that cannot be reached is no
+ * failure: it is tried again, and until then what needs it is refused with LEDGER_DOWN. */
+HF_API enum hf_error hf_open_with(const struct hf_open_options *options, hf_handle **handle);
 
 /* Closes the handle and everything that hangs on it. Calls still waiting on other threads must have
  * returned. Leases should be released before; see hf_lease_release() for those that are not. NULL
@@ -193,7 +223,8 @@ struct hf_info {
     uint64_t waiting;      /* in line for slots and in waiting rooms */
     uint64_t expired;      /* holds, waiters, queue entries and passes that fell due so far */
 };
-/* Fills in *info. INVALID_STATE for a handle of Redis: counting it would mean to read all of it. */
+/* Fills in *info. INVALID_STATE for a handle of Redis, or of a server on Redis: counting it would
+ * mean to read all of it. */
 HF_API enum hf_error hf_info(hf_handle *handle, struct hf_info *info);
 
 /* Begins a snapshot of a handle that keeps a directory; it is written while calls go on, and then
@@ -205,8 +236,8 @@ HF_API enum hf_error hf_snapshot(hf_handle *handle);
  * the call only. */
 typedef void hf_audit_report(void *context, const char *finding);
 
-/* Recomputes every total from the records and calls `report` (may be NULL) for each that differs.
- * *findings gets their number. */
+/* Recomputes every total from the records, those of a ledger, too, and calls `report` (may be NULL)
+ * for each that differs. *findings gets their number. */
 HF_API enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
                               uint64_t *findings);
 
@@ -544,7 +575,7 @@ struct hf_sem_acquire_args {
     int64_t heartbeat_ms; /* 0: 180 s */
     int64_t ttl_ms;       /* 0: 24 h */
     int64_t wait_ms;      /* 0: do not wait */
-    int64_t slots;        /* 0: 1; at most 1000 */
+    int64_t slots;        /* 0: 1; at most 128 */
 };
 struct hf_sem_acquire_reply {
     int64_t in_use, fence;
@@ -871,6 +902,83 @@ struct hf_stock_adjust_reply {
 HF_API enum hf_error hf_stock_adjust(hf_handle *handle, const struct hf_stock_adjust_args *args,
                                      struct hf_stock_adjust_reply *reply);
 
+/* ---- sale: stock with a ledger; scope: product ----------------------------------------------- */
+
+/* The calls of this section need a ledger, an SQL database that has the last word about what is
+ * sold: hf_open_with() names one, embedded:DIR has one of its own, a server has the one it was
+ * started with. LEDGER_DOWN: there is none, or it does not answer. */
+
+/* STOCK.OPEN: a product that the ledger has is opened in the engine, with the stock that is left
+ * there. PRODUCT_NOT_FOUND: the ledger does not have it. */
+struct hf_stock_open_args {
+    struct hf_bytes product;
+    int64_t shards;         /* 0: 1 */
+    int64_t watermark;      /* optional */
+    struct hf_bytes policy; /* "merge" (default) or "steal" */
+};
+struct hf_stock_open_reply {
+    int64_t available;
+};
+HF_API enum hf_error hf_stock_open(hf_handle *handle, const struct hf_stock_open_args *args,
+                                   struct hf_stock_open_reply *reply);
+
+/* STOCK.BUY: the whole guarded purchase: taken in the engine, sold in the ledger, settled in the
+ * engine. SOLD_OUT, USER_LIMIT_EXCEEDED as STOCK.TAKE; INVALID_STATE if the order id was sold with
+ * other arguments, or returned. TIMEOUT whose message starts "outcome unknown:" may have been sold:
+ * the same call again finds out. */
+struct hf_stock_buy_args {
+    struct hf_bytes product, order, user;
+    int64_t quantity;
+    int64_t max;        /* 0: any number */
+    int64_t unit_price; /* optional */
+};
+struct hf_stock_buy_reply {
+    int64_t remaining;
+    char status[HF_WORD_SIZE]; /* "SOLD" */
+};
+HF_API enum hf_error hf_stock_buy(hf_handle *handle, const struct hf_stock_buy_args *args,
+                                  struct hf_stock_buy_reply *reply);
+
+/* STOCK.RETURN: an order that was sold comes back, once however often it is repeated. NOT_FOUND,
+ * PRODUCT_NOT_FOUND, INVALID_STATE if it was cancelled. */
+struct hf_stock_return_args {
+    struct hf_bytes product, order;
+};
+struct hf_stock_return_reply {
+    char status[HF_WORD_SIZE]; /* "RETURNED" */
+    int64_t available;
+};
+HF_API enum hf_error hf_stock_return(hf_handle *handle, const struct hf_stock_return_args *args,
+                                     struct hf_stock_return_reply *reply);
+
+/* STOCK.ORDER: an order as the ledger has it. NOT_FOUND. */
+struct hf_stock_order_args {
+    struct hf_bytes product, order;
+};
+struct hf_stock_order_reply {
+    char order_id[HF_ID_SIZE], product_id[HF_ID_SIZE], user_id[HF_ID_SIZE];
+    int64_t quantity, unit_price;
+    char status[HF_WORD_SIZE]; /* "sold", "returned" or "cancelled" */
+    int64_t sold_at;           /* ms since the epoch, by the database's clock */
+    int64_t returned_at;       /* 0 unless it was returned */
+};
+HF_API enum hf_error hf_stock_order(hf_handle *handle, const struct hf_stock_order_args *args,
+                                    struct hf_stock_order_reply *reply);
+
+/* RECONCILE: compares the engine with the ledger, of one product or of all, and corrects the engine
+ * by the differences that are certain. */
+struct hf_reconcile_args {
+    struct hf_bytes product; /* empty: all */
+    bool dry;                /* only tell */
+};
+struct hf_reconcile_reply {
+    int64_t products;  /* that were compared */
+    int64_t corrected; /* that differed */
+    int64_t drift;     /* the sum of the differences, without their signs */
+};
+HF_API enum hf_error hf_reconcile(hf_handle *handle, const struct hf_reconcile_args *args,
+                                  struct hf_reconcile_reply *reply);
+
 /* ---- waiting room; scope: event -------------------------------------------------------------- */
 
 /* ROOM.OPEN: the settings of an event's room, all of them. Users in line, and passes alive.
@@ -929,11 +1037,14 @@ struct hf_room_leave_reply {
 HF_API enum hf_error hf_room_leave(hf_handle *handle, const struct hf_room_leave_args *args,
                                    struct hf_room_leave_reply *reply);
 
-/* ROOM.ADMIT: the first `count` in line leave it and get a pass, in one step. */
+/* ROOM.ADMIT: the first `count` in line leave it and get a pass, in one step. With the same id
+ * again within 300 s it admits nobody more, and answers with the same passes, as far as they are
+ * valid. */
 struct hf_room_admit_args {
     struct hf_bytes event;
     int64_t count;
-    int64_t pass_ms; /* 0: as ROOM.OPEN says, or 600 s */
+    int64_t pass_ms;    /* 0: as ROOM.OPEN says, or 600 s */
+    struct hf_bytes id; /* empty: none */
 };
 struct hf_room_admitted {
     char user[HF_ID_SIZE];

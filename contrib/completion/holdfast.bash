@@ -5,10 +5,12 @@
 # tests/e2e/test_packaging.py compares the other lists with it.
 
 _holdfast_subcommands='
-    serve call exec load bench top audit journal backup restore auth demo help version
+    serve call exec load bench top audit reconcile journal backup restore auth demo help version
 '
 _holdfast_serve_flags='
-    --config --dir --memory --fsync --bind --resp-port --http-port --engine --ledger --auth-file
+    --config --dir --memory --fsync --bind --resp-port --http-port --engine --auth-file
+    --ledger --ledger-inventory --ledger-connections --ledger-timeout --servers --fallback-rate
+    --breaker-window --breaker-failures --breaker-open-for --reconcile-every
     --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
     --max-memory --max-connections --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
@@ -47,7 +49,8 @@ _holdfast_value() {
     --engine) _holdfast_words embedded ;;
     --load) _holdfast_words reserve refuse cycle ;;
     --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
-    --resp-port | --http-port | --cors-origin | --ledger | --m??-* | --client-memory) ;;
+    --resp-port | --http-port | --cors-origin | --m??-* | --client-memory) ;;
+    --ledger | --ledger-* | --servers | --fallback-rate | --breaker-* | --reconcile-every) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
     --semaphore | --slots | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
     --url | --connections | --pipeline | --interval) ;;
@@ -69,7 +72,8 @@ _holdfast() {
         # shellcheck disable=SC2086
         _holdfast_words $_holdfast_serve_flags --help
         ;;
-    call) _holdfast_commands_in_any_case --url --engine --json ;;
+    call) _holdfast_commands_in_any_case --url --engine --ledger --json ;;
+    reconcile) _holdfast_words --dry-run --url --engine --ledger ;;
     help) _holdfast_commands_in_any_case --markdown ;;
     exec)
         _holdfast_words --semaphore --limit --slots --lock --id --heartbeat --ttl --wait \
@@ -101,7 +105,14 @@ _holdfast() {
             _holdfast_files
         fi
         ;;
-    audit | backup | restore) _holdfast_files ;;
+    audit)
+        if [[ $word = -* ]]; then
+            _holdfast_words --ledger
+        else
+            _holdfast_files
+        fi
+        ;;
+    backup | restore) _holdfast_files ;;
     esac
 }
 

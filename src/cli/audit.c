@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast audit [URL|DIR]: proves that every total agrees with the records it is made of. A server
- * is asked to do so, that at $HOLDFAST_URL or on this machine if no URL is given; of a Redis the
- * keys are read. A data directory is recovered into memory, changing nothing; what fell due since
- * is expired, as at a start.
+ * holdfast audit [URL|DIR] [--ledger[=URL]]: proves that every total agrees with the records it is
+ * made of. A server is asked to do so, that at $HOLDFAST_URL or on this machine if no URL is given;
+ * of a Redis the keys are read. A data directory is recovered into memory, changing nothing; what
+ * fell due since is expired, as at a start. With --ledger the engine has to agree with the ledger,
+ * too: a server's own, or that of the URL.
  *
  * Exit code: 0 if all agrees, 1 with findings, 2 if the directory cannot be read, 69 if the server
- * cannot be reached, 77 if it does not let us in. */
+ * or the ledger cannot be reached, 77 if it does not let us in. */
 #include "cli/cli.h"
 #include "cli/directory.h"
 #include "engine/inspect.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,24 +62,41 @@ static int audit_directory(const char *path)
     return code == HF_OK ? print_result(findings) : cli_usage("%s: %s", path, problem.message);
 }
 
-static int audit_server(const char *url)
+/* Compares the engine with the ledger; products that differ are findings. */
+static enum hf_error audit_ledger(hf_handle *handle, uint64_t *findings)
+{
+    struct hf_reconcile_reply reply;
+    enum hf_error code = cli_reconcile_all(handle, true, &reply);
+
+    if (code == HF_OK) {
+        cli_print_reconciled(&reply, true);
+        *findings += (uint64_t)reply.corrected;
+    }
+    return code;
+}
+
+static int audit_server(const char *url, bool with_ledger, const char *ledger)
 {
     hf_handle *handle;
     struct hf_info info;
     uint64_t findings = 0;
-    enum hf_error code = hf_open(url, &handle);
+    char shown[CLI_URL_SIZE];
+    enum hf_error code = cli_open(url, ledger, &handle);
 
     if (code == HF_OK) {
         code = hf_info(handle, &info);
     }
     if (code == HF_OK) {
-        print_info(cli_url_shown(url), &info);
+        print_info(cli_url_shown(url, shown), &info);
     } else if (code == HF_INVALID_STATE) { /* an engine that cannot know without reading it all */
-        printf("%s\n", cli_url_shown(url));
+        printf("%s\n", cli_url_shown(url, shown));
         code = HF_OK;
     }
     if (code == HF_OK) {
         code = hf_audit(handle, print_finding, NULL, &findings);
+    }
+    if (code == HF_OK && with_ledger) {
+        code = audit_ledger(handle, &findings);
     }
     int result = code == HF_OK ? print_result(findings) : cli_failed(code);
     hf_close(handle);
@@ -86,11 +105,31 @@ static int audit_server(const char *url)
 
 int cli_audit(int argc, char **argv)
 {
-    if (argc == 1) {
-        return audit_server(cli_server_url());
+    static const struct option options[] = {{"ledger", optional_argument, NULL, 'l'},
+                                            {NULL, 0, NULL, 0}};
+    bool with_ledger = false;
+    const char *ledger = NULL;
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option != 'l') {
+            return cli_bad_option("audit", argv, options);
+        }
+        with_ledger = true;
+        ledger = optarg;
     }
-    if (!cli_arguments(argc, argv, "a server's URL or DIR", 1)) {
-        return EXIT_USAGE;
+    if (argc - optind > 1) {
+        return cli_usage("audit takes a server's URL or DIR; what is '%s'?", argv[optind + 1]);
     }
-    return strstr(argv[1], "://") != NULL ? audit_server(argv[1]) : audit_directory(argv[1]);
+    const char *where = optind < argc ? argv[optind] : cli_server_url();
+    if (strstr(where, "://") != NULL) {
+        return audit_server(where, with_ledger, ledger);
+    }
+    if (with_ledger) {
+        return cli_usage("a directory is read without its ledger: audit the server, or use "
+                         "`holdfast reconcile --dry-run --engine embedded:%s`",
+                         where);
+    }
+    return audit_directory(where);
 }

@@ -67,15 +67,16 @@ static void print_calls(const struct bench *bench, uint64_t calls, double second
 
 static int report(struct bench *bench, const struct bench_worker *sum, double seconds)
 {
-    struct hf_info info = {0};
+    struct hf_info info;
 
-    hf_info(bench->handle, &info);
     print_calls(bench, sum->calls, seconds);
     printf("  outcome   %llu granted, %llu refused, %llu errors\n",
            (unsigned long long)(sum->calls - sum->refused - sum->errors),
            (unsigned long long)sum->refused, (unsigned long long)sum->errors);
-    printf("  state     %llu live holds, %.1f MB\n", (unsigned long long)info.holds,
-           (double)info.memory_bytes / 1e6);
+    if (hf_info(bench->handle, &info) == HF_OK) { /* Redis does not count them */
+        printf("  state     %llu live holds, %.1f MB\n", (unsigned long long)info.holds,
+               (double)info.memory_bytes / 1e6);
+    }
     cli_print_latencies(&sum->latencies);
     if (sum->failed[0] != '\0') {
         return cli_usage("%s", sum->failed);
@@ -116,7 +117,8 @@ static int work(struct bench *bench, const struct bench_way *way, char *workers,
         code = way->prepare(worker, prepared) ? EXIT_DONE : cli_usage("%s", worker->failed);
     }
     if (code == EXIT_DONE) {
-        printf("%s on %s\n", load_names[bench->load], cli_url_shown(bench->url));
+        char shown[CLI_URL_SIZE];
+        printf("%s on %s\n", load_names[bench->load], cli_url_shown(bench->url, shown));
     }
     for (; code == EXIT_DONE && started < bench->threads; started++) {
         struct bench_worker *worker = worker_at(way, workers, started);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast call [--url URL | --engine URL] [--json] [COMMAND args…]
+ * holdfast call [--url URL | --engine URL [--ledger URL]] [--json] [COMMAND args…]
  *
  * The two are one: a server's URL or that of an engine in this process. Without it, the server at
  * $HOLDFAST_URL or on this machine.
@@ -212,9 +212,10 @@ int cli_call(int argc, char **argv)
 {
     static const struct option options[] = {{"engine", required_argument, NULL, 'u'},
                                             {"url", required_argument, NULL, 'u'},
+                                            {"ledger", required_argument, NULL, 'l'},
                                             {"json", no_argument, NULL, 'j'},
                                             {NULL, 0, NULL, 0}};
-    const char *url = cli_server_url();
+    const char *url = cli_server_url(), *ledger = NULL;
     bool json = false;
     struct hf_bytes words[WORDS_MAX] = {{NULL, 0}};
     hf_handle *handle;
@@ -225,6 +226,8 @@ int cli_call(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
         if (option == 'u') {
             url = optarg;
+        } else if (option == 'l') {
+            ledger = optarg;
         } else if (option == 'j') {
             json = true;
         } else {
@@ -234,7 +237,7 @@ int cli_call(int argc, char **argv)
     if (argc - optind > WORDS_MAX) {
         return cli_usage("more than %d words", WORDS_MAX);
     }
-    enum hf_error opened = hf_open(url, &handle);
+    enum hf_error opened = cli_open(url, ledger, &handle);
     if (opened != HF_OK) {
         return cli_failed(opened);
     }

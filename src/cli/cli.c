@@ -57,19 +57,32 @@ const char *cli_server_url(void)
     return url != NULL && url[0] != '\0' ? url : "holdfast://127.0.0.1:4653";
 }
 
-const char *cli_url_shown(const char *url)
+const char *cli_url_shown(const char *url, char shown[CLI_URL_SIZE])
 {
-    const char *at = strstr(url, "://") != NULL ? strrchr(url, '@') : NULL;
-    return at != NULL ? at + 1 : url;
+    bool is_url = strstr(url, "://") != NULL;
+    const char *at = is_url ? strrchr(url, '@') : NULL;
+    const char *from = at != NULL ? at + 1 : url;
+    size_t size = is_url ? strcspn(from, "?") : strlen(from);
+
+    snprintf(shown, CLI_URL_SIZE, "%.*s", (int)size, from);
+    return shown;
+}
+
+enum hf_error cli_open(const char *url, const char *ledger, hf_handle **handle)
+{
+    struct hf_open_options options = {
+        .size = sizeof options, .engine = url, .ledger = ledger, .reconcile_every_ms = HF_ZERO};
+
+    return hf_open_with(&options, handle);
 }
 
 int cli_failed(enum hf_error code)
 {
     cli_usage("%s", hf_last_message());
-    return code == HF_ENGINE_DOWN || code == HF_LOADING      ? EXIT_UNAVAILABLE
-           : code == HF_UNAUTHORIZED || code == HF_FORBIDDEN ? EXIT_DENIED
-           : code == HF_INVALID_ARGUMENT || code == HF_IOERR ? EXIT_USAGE
-                                                             : EXIT_REFUSED;
+    return code == HF_ENGINE_DOWN || code == HF_LEDGER_DOWN || code == HF_LOADING ? EXIT_UNAVAILABLE
+           : code == HF_UNAUTHORIZED || code == HF_FORBIDDEN                      ? EXIT_DENIED
+           : code == HF_INVALID_ARGUMENT || code == HF_IOERR                      ? EXIT_USAGE
+                                                                                  : EXIT_REFUSED;
 }
 
 bool cli_number(const char *option, const char *text, int64_t min, int64_t max, int64_t *number)

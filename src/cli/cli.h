@@ -14,7 +14,8 @@ enum {
     EXIT_USAGE = 2,        /* what was asked for is not understood */
     EXIT_DISK = 3,         /* the data directory failed; nothing more was acknowledged */
     EXIT_UNAVAILABLE = 69, /* the server cannot be reached */
-    EXIT_TRY_AGAIN = 75,   /* the wait ran out, or what was held was lost */
+    EXIT_TRY_AGAIN = 75,   /* the wait ran out */
+    EXIT_LOST = 76,        /* what was held was lost, and the command was stopped */
     EXIT_DENIED = 77,      /* the server does not let us in */
 };
 
@@ -28,6 +29,7 @@ int cli_exec(int argc, char **argv);
 int cli_help(int argc, char **argv);
 int cli_journal(int argc, char **argv);
 int cli_load(int argc, char **argv);
+int cli_reconcile(int argc, char **argv);
 int cli_restore(int argc, char **argv);
 int cli_serve(int argc, char **argv);
 int cli_top(int argc, char **argv);
@@ -53,8 +55,21 @@ void cli_guess_subcommand(struct text_guess *guess);
 /* Where the server is if no URL is given: $HOLDFAST_URL, or port 4653 of this machine. */
 const char *cli_server_url(void);
 
-/* The URL without a user and a secret that may stand in it. */
-const char *cli_url_shown(const char *url);
+#define CLI_URL_SIZE 512
+
+/* The URL without a user, a secret and options, which may have one too; cut off if it is longer. */
+const char *cli_url_shown(const char *url, char shown[CLI_URL_SIZE]);
+
+/* Opens a server, or an engine in this process with a ledger; NULL: that of its directory, or none.
+ * Engine and ledger are compared on demand only. */
+enum hf_error cli_open(const char *url, const char *ledger, hf_handle **handle);
+
+/* The figures of a reconciliation, or of what one would do. */
+void cli_print_reconciled(const struct hf_reconcile_reply *reply, bool dry);
+
+/* Compares all products of the engine with the ledger, or corrects them, one by one, and tells of
+ * each that differs. */
+enum hf_error cli_reconcile_all(hf_handle *handle, bool dry, struct hf_reconcile_reply *total);
 
 /* What hf_open() or a call had to say, on standard error, and the exit code that goes with it. */
 int cli_failed(enum hf_error code);

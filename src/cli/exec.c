@@ -7,15 +7,17 @@
  * and gives it back. The command finds the grant's number in HOLDFAST_FENCE and the id that holds
  * in HOLDFAST_LEASE. If the hold is lost, the command is stopped.
  *
- * Exit code: that of the command (128 and more: the signal that ended it). 75 if the wait ran out
- * or the hold was lost, 69 if the server cannot be reached, 77 if it does not let us in, 2 for
- * options that make no sense, 126 or 127 for a command that cannot be started. */
+ * Exit code: that of the command (128 and more: the signal that ended it). 76 if the hold was lost,
+ * whatever the command then ended with, and 75 if the wait ran out: the command never ran. 69 if
+ * the server cannot be reached, 77 if it does not let us in, 2 for options that make no sense, 126
+ * or 127 for a command that cannot be started. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "library/lease.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -29,6 +31,7 @@
 #define RECONNECT_MS 30000 /* how long a server that was there may be away */
 #define PAUSE_MIN_MS 20    /* between two tries */
 #define PAUSE_MAX_MS 1000
+#define NOTICE_MS 500 /* a hold that is lost is noticed within that time */
 #define FOR_EVER (-1)
 
 struct exec_job {
@@ -159,7 +162,7 @@ static void note_loss(void *context, const char *why)
     const struct exec_job *job = context;
 
     if (write(job->lost_fd, why, strlen(why)) < 0) {
-        _exit(EXIT_TRY_AGAIN); /* with us, the command ends, too */
+        _exit(EXIT_LOST); /* with us, the command ends, too */
     }
 }
 
@@ -271,6 +274,7 @@ static int run(struct exec_job *job)
     char fence[32];
     bool stopped = false;
 
+    lease_beat_every(job->lease, NOTICE_MS);
     snprintf(fence, sizeof fence, "%lld", (long long)hf_lease_fence(job->lease));
     if (setenv("HOLDFAST_FENCE", fence, 1) != 0 || setenv("HOLDFAST_LEASE", job->held_by, 1) != 0) {
         cli_usage("out of memory");
@@ -281,7 +285,7 @@ static int run(struct exec_job *job)
     enum hf_error released = hf_lease_release(job->lease);
     if (stopped) {
         say_lost(job, "the command was stopped");
-        return EXIT_TRY_AGAIN;
+        return EXIT_LOST;
     }
     if (released != HF_OK) { /* it has run to its end all the same */
         cli_usage("%s: %s", job->lock ? job->lock : job->semaphore, hf_last_message());

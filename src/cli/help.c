@@ -34,6 +34,9 @@ static const char overview[] =
     "    holdfast audit [URL|DIR]               proves that every total adds up, on a server or "
     "in\n"
     "                                           a data directory\n"
+    "    holdfast reconcile [PRODUCT]           compares the engine with the ledger, and corrects "
+    "it.\n"
+    "                                           --dry-run, --url, --engine, --ledger\n"
     "    holdfast backup DIR DEST               a consistent copy, also while it is in use\n"
     "    holdfast restore BACKUP DIR            a data directory from a backup\n"
     "    holdfast auth NAME ROLE                a line for the file of users: read, write or "
@@ -46,6 +49,7 @@ static const char overview[] =
     "      embedded:, embedded:DIR                         in this process, kept in a directory\n"
     "      redis://, redis+sentinel://, redis+cluster://   Redis, with no server of ours between\n"
     "      redlock://host,host,host                        locks on Redis servers on their own\n"
+    "      rediss://, rediss+sentinel://, redlocks://, ... the same over TLS\n"
     "The server is the one at $HOLDFAST_URL, or else at holdfast://127.0.0.1:4653.\n"
     "\n"
     "Commands:\n";

@@ -16,12 +16,14 @@ static const struct {
     const char *name, *text;
 } subcommands[] = {
     {"audit",
-     "holdfast audit [URL|DIR]\n\n"
+     "holdfast audit [URL|DIR] [--ledger[=URL]]\n\n"
      "Proves that every total agrees with the records it is made of: on a server, in Redis "
      "or,\nchanging nothing, in a data directory. Without an argument, the server at "
      "$HOLDFAST_URL\nor on this machine.\n\n"
-     "Exit code: 0 all agrees, 1 findings, 2 the directory cannot be read, 69 no server,\n"
-     "77 not let in.\n"},
+     "    --ledger          the engine has to agree with the ledger, too: the server's own\n"
+     "    --ledger=URL      with an engine's URL: this one\n\n"
+     "Exit code: 0 all agrees, 1 findings, 2 the directory cannot be read, 69 no server or\n"
+     "no ledger, 77 not let in.\n"},
     {"auth", "holdfast auth NAME read|write|admin [--password]\n\n"
              "Prints a line for the file of users. The token that goes with it is shown once, on\n"
              "standard error.\n\n"
@@ -42,14 +44,16 @@ static const struct {
               "    --seconds N       how long (5)\n"
               "    --threads N       (1)\n"
               "    --load WHAT       reserve, refuse or cycle\n"},
-    {"call", "holdfast call [--url URL | --engine URL] [--json] [COMMAND argument …]\n\n"
-             "Runs one command; without one, a command per line of standard input. `holdfast help` "
-             "lists\nthe commands, `holdfast help COMMAND` says all about one.\n\n" WHERE
-             "    --engine URL      the same for an engine in this process: embedded:, "
-             "embedded:DIR, redis://…\n"
-             "    --json            replies in JSON, one a line\n\n"
-             "Exit code: 0 all succeeded, 1 one was refused, 2 one was malformed, 3 the data "
-             "directory\nfailed, 69 no server, 77 not let in.\n"},
+    {"call",
+     "holdfast call [--url URL | --engine URL [--ledger URL]] [--json] [COMMAND argument …]\n\n"
+     "Runs one command; without one, a command per line of standard input. `holdfast help` "
+     "lists\nthe commands, `holdfast help COMMAND` says all about one.\n\n" WHERE
+     "    --engine URL      the same for an engine in this process: embedded:, "
+     "embedded:DIR, redis://…\n"
+     "    --ledger URL      of such an engine: sqlite:PATH, postgres://…, mysql://…\n"
+     "    --json            replies in JSON, one a line\n\n"
+     "Exit code: 0 all succeeded, 1 one was refused, 2 one was malformed, 3 the data "
+     "directory\nfailed, 69 no server, 77 not let in.\n"},
     {"demo", "holdfast demo\n\n20,000 buyers rush 500 seats in this process; in the end every "
              "figure must agree.\n"},
     {"exec", "holdfast exec --semaphore NAME --limit K [--slots N] [options] -- COMMAND …\n"
@@ -62,8 +66,10 @@ static const struct {
              "    --ttl TIME        of a lock, or the longest that a slot is held\n"
              "    --kill-after TIME between SIGTERM and SIGKILL when the hold is lost\n"
              "    --id ID           who holds it; unlike any other if left out\n\n"
-             "Exit code: that of the command; 75 the wait ran out or the hold was lost, 69 no "
-             "server,\n77 not let in, 126 or 127 the command cannot be started.\n"},
+             "A hold that is lost is noticed within half a second, and the command is stopped.\n\n"
+             "Exit code: that of the command; 75 the wait ran out, 76 the hold was lost and the "
+             "command\nstopped, 69 no server, 77 not let in, 126 or 127 the command cannot be "
+             "started.\n"},
     {"help", "holdfast help [COMMAND | SUBCOMMAND]\n\n"
              "Lists everything, or says all about one.\n\n"
              "    --markdown        the reference of all commands\n"},
@@ -78,6 +84,16 @@ static const struct {
              "Many zones, quotas or products at once; - is standard input. The header names the\n"
              "arguments: event,zone,capacity or tenant,limit or product,quantity,shards,watermark,"
              "policy.\nAll lines are checked before the first is sent.\n\n" WHERE},
+    {"reconcile",
+     "holdfast reconcile [PRODUCT] [--dry-run] [--url URL | --engine URL [--ledger URL]]\n\n"
+     "Compares what the engine has to sell with the ledger, of one product or of all, and "
+     "corrects\nthe engine by the differences that are certain. A server does so by itself every "
+     "few seconds.\n\n" WHERE
+     "    --engine URL      the same in this process: embedded:DIR, redis://…\n"
+     "    --ledger URL      of such an engine: sqlite:PATH, postgres://…, mysql://…\n"
+     "    --dry-run         correct nothing, only tell\n\n"
+     "Exit code: 0 done, and with --dry-run nothing differs; 1 something differs, or it was "
+     "refused;\n2 usage; 69 no server or no ledger; 77 not let in.\n"},
     {"restore", "holdfast restore BACKUP DIR\n\n"
                 "Makes a data directory from a backup, which is verified before. DIR is empty or "
                 "not there\nyet.\n"},

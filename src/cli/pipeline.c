@@ -19,15 +19,18 @@
 enum hf_error pipeline_server_open(struct pipeline_server *server, const char *url,
                                    struct problem *problem)
 {
+    char shown[CLI_URL_SIZE];
+
     *server = (struct pipeline_server){.tls = NULL};
     if (!remote_url_is(url)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s: not a server's URL, such as holdfast://127.0.0.1:4653",
-                           cli_url_shown(url));
+                           cli_url_shown(url, shown));
     }
     enum hf_error code = remote_url_read(url, &server->url, problem);
     if (code == HF_OK && server->url.tls) {
-        server->tls = tls_client(server->url.ca[0] != '\0' ? server->url.ca : NULL, problem);
+        const char *ca = server->url.ca[0] != '\0' ? server->url.ca : NULL;
+        server->tls = tls_client(&(struct tls_client_options){.ca = ca}, problem);
         code = server->tls != NULL ? HF_OK : problem->code;
     }
     return code;

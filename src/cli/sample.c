@@ -216,7 +216,7 @@ enum hf_error sample_take(struct sample *sample, struct remote *remote, struct p
     struct question info = {sample, read_info_line, {.code = HF_OK}};
     struct question metrics = {sample, read_metrics_line, {.code = HF_OK}};
 
-    memset(sample, 0, sizeof *sample);
+    *sample = (struct sample){.holds = NAN, .waiting = NAN, .expired = NAN, .state_bytes = NAN};
     enum hf_error code = ask(&info, remote, "INFO", problem);
     if (code == HF_OK) {
         code = ask(&metrics, remote, "METRICS", problem);

@@ -22,7 +22,7 @@ struct sample {
     char version[SAMPLE_WORD], engine[SAMPLE_WORD], state[SAMPLE_WORD], fsync[SAMPLE_WORD];
     double uptime_s, cpu_s;
     double connections, waiting_connections;
-    double holds, waiting, expired;
+    double holds, waiting, expired; /* NAN, like state_bytes: the server does not know */
     double state_bytes, resident_bytes, in_bytes, out_bytes;
 
     bool has_commands; /* what follows is known */

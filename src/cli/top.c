@@ -199,10 +199,11 @@ static int run(struct top *top, const char *url, bool once)
 {
     struct remote_url parts;
     struct problem problem;
+    char shown[CLI_URL_SIZE];
 
     if (!remote_url_is(url)) {
         return cli_usage("top: %s: must be a server's URL, such as holdfast://127.0.0.1:4653",
-                         cli_url_shown(url));
+                         cli_url_shown(url, shown));
     }
     if (remote_url_read(url, &parts, &problem) != HF_OK ||
         remote_open(url, &top->remote, &problem) != HF_OK) {

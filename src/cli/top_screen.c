@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,14 +35,26 @@ static const char *rate_text(char out[16], double number)
     return out;
 }
 
+/* A total that the server does not know is a dash: 0 would be a figure. */
+static bool is_unknown(char out[16], double number)
+{
+    snprintf(out, 16, "-");
+    return isnan(number);
+}
+
 static const char *total_text(char out[16], double number)
 {
-    cli_count(out, number);
+    if (!is_unknown(out, number)) {
+        cli_count(out, number);
+    }
     return out;
 }
 
 static const char *bytes_text(char out[16], double bytes)
 {
+    if (is_unknown(out, bytes)) {
+        return out;
+    }
     snprintf(out, 16, bytes < 1e9 ? "%.1f MB" : "%.2f GB", bytes / (bytes < 1e9 ? 1e6 : 1e9));
     return out;
 }
@@ -106,8 +119,9 @@ static void head_lines(const struct top_view *view, struct buffer *out)
     char a[16], b[16], c[16], d[16], up[32];
     double apart = seconds(view);
 
-    buffer_format(out, "holdfast %s at %s: %s, engine %s, fsync %s, up %s\n", now->version,
-                  view->where, now->state, now->engine, now->fsync, uptime_text(up, now->uptime_s));
+    buffer_format(out, "holdfast %s at %s: %s, engine %s%s%s, up %s\n", now->version, view->where,
+                  now->state, now->engine, now->fsync[0] != '\0' ? ", fsync " : "", now->fsync,
+                  uptime_text(up, now->uptime_s));
     buffer_format(out,
                   "  holds %s   in line %s   expired %s   connections %.0f, of which %.0f wait\n",
                   total_text(a, now->holds), total_text(b, now->waiting),

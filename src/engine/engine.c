@@ -9,9 +9,12 @@ static const struct {
     const char *scheme;
     const struct engine_type *type;
 } schemes[] = {
-    {"embedded:", &engine_embedded},     {"redis://", &engine_redis},
-    {"rediss://", &engine_redis},        {"redis+sentinel://", &engine_redis},
-    {"redis+cluster://", &engine_redis}, {"redlock://", &engine_redis},
+    {"embedded:", &engine_embedded},       {"redis://", &engine_redis},
+    {"redis+sentinel://", &engine_redis},  {"redis+cluster://", &engine_redis},
+    {"redlock://", &engine_redis},         {"rediss://", &engine_redis},
+    {"rediss+sentinel://", &engine_redis}, {"rediss+cluster://", &engine_redis},
+    {"redlocks://", &engine_redis},        {"redis+tls://", &engine_redis},
+    {"redis+ssl://", &engine_redis},
 };
 
 /* NULL, and what is wrong, if there is none of that scheme. */
@@ -43,4 +46,20 @@ enum hf_error engine_check(const char *url, struct problem *problem)
     const struct engine_type *type = find_type(url, problem);
 
     return type != NULL ? type->check(url, problem) : HF_INVALID_ARGUMENT;
+}
+
+static void ignore(void *context, const struct reply *reply)
+{
+    (void)context;
+    (void)reply;
+}
+
+void engine_take_back(struct engine *engine, struct command *undo, uint64_t grant,
+                      const void *context)
+{
+    if (engine->type->take_back != NULL) {
+        engine->type->take_back(engine, undo, grant, context);
+    } else {
+        engine_submit(engine, undo, ignore, NULL);
+    }
 }

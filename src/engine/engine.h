@@ -64,6 +64,9 @@ struct engine_type {
     void (*close)(struct engine *engine);
     void (*submit)(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
+    /* NULL: it is submitted like any other command */
+    void (*take_back)(struct engine *engine, struct command *undo, uint64_t grant,
+                      const void *context);
     bool (*ready)(struct engine *engine, const struct command *command); /* NULL: always */
     void (*together)(struct engine *engine, bool together); /* NULL: the state is elsewhere */
     void (*turn)(struct engine *engine);
@@ -118,6 +121,13 @@ static inline void engine_submit(struct engine *engine, struct command *command,
 {
     engine->type->submit(engine, command, done, context);
 }
+
+/* Takes back what a command granted, or still waits for, whose answer nobody reads: `undo` is the
+ * command that its row names for that, `grant` that of its reply, 0 if it has none yet, `context`
+ * the one it was submitted with. Nobody else's grant is taken back, also if the undo command by
+ * itself would. There is no answer. */
+void engine_take_back(struct engine *engine, struct command *undo, uint64_t grant,
+                      const void *context);
 
 /* Can it take this command now? If not, it is in the middle of something long of the same scope and
  * goes on with it in each turn: the same command is to be submitted after the next one. */

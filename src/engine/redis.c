@@ -9,6 +9,7 @@
  *
  * What it promises is what Redis promises: an acknowledged change is as safe as its persistence and
  * replication make it. */
+#include "base/error.h"
 #include "base/thread.h"
 #include "engine/redis_state.h"
 #include "redis/audit/redis_audit.h"
@@ -80,7 +81,8 @@ static enum hf_error redis_open(const char *url, const struct engine_options *op
 {
     struct redis_url parsed;
 
-    if (redis_url_parse(url, &parsed, problem) != HF_OK) {
+    if (redis_url_parse(url, &parsed, problem) != HF_OK ||
+        redis_client_check(&parsed, problem) != HF_OK) {
         return problem->code;
     }
     struct redis_engine *engine = calloc(1, sizeof *engine);
@@ -108,15 +110,18 @@ static enum hf_error redis_open(const char *url, const struct engine_options *op
 static enum hf_error redis_check(const char *url, struct problem *problem)
 {
     struct redis_url parsed;
-    return redis_url_parse(url, &parsed, problem);
+    enum hf_error code = redis_url_parse(url, &parsed, problem);
+
+    return code == HF_OK ? redis_client_check(&parsed, problem) : code;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void refuse(struct redis_engine *engine, const char *why, engine_done *done, void *context)
+static void refuse(struct redis_engine *engine, enum hf_error code, const char *why,
+                   engine_done *done, void *context)
 {
     reply_clear(&engine->refusal);
-    reply_refuse(&engine->refusal, HF_BUSY, why);
+    reply_refuse(&engine->refusal, code, why);
     done(context, &engine->refusal);
 }
 
@@ -149,26 +154,15 @@ static struct pending_command *take_pending(struct redis_engine *engine,
     return pending;
 }
 
-static void redis_submit(struct engine *head, struct command *command, engine_done *done,
-                         void *context)
+/* Does the command count against the queue? One that may wait in line has a bound of its own. */
+static bool is_queued(const struct command_spec *spec)
 {
-    struct redis_engine *engine = redis_self(head);
+    return !(spec->flags & (COMMAND_WAITS | COMMAND_GIVES_BACK));
+}
 
-    if (engine->in_flight >= engine->url.queue) {
-        refuse(engine, "too many commands wait for Redis; try again later", done, context);
-        return;
-    }
-    if (command->spec->flags & COMMAND_RANDOM) {
-        random_bytes(&engine->random, command->entropy, sizeof command->entropy);
-    }
-    struct pending_command *pending = take_pending(engine, command);
-    if (pending == NULL) {
-        refuse(engine, "out of memory", done, context);
-        return;
-    }
-    pending->done = done;
-    pending->context = context;
-    engine->in_flight++;
+static void hand_over(struct redis_engine *engine, struct pending_command *pending)
+{
+    engine->queued += is_queued(pending->command.spec);
     pthread_mutex_lock(&engine->mutex);
     bool first = list_empty(&engine->submitted);
     list_add_last(&engine->submitted, &pending->node);
@@ -176,6 +170,55 @@ static void redis_submit(struct engine *head, struct command *command, engine_do
     if (first) {
         uv_async_send(&engine->signal);
     }
+}
+
+static void redis_submit(struct engine *head, struct command *command, engine_done *done,
+                         void *context)
+{
+    struct redis_engine *engine = redis_self(head);
+
+    if (command->spec->flags & COMMAND_SERVICE) {
+        refuse(engine, HF_LEDGER_DOWN, ERROR_TEXT_NO_LEDGER, done, context);
+        return;
+    }
+    if (is_queued(command->spec) && engine->queued >= engine->url.queue) {
+        refuse(engine, HF_BUSY, "too many commands wait for Redis; try again later", done, context);
+        return;
+    }
+    if (command->spec->flags & COMMAND_RANDOM) {
+        random_bytes(&engine->random, command->entropy, sizeof command->entropy);
+    }
+    struct pending_command *pending = take_pending(engine, command);
+    if (pending == NULL) {
+        refuse(engine, HF_BUSY, "out of memory", done, context);
+        return;
+    }
+    pending->done = done;
+    pending->context = context;
+    hand_over(engine, pending);
+}
+
+static void ignore(void *context, const struct reply *reply)
+{
+    (void)context;
+    (void)reply;
+}
+
+static void redis_take_back(struct engine *head, struct command *undo, uint64_t grant,
+                            const void *context)
+{
+    struct redis_engine *engine = redis_self(head);
+    struct pending_command *pending = take_pending(engine, undo);
+
+    if (pending == NULL) {
+        return; /* there is no memory: its heartbeat ends it */
+    }
+    pending->done = ignore;
+    pending->context = NULL;
+    pending->takes_back = true;
+    pending->grant = grant;
+    pending->abandoned = context;
+    hand_over(engine, pending);
 }
 
 static void redis_turn(struct engine *head)
@@ -189,7 +232,7 @@ static void redis_turn(struct engine *head)
     pthread_mutex_unlock(&engine->mutex);
     for (struct list *node = answered.next; node != &answered; node = node->next) {
         struct pending_command *pending = pending_of(node);
-        engine->in_flight--;
+        engine->queued -= is_queued(pending->command.spec);
         pending->done(pending->context, &pending->reply);
     }
     pthread_mutex_lock(&engine->mutex);
@@ -268,6 +311,7 @@ const struct engine_type engine_redis = {
     .check = redis_check,
     .close = redis_close,
     .submit = redis_submit,
+    .take_back = redis_take_back,
     .turn = redis_turn,
     .idle_ms = redis_idle_ms,
     .wait = redis_wait,

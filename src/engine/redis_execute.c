@@ -24,6 +24,13 @@ void redis_execute(struct redis_engine *engine, struct pending_command *pending)
     case SEM_ACQUIRE:
         sem_waiters_acquire(engine->waiters, pending);
         break;
+    case SEM_RELEASE:
+        if (pending->takes_back) {
+            sem_waiters_take_back(engine->waiters, pending);
+        } else {
+            script_execute(pending);
+        }
+        break;
     case LIST:
         list_scopes_execute(pending);
         break;

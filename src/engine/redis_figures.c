@@ -16,6 +16,8 @@ static void add_connections(struct redis_figures *sum, const struct redis_client
     sum->resent += figures->resent;
     sum->unknown += figures->unknown;
     sum->refused += figures->refused;
+    sum->batches += figures->batches;
+    sum->batched += figures->batched;
     sum->in_flight += figures->in_flight;
 }
 
@@ -59,6 +61,10 @@ static void tell_connections(const struct redis_engine *engine, engine_figure *e
          (double)sum.unknown);
     each(context, "redis_refused_total", "Requests that could not be carried out.", true,
          (double)sum.refused);
+    each(context, "redis_batches_total", "Calls of a script that carried several commands.", true,
+         (double)sum.batches);
+    each(context, "redis_batched_total", "Commands that were carried in them.", true,
+         (double)sum.batched);
     each(context, "redis_in_flight", "Requests under way.", false, (double)sum.in_flight);
 }
 

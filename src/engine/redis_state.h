@@ -22,7 +22,7 @@ struct redis_engine {
     struct random random;
     struct memory memory;
     struct reply refusal;
-    unsigned in_flight; /* commands submitted whose callers have no answer yet */
+    unsigned queued; /* commands whose callers have no answer yet, of those that url.queue bounds */
     pthread_t thread;
 
     pthread_mutex_t mutex;  /* guards what follows */

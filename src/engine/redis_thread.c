@@ -120,6 +120,9 @@ static void close_now(struct alarm *alarm)
 static void begin_close(struct redis_engine *engine)
 {
     engine->ending = true;
+    if (engine->waiters != NULL) {
+        sem_waiters_abandon(engine->waiters);
+    }
     alarm_set(&engine->env.alarms, &engine->close_alarm, CLOSE_MS);
 }
 

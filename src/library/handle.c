@@ -6,8 +6,8 @@
 
 #include "base/process.h"
 #include "base/thread.h"
-#include "engine/engine.h"
 #include "library/lease.h"
+#include "library/open_options.h"
 #include "library/remote.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct hf_handle {
     int64_t sleep_ms;       /* engine_idle_ms() when the last thread went to sleep */
     bool flushing;          /* a thread is putting a batch on disk, with the mutex open */
 
-    /* Only for an engine that has files: does what is due while no thread calls. */
+    /* Only for an engine that has files or a ledger: does what is due while no thread calls. */
     bool has_keeper, closing;
     pthread_t keeper;
     pthread_cond_t wake_keeper;
@@ -115,8 +115,11 @@ static struct timespec time_from_now(int64_t ms)
 }
 
 #define KEEPER_MS 200
+/* Steps of the service that the keeper lets follow one another at once, each after a flush. */
+#define KEEPER_STEPS 16
 
-/* Syncs once a second where the policy says so, and puts finished snapshots in place. */
+/* Syncs once a second where the policy says so, puts finished snapshots in place, and takes the
+ * steps of a reconciliation. */
 static void *keep(void *context)
 {
     hf_handle *handle = context;
@@ -126,7 +129,9 @@ static void *keep(void *context)
         struct timespec until = time_from_now(KEEPER_MS);
         pthread_cond_timedwait(&handle->wake_keeper, &handle->mutex, &until);
         engine_turn(handle->engine);
-        flush(handle);
+        for (int step = 0; step < KEEPER_STEPS && flush(handle); step++) {
+            engine_turn(handle->engine);
+        }
     }
     pthread_mutex_unlock(&handle->mutex);
     return NULL;
@@ -140,22 +145,45 @@ static void wake(void *context)
     hf_handle *handle = context;
 
     pthread_mutex_lock(&handle->mutex);
-    pthread_cond_broadcast(&handle->changed);
+    if (handle->sleeping > 0) {
+        pthread_cond_broadcast(&handle->changed);
+    } else {
+        pthread_cond_signal(&handle->wake_keeper);
+    }
     pthread_mutex_unlock(&handle->mutex);
 }
 
-static enum hf_error open_url(const char *url, hf_handle *handle, struct problem *problem)
+static enum hf_error open_engine(hf_handle *handle, const struct hf_open_options *given,
+                                 struct problem *problem)
 {
-    struct engine_options options = {
+    struct engine_options engine = {
         .log = {.level = LOG_WARNING}, .wake = wake, .wake_context = handle};
+    struct open_options options;
 
-    if (remote_url_is(url)) {
-        return remote_open(url, &handle->remote, problem);
+    if (open_options_read(&options, given, problem) != HF_OK) {
+        return problem->code;
     }
-    return engine_open(url, &options, &handle->engine, problem);
+    if (remote_url_is(options.engine)) {
+        return remote_open(options.engine, &handle->remote, problem);
+    }
+    enum hf_error code =
+        service_open(options.engine, &engine, &options.service, &handle->engine, problem);
+    if (code == HF_OK &&
+        (engine_is_durable(handle->engine) || options.service.ledger_url != NULL)) {
+        handle->has_keeper = thread_start(&handle->keeper, keep, handle);
+        return handle->has_keeper ? HF_OK : problem_set(problem, HF_BUSY, "cannot start a thread");
+    }
+    return code;
 }
 
 enum hf_error hf_open(const char *url, hf_handle **handle)
+{
+    struct hf_open_options options = {.size = sizeof options, .engine = url};
+
+    return hf_open_with(&options, handle);
+}
+
+enum hf_error hf_open_with(const struct hf_open_options *options, hf_handle **handle)
 {
     struct problem problem = {.code = HF_BUSY, .message = "out of memory"};
     hf_handle *opened = calloc(1, sizeof *opened);
@@ -168,17 +196,9 @@ enum hf_error hf_open(const char *url, hf_handle **handle)
     pthread_mutex_init(&opened->mutex, NULL);
     thread_condition(&opened->changed);
     thread_condition(&opened->wake_keeper);
-    if (open_url(url ? url : "", opened, &problem) != HF_OK) {
+    if (open_engine(opened, options, &problem) != HF_OK) {
         hf_close(opened);
         return handle_fail(&problem);
-    }
-    if (opened->engine != NULL && engine_is_durable(opened->engine)) {
-        opened->has_keeper = thread_start(&opened->keeper, keep, opened);
-        if (!opened->has_keeper) {
-            hf_close(opened);
-            return handle_fail(
-                &(struct problem){.code = HF_BUSY, .message = "cannot start a thread"});
-        }
     }
     *handle = opened;
     return HF_OK;
@@ -388,6 +408,19 @@ enum hf_error hf_snapshot(hf_handle *handle)
     return keep_problem(code, &problem);
 }
 
+/* The engine, then the ledger, which needs no engine and holds no call up. */
+static enum hf_error audit_here(hf_handle *handle, hf_audit_report *report, void *context,
+                                uint64_t *count, struct problem *problem)
+{
+    pthread_mutex_lock(&handle->mutex);
+    enum hf_error code = engine_audit(handle->engine, report, context, count, problem);
+    bool has_ledger = service_ledger_name(handle->engine) != NULL;
+    pthread_mutex_unlock(&handle->mutex);
+    return code == HF_OK && has_ledger
+               ? service_audit_ledger(handle->engine, report, context, count, problem)
+               : code;
+}
+
 enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context,
                        uint64_t *findings)
 {
@@ -401,10 +434,7 @@ enum hf_error hf_audit(hf_handle *handle, hf_audit_report *report, void *context
         code =
             keep_problem(remote_audit(handle->remote, report, context, &count, &problem), &problem);
     } else {
-        pthread_mutex_lock(&handle->mutex);
-        code =
-            keep_problem(engine_audit(handle->engine, report, context, &count, &problem), &problem);
-        pthread_mutex_unlock(&handle->mutex);
+        code = keep_problem(audit_here(handle, report, context, &count, &problem), &problem);
     }
     if (findings != NULL) {
         *findings = count;

@@ -41,6 +41,7 @@ struct hf_lease {
     unsigned generation; /* of the process that holds it */
     char scope[HF_ID_SIZE], id[HF_ID_SIZE];
     int64_t interval_ms; /* how long a sign of life lasts */
+    int64_t beat_ms;     /* from one sign of life to the next */
     int64_t ttl_ms;      /* of a slot */
     int64_t fence;
     int64_t ends_ns; /* a slot's TTL, however alive its holder */
@@ -74,6 +75,11 @@ void lease_keeper_stop(struct lease_keeper *keeper);
 
 /* Keeps a lease whose sign of life, sent at `sent_ns`, the engine has just answered well. */
 void lease_keeper_add(struct lease_keeper *keeper, hf_lease *lease, int64_t sent_ns);
+
+/* Sends the signs of life at least so often, so that a loss is noticed as soon: the answers are how
+ * a holder learns of it. For a process with few leases; each of them costs the engine a command as
+ * often. */
+void lease_beat_every(hf_lease *lease, int64_t ms);
 
 /* No sign of life begins from now on, and no report is in flight, unless it is the report that
  * releases. Is there anything to give back? */

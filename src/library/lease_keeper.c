@@ -126,7 +126,7 @@ static void prolong(hf_lease *lease, int64_t sent_ns)
 {
     atomic_store(&lease->good_until_ns, sent_ns + lease_sure_ns(lease->interval_ms));
     lease->why[0] = '\0';
-    plan_beat(lease, sent_ns + lease->interval_ms * MS / BEATS);
+    plan_beat(lease, sent_ns + lease->beat_ms * MS);
     plan_end(lease, lease_end_ns(lease));
 }
 
@@ -355,8 +355,23 @@ void lease_keeper_add(struct lease_keeper *keeper, hf_lease *lease, int64_t sent
     pthread_mutex_lock(&keeper->mutex);
     list_add_last(&keeper->leases, &lease->node);
     heap_add(&keeper->intervals, &lease->interval, lease->interval_ms);
+    lease->beat_ms = lease->interval_ms / BEATS;
     atomic_store(&lease->held, true);
     prolong(lease, sent_ns);
+    pthread_mutex_unlock(&keeper->mutex);
+}
+
+void lease_beat_every(hf_lease *lease, int64_t ms)
+{
+    struct lease_keeper *keeper = lease->keeper;
+
+    pthread_mutex_lock(&keeper->mutex);
+    if (ms < lease->beat_ms) {
+        lease->beat_ms = ms;
+        if (!lease->beating && !lease->over) {
+            plan_beat(lease, lease_now_ns() + ms * MS);
+        }
+    }
     pthread_mutex_unlock(&keeper->mutex);
 }
 

@@ -349,7 +349,8 @@ enum hf_error remote_open(const char *url, struct remote **remote, struct proble
     init_pool(opened);
     enum hf_error code = remote_url_read(url, &opened->url, problem);
     if (code == HF_OK && opened->url.tls) {
-        opened->tls = tls_client(opened->url.ca[0] != '\0' ? opened->url.ca : NULL, problem);
+        const char *ca = opened->url.ca[0] != '\0' ? opened->url.ca : NULL;
+        opened->tls = tls_client(&(struct tls_client_options){.ca = ca}, problem);
         code = opened->tls != NULL ? HF_OK : problem->code;
     }
     if (code == HF_OK) {

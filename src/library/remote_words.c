@@ -15,6 +15,7 @@ struct remote_answer {
     struct problem status;
     bool (*take)(struct remote_answer *answer, struct hf_bytes bytes); /* false: it is malformed */
     struct hf_info *info;
+    size_t members_read; /* of *info */
     hf_audit_report *report;
     void *context;
     uint64_t findings;
@@ -58,7 +59,7 @@ static const struct {
 _Static_assert(sizeof members / sizeof members[0] * sizeof(uint64_t) == sizeof(struct hf_info),
                "a row for each member of struct hf_info");
 
-static void read_member(struct hf_bytes line, struct hf_info *info)
+static void read_member(struct hf_bytes line, struct remote_answer *answer)
 {
     const char *colon = line.size > 0 ? memchr(line.data, ':', line.size) : NULL;
     int64_t number;
@@ -70,7 +71,8 @@ static void read_member(struct hf_bytes line, struct hf_info *info)
     struct hf_bytes value = {colon + 1, line.size - name.size - 1};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         if (text_equal(name, hf_text(members[i].name)) && text_to_integer(value, &number)) {
-            *(uint64_t *)((char *)info + members[i].offset) = (uint64_t)number;
+            *(uint64_t *)((char *)answer->info + members[i].offset) = (uint64_t)number;
+            answer->members_read++;
         }
     }
 }
@@ -90,7 +92,7 @@ static bool take_info(struct remote_answer *answer, struct hf_bytes bytes)
         const char *end = memchr(line, '\n', item.text.size - at);
         size_t size = end != NULL ? (size_t)(end - line) : item.text.size - at;
         bool has_cr = size > 0 && line[size - 1] == '\r';
-        read_member((struct hf_bytes){line, size - has_cr}, answer->info);
+        read_member((struct hf_bytes){line, size - has_cr}, answer);
         at += size + 1;
     }
     return true;
@@ -101,7 +103,13 @@ enum hf_error remote_info(struct remote *remote, struct hf_info *info, struct pr
     struct remote_answer answer = {.take = take_info, .info = info};
 
     memset(info, 0, sizeof *info);
-    return ask(remote, "INFO", 0, &answer, problem);
+    enum hf_error code = ask(remote, "INFO", 0, &answer, problem);
+    if (code == HF_OK && answer.members_read < sizeof members / sizeof members[0]) {
+        return problem_set(problem, HF_INVALID_STATE,
+                           "the server does not know what its engine carries: the state is in "
+                           "Redis, or still being read");
+    }
+    return code;
 }
 
 /* ---- AUDIT ----------------------------------------------------------------------------------- */

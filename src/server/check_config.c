@@ -91,8 +91,7 @@ static bool check_tls(const char *cert, const char *key)
 
 enum server_exit server_check(const struct server_options *options)
 {
-    bool embedded = strcmp(options->engine, "embedded") == 0;
-    bool dir = options->dir == NULL || !embedded || check_dir(options->dir);
+    bool dir = options->dir == NULL || check_dir(options->dir);
     bool auth = options->auth_file == NULL || check_auth(options->auth_file);
     bool tls = options->tls_cert == NULL || check_tls(options->tls_cert, options->tls_key);
 

@@ -217,7 +217,7 @@ static struct hf_bytes scope_of(const struct command *command)
     struct hf_bytes scope;
 
     memcpy(&scope, command_arg(command, &command->spec->args[0]), sizeof scope);
-    return scope;
+    return scope.data != NULL ? scope : hf_text(""); /* RECONCILE may be of no product */
 }
 
 static void add_command(struct feed *feed, const struct command *command, const struct reply *reply)

@@ -164,7 +164,7 @@ static void write_state(struct server *server, struct buffer *out)
         return;
     }
     engine_figures(server->engine, write_figure, out);
-    if (engine_info(server->engine, &info) != HF_OK) {
+    if (server_info(server, &info) != NULL) {
         return;
     }
     figure(out, "state_memory_bytes", "gauge", "Memory of the state.", info.memory_bytes);

@@ -89,7 +89,7 @@ static const char *hint_for(struct hf_bytes name, const char *before, char hint[
 
 /* `where` is "file:line", `seen` the settings of the lines before. */
 static enum hf_error parse_line(struct server_options *options, const char *where,
-                                struct hf_bytes line, uint32_t *seen, struct problem *problem)
+                                struct hf_bytes line, uint64_t *seen, struct problem *problem)
 {
     size_t equals = position(line, '=');
     struct hf_bytes key = trim((struct hf_bytes){line.data, equals}), value;
@@ -129,7 +129,7 @@ enum hf_error options_parse_file(struct server_options *options, const char *nam
                                  struct hf_bytes text, struct problem *problem)
 {
     enum hf_error code = HF_OK;
-    uint32_t seen = 0;
+    uint64_t seen = 0;
 
     for (unsigned number = 1; code == HF_OK && text.size > 0; number++) {
         size_t end = position(text, '\n');
@@ -299,6 +299,35 @@ static enum hf_error find_config(int argc, char **argv, const char **path, struc
     return HF_OK;
 }
 
+/* ---- engine and ledger ----------------------------------------------------------------------- */
+
+void options_service(const struct server_options *options, struct options_urls *urls,
+                     struct service_options *service)
+{
+    if (strcmp(options->engine, "embedded") != 0) {
+        snprintf(urls->engine, sizeof urls->engine, "%s", options->engine);
+    } else if (options->memory) {
+        snprintf(urls->engine, sizeof urls->engine, "embedded:");
+    } else {
+        snprintf(urls->engine, sizeof urls->engine, "embedded:%s?fsync=%s", options->dir,
+                 options->fsync);
+    }
+    bool has_own = service_own_ledger(urls->engine, urls->ledger, sizeof urls->ledger);
+    *service = (struct service_options){
+        .ledger_url = options->ledger,
+        .ledger_lazily = options->ledger == NULL && has_own ? urls->ledger : NULL,
+        .ledger_inventory = options->ledger_inventory,
+        .ledger_connections = (unsigned)options->ledger_connections,
+        .ledger_timeout_ms = options->ledger_timeout_ms,
+        .breaker_window_ms = options->breaker_window_ms,
+        .breaker_failures = options->breaker_failures,
+        .breaker_open_for_ms = options->breaker_open_for_ms,
+        .fallback_rate = options->fallback_rate,
+        .servers = options->servers,
+        .reconcile_every_ms = options->reconcile_every_ms,
+    };
+}
+
 /* ---- what has to fit together ---------------------------------------------------------------- */
 
 static enum hf_error check_bind(struct server_options *options, struct problem *problem)
@@ -337,10 +366,11 @@ static enum hf_error check_parts(const struct server_options *options, struct pr
         engine_check(options->engine, problem) != HF_OK) {
         return problem->code;
     }
-    if (options->ledger != NULL) {
-        return problem_set(problem, HF_INVALID_ARGUMENT,
-                           "ledger \"%.64s\": this version has no ledger; leave the setting out",
-                           options->ledger);
+    struct options_urls urls;
+    struct service_options service;
+    options_service(options, &urls, &service);
+    if (service_check(&service, problem) != HF_OK) {
+        return problem->code;
     }
     if (options->cors_origin != NULL && !is_origin(options->cors_origin)) {
         return problem_set(
@@ -352,8 +382,36 @@ static enum hf_error check_parts(const struct server_options *options, struct pr
     return HF_OK;
 }
 
+/* Is the data kept where the engine's URL says, and not by the settings for it? */
+static bool is_elsewhere(const struct server_options *options)
+{
+    return options->engine != NULL && strcmp(options->engine, "embedded") != 0;
+}
+
+/* A setting of the engine in this process, beside another engine: it would do nothing, and its user
+ * would think that it did. */
+static enum hf_error check_engine_settings(const struct server_options *options,
+                                           struct problem *problem)
+{
+    const char *idle = options->memory          ? "memory"
+                       : options->dir != NULL   ? "dir"
+                       : options->fsync != NULL ? "fsync"
+                                                : NULL;
+
+    if (!is_elsewhere(options) || idle == NULL) {
+        return HF_OK;
+    }
+    return problem_set(problem, HF_INVALID_ARGUMENT,
+                       "%s is for the engine of this process, and engine \"%.*s:\" keeps its data "
+                       "elsewhere: leave %s out, or the engine",
+                       idle, (int)strcspn(options->engine, ":/@?"), options->engine, idle);
+}
+
 static enum hf_error check(struct server_options *options, struct problem *problem)
 {
+    if (check_engine_settings(options, problem) != HF_OK) {
+        return problem->code;
+    }
     if (options->memory && options->dir != NULL) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "memory keeps no data, and dir \"%.64s\" says where to keep it: leave "
@@ -387,14 +445,22 @@ static enum hf_error check(struct server_options *options, struct problem *probl
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
+/* Has this setting nothing to say, so that it has no default either? */
+static bool is_idle(const struct server_options *options, size_t offset)
+{
+    return offset == offsetof(struct server_options, dir)
+               ? options->memory || is_elsewhere(options)
+               : offset == offsetof(struct server_options, fsync) && is_elsewhere(options);
+}
+
 static enum hf_error fill_in(struct server_options *options, struct problem *problem)
 {
     enum hf_error code = HF_OK;
-    uint32_t given = options->given;
+    uint64_t given = options->given;
 
     for (size_t i = 0; code == HF_OK && i < setting_count; i++) {
         const struct setting *setting = &setting_table[i];
-        bool wanted = !(options->memory && setting->offset == offsetof(struct server_options, dir));
+        bool wanted = !is_idle(options, setting->offset);
         if (setting->preset != NULL && wanted && !(given & setting_bit(setting))) {
             code = setting_set(options, setting, setting->name, hf_text(setting->preset), problem);
         }

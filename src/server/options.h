@@ -9,16 +9,19 @@
 #include "base/buffer.h"
 #include "base/log.h"
 #include "command/command.h"
+#include "service/service.h"
 
 /* Filled in by options_load(); a text is never empty, and NULL only where it says so. */
 struct server_options {
     char *dir;                            /* where the data is kept; NULL with `memory` */
     bool memory;                          /* keep nothing */
-    char *fsync;                          /* always, everysec or no */
+    char *fsync;                          /* always, everysec or no; NULL, and `dir` too, with an
+                                           * engine that has its own by its URL */
     char *bind;                           /* an address in digits */
     int64_t resp_port, http_port;         /* 0: a free one */
     char *engine;                         /* "embedded" */
-    char *ledger;                         /* NULL: this version has none */
+    char *ledger;                         /* NULL: that of the data directory, or none */
+    char *ledger_inventory;               /* NULL: the table of our own */
     char *auth_file, *tls_cert, *tls_key; /* NULL: none */
     char *cors_origin;                    /* NULL: no page of another site may call */
     enum log_level log_level;
@@ -33,13 +36,18 @@ struct server_options {
     int64_t max_body_bytes;      /* of an HTTP request */
     int64_t drain_timeout_ms;    /* how long a stopping server goes on answering */
     int64_t slow_ms;             /* a command that takes longer goes to the slow log */
-    bool check_config;           /* check all that can be checked, and start nothing */
+    int64_t ledger_connections, ledger_timeout_ms;
+    int64_t servers;       /* among so many, fallback_rate is divided */
+    int64_t fallback_rate; /* orders a second that go past an engine that is away */
+    int64_t breaker_window_ms, breaker_failures, breaker_open_for_ms; /* failures in per cent */
+    int64_t reconcile_every_ms;                                       /* 0: on demand only */
+    bool check_config; /* check all that can be checked, and start nothing */
 
     /* Tests only, no setting reaches it: the engine's time. */
     int64_t (*clock)(void *context);
     void *clock_context;
 
-    uint32_t given; /* which rows of the table were set, a bit each */
+    uint64_t given; /* which rows of the table were set, a bit each */
 };
 
 /* Reads the flags after argv[0], the environment and the file they name, and checks what has to fit
@@ -52,6 +60,15 @@ enum hf_error options_load(struct server_options *options, int argc, char **argv
  * `options` is to be freed, also after a failure. */
 enum hf_error options_parse_file(struct server_options *options, const char *name,
                                  struct hf_bytes text, struct problem *problem);
+
+/* The engine's URL, and what the settings say of the ledger. The texts of `service` are those of
+ * the options, and in `urls`. */
+struct options_urls {
+    char engine[4200];
+    char ledger[4200]; /* of the data directory */
+};
+void options_service(const struct server_options *options, struct options_urls *urls,
+                     struct service_options *service);
 
 void options_free(struct server_options *options);
 

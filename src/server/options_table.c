@@ -37,7 +37,27 @@ const struct setting setting_table[] = {
     {"engine", KIND_TEXT, "ENGINE", "embedded", 0, 0, AT(engine),
      "what keeps the counts: embedded, in this process, or Redis by its URL", ANYWHERE},
     {"ledger", KIND_TEXT, "URL", NULL, 0, 0, AT(ledger),
-     "reserved: this version has no ledger and refuses any value", ANYWHERE},
+     "the SQL database that has the last word: sqlite:PATH, postgres:// or mysql://; with a data "
+     "directory, DIR/ledger.db if left out", ANYWHERE},
+    {"ledger-inventory", KIND_TEXT, "TABLE", NULL, 0, 0, AT(ledger_inventory),
+     "a table of the ledger that has the stock already, such as shop.items(sku, on_hand)",
+     ANYWHERE},
+    {"ledger-connections", KIND_COUNT, "N", "2", 1, 64, AT(ledger_connections),
+     "connections to the ledger; SQLite has one", ANYWHERE},
+    {"ledger-timeout", KIND_DURATION, "TIME", "2s", 10, 30 * SECOND_MS, AT(ledger_timeout_ms),
+     "how long a transaction of the ledger may take", ANYWHERE},
+    {"servers", KIND_COUNT, "N", "1", 1, 10000, AT(servers),
+     "how many servers share the ledger: fallback-rate is divided by it", ANYWHERE},
+    {"fallback-rate", KIND_COUNT, "N", "50", 0, 1000000, AT(fallback_rate),
+     "orders a second that go straight to the ledger while the engine is away", ANYWHERE},
+    {"breaker-window", KIND_DURATION, "TIME", "10s", 100, HOUR_MS, AT(breaker_window_ms),
+     "how far back failures of the engine count", ANYWHERE},
+    {"breaker-failures", KIND_COUNT, "PERCENT", "50", 1, 100, AT(breaker_failures),
+     "with so many failures in that time the engine is asked no more", ANYWHERE},
+    {"breaker-open-for", KIND_DURATION, "TIME", "5s", 10, HOUR_MS, AT(breaker_open_for_ms),
+     "until it is tried again", ANYWHERE},
+    {"reconcile-every", KIND_DURATION, "TIME", "5s", 0, 24 * HOUR_MS, AT(reconcile_every_ms),
+     "how often the engine is compared with the ledger; 0 for on demand only", ANYWHERE},
     {"auth-file", KIND_TEXT, "FILE", NULL, 0, 0, AT(auth_file),
      "let in only the users in this file; `holdfast auth` writes its lines", ANYWHERE},
     {"tls-cert", KIND_TEXT, "FILE", NULL, 0, 0, AT(tls_cert),
@@ -76,7 +96,7 @@ const struct setting setting_table[] = {
 
 #define COUNT (sizeof setting_table / sizeof setting_table[0])
 const size_t setting_count = COUNT;
-_Static_assert(COUNT <= 32, "a bit each in server_options.given");
+_Static_assert(COUNT <= 64, "a bit each in server_options.given");
 
 const struct setting *setting_find(struct hf_bytes name)
 {
@@ -88,9 +108,9 @@ const struct setting *setting_find(struct hf_bytes name)
     return NULL;
 }
 
-uint32_t setting_bit(const struct setting *setting)
+uint64_t setting_bit(const struct setting *setting)
 {
-    return UINT32_C(1) << (setting - setting_table);
+    return UINT64_C(1) << (setting - setting_table);
 }
 
 void setting_variable(const struct setting *setting, char out[SETTING_LABEL_SIZE])

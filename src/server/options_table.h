@@ -43,7 +43,7 @@ extern const size_t setting_count;
 const struct setting *setting_find(struct hf_bytes name);
 
 /* Of server_options.given. */
-uint32_t setting_bit(const struct setting *setting);
+uint64_t setting_bit(const struct setting *setting);
 
 /* "HOLDFAST_RESP_PORT" */
 void setting_variable(const struct setting *setting, char out[SETTING_LABEL_SIZE]);

@@ -21,8 +21,9 @@
 struct opening {
     struct loop_work work;
     struct loop *loop;
-    char url[4200];
-    const char *shown; /* what may be said of it: it can hold a password */
+    struct options_urls urls;
+    struct service_options service;
+    const char *shown; /* what may be said of the engine's: it can hold a password */
     struct engine *engine;
     struct problem problem;
 };
@@ -51,7 +52,8 @@ static void open_engine(struct loop_work *work)
                                      .clock = server->options->clock,
                                      .clock_context = server->options->clock_context};
 
-    engine_open(opening->url, &options, &opening->engine, &opening->problem);
+    service_open(opening->urls.engine, &options, &opening->service, &opening->engine,
+                 &opening->problem);
 }
 
 /* What is served from now on, and what it took to get there. */
@@ -59,9 +61,16 @@ static void log_ready(struct loop *loop)
 {
     struct server *server = &loop->server;
     double seconds = (double)(clock_nanoseconds() - server->started_ns) / 1e9;
-    struct hf_info info = {.holds = 0};
+    const char *ledger = service_status(server->engine);
+    struct hf_info info;
 
-    engine_info(server->engine, &info);
+    if (ledger != NULL) {
+        log_line(&server->log, LOG_INFO, "%s", ledger);
+    }
+    if (server_info(server, &info) != NULL) {
+        log_line(&server->log, LOG_INFO, "ready after %.3f s", seconds);
+        return;
+    }
     log_line(&server->log, LOG_INFO,
              "ready after %.3f s: read %lld bytes of snapshot and journal, %llu holds and %llu in "
              "line",
@@ -108,21 +117,16 @@ static bool begin_opening(struct loop *loop)
         return false;
     }
     opening->loop = loop;
-    opening->shown = opening->url;
-    if (strcmp(options->engine, "embedded") != 0) {
-        snprintf(opening->url, sizeof opening->url, "%s", options->engine);
-        opening->shown = "";
-    } else if (options->memory) {
-        snprintf(opening->url, sizeof opening->url, "embedded:");
-    } else {
-        snprintf(opening->url, sizeof opening->url, "embedded:%s?fsync=%s", options->dir,
-                 options->fsync);
-    }
+    options_service(options, &opening->urls, &opening->service);
+    opening->shown = options->fsync != NULL ? opening->urls.engine : "";
     log_line(&loop->server.log, LOG_INFO,
-             "version %s starts: RESP on %s, HTTP on %s, %s, engine %s, fsync %s", hf_version(),
+             "version %s starts: RESP on %s, HTTP on %s, %s, engine %s%s%s", hf_version(),
              loop->listeners[0].name, loop->listeners[1].name, loop->tls != NULL ? "TLS" : "no TLS",
-             strcmp(options->engine, "embedded") == 0 ? opening->url : "elsewhere",
-             options->memory ? "none" : options->fsync);
+             options->fsync != NULL ? opening->urls.engine : "elsewhere",
+             options->fsync != NULL ? ", fsync " : "",
+             options->fsync == NULL ? ""
+             : options->memory      ? "none"
+                                    : options->fsync);
     loop_work_begin(&opening->work, loop, open_engine, engine_opened);
     return true;
 }

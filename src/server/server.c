@@ -4,6 +4,7 @@
 #include "server/server.h"
 
 #include "base/check.h"
+#include "base/error.h"
 #include "server/session_call.h"
 
 const char *server_state_name(enum server_state state)
@@ -54,6 +55,16 @@ void server_detach(struct server *server)
 const char *server_engine_name(const struct server *server)
 {
     return server->engine != NULL ? engine_name(server->engine) : "loading";
+}
+
+const char *server_info(struct server *server, struct hf_info *info)
+{
+    enum hf_error code = server->engine != NULL ? engine_info(server->engine, info) : HF_LOADING;
+
+    return code == HF_OK ? NULL
+           : code == HF_INVALID_STATE
+               ? "the state is in Redis: counting it would mean to read all of it"
+               : error_text(code);
 }
 
 void server_attach(struct server *server, struct engine *engine)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A session's audit. A child process looks through the state as it is now, and another thread waits
- * for what it finds; where the state is elsewhere, that thread reads it itself. The loop goes on.
- * */
+ * for what it finds; where the state is elsewhere, that thread reads it itself, as it does a
+ * ledger. The loop goes on. */
 #include "server/server.h"
 #include "server/loop_work.h"
 
@@ -15,6 +15,7 @@ struct audit_work {
     struct memory memory;
     struct audit_child child;
     bool forked;            /* the child does it */
+    bool with_ledger;       /* the ledger is open, and audited, too */
     struct buffer findings; /* a line each */
     uint64_t count;
     struct problem problem; /* HF_OK: it was carried out */
@@ -48,6 +49,10 @@ static void run_audit(struct loop_work *work)
     } else {
         audit->problem.code = engine_audit(audit->engine, add_finding, &audit->findings,
                                            &audit->count, &audit->problem);
+    }
+    if (audit->problem.code == HF_OK && audit->with_ledger) {
+        audit->problem.code = service_audit_ledger(audit->engine, add_finding, &audit->findings,
+                                                   &audit->count, &audit->problem);
     }
     if (audit->problem.code == HF_OK && audit->findings.failed) {
         problem_set(&audit->problem, HF_BUSY, "out of memory for what the audit found");
@@ -123,6 +128,7 @@ void session_audit(struct session *session)
     buffer_init(&audit->findings, &audit->memory);
     audit->session = session;
     audit->engine = server->engine;
+    audit->with_ledger = service_ledger_name(server->engine) != NULL;
     if (!fork_audit(audit)) {
         free(audit);
         return;

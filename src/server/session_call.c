@@ -223,12 +223,12 @@ static void count_answer(const struct session_call *call, const struct reply *re
 
 /* A waiter that left its line because the server stops has not waited for as long as it asked to:
  * it is answered with the reason, so that it retries with another server or this one's
- * successor. */
+ * successor. So is one whose grant was on its way here: it was taken back. */
 static void write_answer(struct session *session, const struct reply *reply)
 {
     struct problem problem;
 
-    if (session->given_up && reply->code == HF_TIMEOUT) {
+    if (session->given_up && (reply->code == HF_TIMEOUT || reply->granted)) {
         problem_set(&problem, HF_BUSY,
                     "the server is shutting down and this request waits no longer: ask again, "
                     "another server or this one when it is back");
@@ -279,7 +279,7 @@ static void answered(void *context, const struct reply *reply)
     session->submitted = at_once ? NULL : session->submitted;
     write_answer(session, reply);
     if (granted) {
-        undo_note_end(session);
+        undo_note_end(session, reply->grant);
     }
     if (first) {
         remove_call(call);

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "command/binary.h"
 #include "server/server.h"
+#include "server/session_call.h"
 
 /* Of a client that asks for more than it can need, grants that it may not have learned of long ago
  * are given back by its heartbeat. */
@@ -18,6 +19,7 @@
 
 struct undo_head {
     uint64_t ends;  /* where the answer ends, counted in bytes of all answers */
+    uint64_t name;  /* reply->grant, once it is answered */
     uint32_t grant; /* its index in undo_table.grants, or NONE */
     uint32_t hash;  /* of the command behind this */
     uint32_t size;
@@ -192,7 +194,7 @@ void undo_confirm_last(struct session *session)
     }
 }
 
-void undo_note_end(struct session *session)
+void undo_note_end(struct session *session, uint64_t name)
 {
     size_t offset = session->undo_last;
 
@@ -202,6 +204,7 @@ void undo_note_end(struct session *session)
         if (!session->unfinished) {
             head.ends = session->out_begins + session->out.size;
         }
+        head.name = name;
         head.grant = add_grant(session, offset, head.hash);
         set_head(session, offset, &head);
     }
@@ -220,10 +223,11 @@ void undo_note_finished(struct session *session)
 
 /* ---- taking back ----------------------------------------------------------------------------- */
 
-static void ignore(void *context, const struct reply *reply)
+/* The call that waits: nothing is submitted behind it. */
+static const struct session_call *waiting_call(const struct session *session)
 {
-    (void)context;
-    (void)reply;
+    return list_empty(&session->calls) ? NULL
+                                       : LIST_ENTRY(session->calls.prev, struct session_call, node);
 }
 
 void undo_from(struct session *session, size_t offset)
@@ -237,7 +241,8 @@ void undo_from(struct session *session, size_t offset)
         next = next_offset(session, at);
         if (command_from_binary(&command, command_at(session, at), &scratch, NULL) == HF_OK &&
             head_at(session, at).ends > session->delivered) {
-            engine_submit(server->engine, &command, ignore, NULL);
+            engine_take_back(server->engine, &command, head_at(session, at).name,
+                             waiting_call(session));
         }
     }
     forget_from(session, offset);

@@ -36,10 +36,10 @@ void undo_forget_last(struct session *session);
  * that back any more, and neither does this one. */
 void undo_confirm_last(struct session *session);
 
-/* The answer to the last command, a new grant, stands in `out`, which ends with it: once so many
- * bytes were delivered, the client knows of it. Of a request that is not finished (EXEC) nothing is
- * known before its end. */
-void undo_note_end(struct session *session);
+/* The answer to the last command, a new grant of that name, stands in `out`, which ends with it:
+ * once so many bytes were delivered, the client knows of it. Of a request that is not finished
+ * (EXEC) nothing is known before its end. */
+void undo_note_end(struct session *session, uint64_t name);
 
 /* The answer to a request that was unfinished stands in `out`, with all that it granted. */
 void undo_note_finished(struct session *session);

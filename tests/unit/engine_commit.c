@@ -227,16 +227,6 @@ static void a_reserve_with_uuids_takes_at_most_120_bytes(void **state)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static size_t files(struct kept *k, const char *prefix)
-{
-    struct image image;
-
-    image_load(&image, k->path);
-    size_t count = image_count(&image, prefix);
-    image_free(&image);
-    return count;
-}
-
 static int pipe_go[2];
 static pid_t parent;
 
@@ -281,30 +271,30 @@ static void commands_go_on_while_a_snapshot_is_made(void **state)
     k->forks = true;
     open_engine(k);
     run_history(k, 0, 8);
-    size_t before = files(k, "journal-");
+    size_t before = count_files(k->path, "journal-");
     hold_snapshots(k);
     assert_int_equal(engine_snapshot(k->engine, &k->problem), HF_OK);
     assert_int_equal(engine_snapshot(k->engine, &k->problem), HF_BUSY);
     assert_non_null(strstr(k->problem.message, "under way"));
     run_history(k, 8, HISTORY);
     engine_turn(k->engine);
-    assert_int_equal(files(k, "snapshot-"), 0);
+    assert_int_equal(count_files(k->path, "snapshot-"), 0);
     assert_int_equal(engine_snapshot(k->engine, NULL), HF_BUSY);
     let_go();
     await_child();
     k->faults.before = NULL; /* not later: the thread that removes old files looks at it */
     engine_turn(k->engine);
-    assert_int_equal(files(k, "snapshot-00000000000000000009"), 1);
-    assert_int_equal(files(k, "snapshot.tmp"), 0);
+    assert_int_equal(count_files(k->path, "snapshot-00000000000000000009"), 1);
+    assert_int_equal(count_files(k->path, "snapshot.tmp"), 0);
     assert_true(before >= 2);
     while ((code = engine_snapshot(k->engine, NULL)) == HF_BUSY) {
         engine_turn(k->engine); /* what it replaces is still being removed */
     }
     assert_int_equal(code, HF_OK);
-    assert_int_equal(files(k, "journal-00000000000000000001"), 0);
+    assert_int_equal(count_files(k->path, "journal-00000000000000000001"), 0);
     uint64_t digest = embedded_digest(k->engine);
     close_engine(k); /* waits for it */
-    assert_int_equal(files(k, "snapshot-"), 1);
+    assert_int_equal(count_files(k->path, "snapshot-"), 1);
     k->now_ms = 0;
     open_engine(k);
     assert_true(embedded_digest(k->engine) == digest);
@@ -341,10 +331,10 @@ static void snapshots_come_by_themselves_as_the_journal_grows(void **state)
         }
         uint64_t digest = embedded_digest(k->engine);
         close_engine(k);
-        assert_int_equal(files(k, "snapshot-"), 1);
+        assert_int_equal(count_files(k->path, "snapshot-"), 1);
         /* Some 30 KB were written in segments of 300 bytes. With a child it depends on how fast it
          * is, so only the last state is looked at. */
-        assert_true(forks == 1 || files(k, "journal-") <= 9);
+        assert_true(forks == 1 || count_files(k->path, "journal-") <= 9);
         k->now_ms = 0;
         open_engine(k);
         assert_true(embedded_digest(k->engine) == digest);

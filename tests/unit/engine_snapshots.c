@@ -5,7 +5,6 @@
  * tried again for ever; none stands in the way of the engine's end. */
 #include "journal_fixture.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -89,20 +88,6 @@ static void expect_figures(struct kept *k, unsigned made, unsigned failures)
     assert_int_equal((int)found[1], failures);
 }
 
-/* How many files have names that begin so. They are only counted: a thread may be removing some. */
-static size_t files(struct kept *k, const char *prefix)
-{
-    DIR *stream = opendir(k->path);
-    size_t count = 0;
-
-    assert_non_null(stream);
-    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
-        count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
-    }
-    closedir(stream);
-    return count;
-}
-
 /* Takes turns until so many attempts are over, well or badly. */
 static void turn_until(struct kept *k, unsigned over)
 {
@@ -167,7 +152,7 @@ static void a_fork_that_fails_is_tried_again_until_one_succeeds(void **state)
         engine_turn(k->engine); /* though nobody submits anything */
         assert_int_equal(capture_end(said, sizeof said), 1);
     }
-    assert_int_equal(files(k, "snapshot.tmp"), 0);
+    assert_int_equal(count_files(k->path, "snapshot.tmp"), 0);
     refuse_fork = false;
     k->now_ms += 60000;
     capture_begin();
@@ -175,7 +160,7 @@ static void a_fork_that_fails_is_tried_again_until_one_succeeds(void **state)
     assert_int_equal(capture_end(said, sizeof said), 1);
     assert_non_null(strstr(said, "snapshots can be made again, after 9 that failed"));
     expect_figures(k, 1, 9);
-    assert_int_equal(files(k, "snapshot-"), 1);
+    assert_int_equal(count_files(k->path, "snapshot-"), 1);
 }
 
 static void on_demand_it_is_tried_at_once(void **state)
@@ -223,7 +208,7 @@ static void with_sigchld_ignored_snapshots_are_made(void **state)
     begin(k);
     turn_until(k, 1);
     expect_figures(k, 1, 0);
-    assert_int_equal(files(k, "snapshot-"), 1);
+    assert_int_equal(count_files(k->path, "snapshot-"), 1);
 }
 
 static void with_sigchld_ignored_a_failure_is_noticed_with_its_cause(void **state)
@@ -267,7 +252,7 @@ static void a_child_that_is_killed_is_told_of_and_replaced(void **state)
     turn_until(k, 1);
     assert_int_equal(capture_end(said, sizeof said), 1);
     assert_non_null(strstr(said, "its process was killed by signal 9; failure 1 in a row"));
-    assert_int_equal(files(k, "snapshot"), 0);
+    assert_int_equal(count_files(k->path, "snapshot"), 0);
     stop_child = false;
     k->now_ms += 1000;
     k->options.log.level = LOG_ERROR;
@@ -333,7 +318,7 @@ static void a_child_that_hangs_does_not_keep_the_engine_from_closing(void **stat
     assert_non_null(strstr(said, "a snapshot was not finished before the end"));
     assert_int_equal(waitpid(last_child, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
-    assert_int_equal(files(k, "snapshot"), 0);
+    assert_int_equal(count_files(k->path, "snapshot"), 0);
     k->now_ms = 0;
     open_engine(k);
     assert_true(embedded_digest(k->engine) == digest);
@@ -353,7 +338,7 @@ static void expect_no_room(struct kept *k, const char *expected)
         print_error("%s\n  expected %s\n", said, expected);
         fail();
     }
-    assert_int_equal(files(k, "snapshot.tmp"), 0); /* the journal needs the room */
+    assert_int_equal(count_files(k->path, "snapshot.tmp"), 0); /* the journal needs the room */
     assert_null(engine_failure(k->engine));
 }
 

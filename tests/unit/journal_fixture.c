@@ -42,6 +42,19 @@ static void empty_directory(const char *path)
     closedir(stream);
 }
 
+size_t count_files(const char *path, const char *prefix)
+{
+    DIR *stream = opendir(path);
+    size_t count = 0;
+
+    assert_non_null(stream);
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    }
+    closedir(stream);
+    return count;
+}
+
 void remove_directory(const char *path)
 {
     empty_directory(path);

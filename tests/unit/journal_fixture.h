@@ -39,6 +39,9 @@ struct image {
 
 void make_directory(char path[64]);
 void remove_directory(const char *path);
+/* How many files have names that begin so. None is opened, as image_load() would: the engine's
+ * thread that removes old files may be at work. */
+size_t count_files(const char *path, const char *prefix);
 void image_load(struct image *image, const char *path);
 /* Makes the directory what the image is. */
 void image_store(const struct image *image, const char *path);

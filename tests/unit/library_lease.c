@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEARTBEAT_MS 400 /* a machine may be busy with other things for a while */
+#define HEARTBEAT_MS 1000 /* a machine may be busy with other things for a while */
 #define LONG_MS 60000
 
 /* What `lost` was told. */
@@ -35,6 +35,7 @@ static void note_loss(void *context, const char *why)
     struct losses *noted = context;
 
     snprintf(noted->why, sizeof noted->why, "%s", why);
+    print_message("# lost: %s\n", why); /* shown if the test fails */
     if (noted->release != NULL) {
         noted->held = hf_lease_held(noted->release);
         noted->released = hf_lease_release(noted->release);
@@ -168,10 +169,10 @@ static void many_leases_are_kept_at_once(void **state)
     for (int i = 0; i < 50; i++) {
         snprintf(id, sizeof id, "w-%d", i);
         struct hf_sem_acquire_args args = {HF_TEXT("gpu"), hf_text(id), .limit = 50,
-                                           .heartbeat_ms = 2 * HEARTBEAT_MS};
+                                           .heartbeat_ms = 4 * HEARTBEAT_MS};
         assert_int_equal(hf_lease_slot(hf, &args, note_loss, &losses, &leases[i], NULL), HF_OK);
     }
-    spend(4 * HEARTBEAT_MS);
+    spend(6 * HEARTBEAT_MS);
     assert_int_equal(in_use(), 50);
     for (int i = 0; i < 50; i++) {
         assert_true(hf_lease_held(leases[i]));
@@ -183,16 +184,17 @@ static void many_leases_are_kept_at_once(void **state)
 /* A lock that is held already has less time left than its ttl: the lease sets it anew. */
 static void a_lock_that_was_held_before_is_kept_from_now_on(void **state)
 {
-    struct hf_lock_try_args args = {HF_TEXT("seat"), .ttl_ms = 2000, .id = HF_TEXT("mine")};
+    struct hf_lock_try_args args = {HF_TEXT("seat"), .ttl_ms = LONG_MS, .id = HF_TEXT("mine")};
     struct hf_lock_get_args get = {HF_TEXT("seat")};
-    struct hf_lock_get_reply got;
+    struct hf_lock_get_reply before, after;
 
     (void)state;
     assert_int_equal(hf_lock_try(engine, &args, NULL), HF_OK);
-    spend(300);
-    hf_lease *lease = lease_lock(2000, "mine");
-    assert_int_equal(hf_lock_get(engine, &get, &got), HF_OK);
-    assert_true(got.ttl_ms > 1700);
+    spend(1000); /* more than the machine may be busy with other things below */
+    assert_int_equal(hf_lock_get(engine, &get, &before), HF_OK);
+    hf_lease *lease = lease_lock(LONG_MS, "mine");
+    assert_int_equal(hf_lock_get(engine, &get, &after), HF_OK);
+    assert_true(after.ttl_ms > before.ttl_ms);
     assert_int_equal(hf_lease_release(lease), HF_OK);
 }
 
@@ -272,9 +274,10 @@ static void the_ttl_of_a_slot_ends_it_however_alive(void **state)
 
     (void)state;
     hf_lease *lease = lease_slot("me", LONG_MS, 300, 0);
-    while (hf_lease_held(lease)) {
-        assert_int_equal(losses.count, 0);
-        sched_yield();
+    for (bool held = true; held; sched_yield()) {
+        int told = atomic_load(&losses.count); /* before the other: both change at any moment */
+        held = hf_lease_held(lease);
+        assert_false(held && told > 0);
     }
     assert_true(now_ms() - start_ms >= 295 && now_ms() - start_ms < 5000);
     await_loss();
@@ -319,7 +322,7 @@ static void the_holder_knows_before_anybody_else_can_have_it(void **state)
                                        .wait_ms = LONG_MS};
 
     (void)state;
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 3; round++) {
         struct hf_sem_release_args leave = {HF_TEXT("gpu"), HF_TEXT("next")};
         losses.count = 0;
         hf_lease *lease = lease_slot("me", HEARTBEAT_MS, 0, 0);
@@ -328,7 +331,7 @@ static void the_holder_knows_before_anybody_else_can_have_it(void **state)
         assert_int_equal(hf_sem_acquire(engine, &next, NULL), HF_OK);
         assert_false(hf_lease_held(lease));
         await_loss();
-        assert_non_null(strstr(losses.why, "no sign of life got through for 400 ms: "));
+        assert_non_null(strstr(losses.why, "no sign of life got through for 1000 ms: "));
         peer_start(&peer);
         assert_int_equal(hf_lease_release(lease), HF_NOT_FOUND);
         assert_int_equal(hf_sem_release(engine, &leave, NULL), HF_OK);

@@ -314,6 +314,9 @@ static void figures_audit_and_snapshot_come_from_the_server(void **state)
     assert_int_equal(hf_audit(hf, NULL, NULL, NULL), HF_OK);
     assert_int_equal(hf_snapshot(hf), HF_INVALID_STATE);
     must_have_said("in memory");
+    peer.info = "# State\r\nunknown_because:the state is in Redis\r\n";
+    assert_int_equal(hf_info(hf, &info), HF_INVALID_STATE);
+    must_have_said("does not know what its engine carries");
     peer.mode = PEER_GARBAGE;
     assert_int_equal(hf_info(hf, &info), HF_TIMEOUT);
     peer.mode = PEER_SLOW;

@@ -95,6 +95,15 @@ static void without_settings_the_defaults_hold(void **state)
     assert_int_equal(options.http_port, 4654);
     assert_string_equal(options.engine, "embedded");
     assert_null(options.ledger);
+    assert_null(options.ledger_inventory);
+    assert_int_equal(options.ledger_connections, 2);
+    assert_int_equal(options.ledger_timeout_ms, 2000);
+    assert_int_equal(options.servers, 1);
+    assert_int_equal(options.fallback_rate, 50);
+    assert_int_equal(options.breaker_window_ms, 10000);
+    assert_int_equal(options.breaker_failures, 50);
+    assert_int_equal(options.breaker_open_for_ms, 5000);
+    assert_int_equal(options.reconcile_every_ms, 5000);
     assert_null(options.auth_file);
     assert_null(options.tls_cert);
     assert_null(options.tls_key);
@@ -325,11 +334,17 @@ static void settings_that_do_not_fit_together_are_refused(void **state)
         {"--tls-cert=c.pem", NULL, "tls-cert \"c.pem\" is of no use alone: TLS needs --tls-key"},
         {"--tls-key=k.pem", NULL, "tls-key \"k.pem\" is of no use alone: TLS needs --tls-cert"},
         {"--memory", "--dir=d", "leave one of them out"},
+        {"--engine=redis://h", "--dir=d", "dir is for the engine of this process"},
+        {"--engine=redis+cluster://h", "--fsync=always", "fsync is for the engine of this"},
+        {"--engine=redis://:secret@h", "--memory", "engine \"redis:\" keeps its data elsewhere"},
+        {"--engine=embedded:d", "--dir=e", "leave dir out, or the engine"},
         {"--resp-port=7", "--http-port=7", "resp-port and http-port are both 7"},
         {"--engine=mongo://localhost", NULL, "unknown engine \"mongo\""},
         {"--engine=redis://localhost:99999", NULL, "port"},
-        {"--engine=rediss://localhost", NULL, "TLS"},
-        {"--ledger=sqlite:a.db", NULL, "ledger \"sqlite:a.db\": this version has no ledger"},
+        {"--engine=redis+tls://localhost", NULL, "rediss://"},
+        {"--ledger=oracle://h", NULL, "oracle"},
+        {"--memory", "--ledger-inventory=a(b, c)", "ledger-inventory"},
+        {"--ledger=sqlite:a.db", "--ledger-inventory=a; DROP TABLE b", "inventory"},
         {"--client-memory=1m", "--max-body=2m", "max-body is 2097152 bytes"},
         {"--cors-origin=shop.example", NULL, "cors-origin \"shop.example\": must be one origin"},
         {"--cors-origin=https://a.b/c", NULL, "without a path"},

@@ -69,7 +69,10 @@ static void every_route_of_the_table_is_found(void **state)
         assert_int_equal(match.route->endpoint, ENDPOINT_COMMAND);
         assert_ptr_equal(match.route->spec, spec);
         assert_false(match.route->alias);
-        is_arg(0, spec->args[0].field, "a-0");
+        assert_int_equal(match.count > 0, spec->required > 0);
+        if (spec->required > 0) {
+            is_arg(0, spec->args[0].field, "a-0");
+        }
         if (spec->alias != NULL) {
             fill_in(spec->alias, text);
             assert_int_equal(find(spec->method, text), ROUTE_FOUND);

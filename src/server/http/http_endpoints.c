@@ -47,6 +47,10 @@ static void answer_readyz(struct session *session)
                       (long long)server->load_total);
     }
     buffer_byte(&session->out, '\n');
+    const char *ledger = server->engine != NULL ? service_status(server->engine) : NULL;
+    if (ledger != NULL) {
+        buffer_format(&session->out, "%s\n", ledger);
+    }
     respond(session, start, ready ? 200 : 503, HTTP_TEXT);
 }
 
@@ -58,27 +62,46 @@ static void answer_metrics(struct session *session)
     respond(session, start, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
+/* What the engine carries; null with the reason where that is not known. */
+static void write_carried(struct server *server, struct buffer *out)
+{
+    struct hf_info info;
+    const char *unknown = server_info(server, &info);
+
+    if (unknown != NULL) {
+        buffer_text(out, ",\"memory_bytes\":null,\"holds\":null,\"waiting\":null,"
+                         "\"expired\":null,\"unknown_because\":");
+        json_text(out, hf_text(unknown));
+        return;
+    }
+    buffer_format(out, ",\"memory_bytes\":%llu,\"holds\":%llu,\"waiting\":%llu,\"expired\":%llu",
+                  (unsigned long long)info.memory_bytes, (unsigned long long)info.holds,
+                  (unsigned long long)info.waiting, (unsigned long long)info.expired);
+}
+
 static void answer_info(struct session *session)
 {
     struct server *server = session->server;
     struct buffer *out = &session->out;
-    struct hf_info info = {.holds = 0};
     size_t start = out->size;
 
-    if (server->engine != NULL) {
-        engine_info(server->engine, &info);
-    }
     buffer_format(out, "{\"version\":\"%s\",\"engine\":", hf_version());
     json_text(out, hf_text(server_engine_name(server)));
+    buffer_text(out, ",\"ledger\":");
+    const char *ledger = server->engine != NULL ? service_ledger_name(server->engine) : NULL;
+    if (ledger != NULL) {
+        json_text(out, hf_text(ledger));
+    } else {
+        buffer_text(out, "null");
+    }
     buffer_format(out,
                   ",\"state\":\"%s\",\"uptime_seconds\":%llu,\"connections\":%zu,"
-                  "\"client_memory_bytes\":%zu,\"memory_bytes\":%llu,\"holds\":%llu,"
-                  "\"waiting\":%llu,\"expired\":%llu}",
+                  "\"client_memory_bytes\":%zu",
                   server_state_name(server->state),
                   (unsigned long long)((clock_nanoseconds() - server->started_ns) / 1000000000),
-                  server->session_count, server->memory.used, (unsigned long long)info.memory_bytes,
-                  (unsigned long long)info.holds, (unsigned long long)info.waiting,
-                  (unsigned long long)info.expired);
+                  server->session_count, server->memory.used);
+    write_carried(server, out);
+    buffer_byte(out, '}');
     respond(session, start, 200, HTTP_JSON);
 }
 

@@ -136,6 +136,20 @@ static bool read_argument(struct session *session, struct hf_bytes name, char id
     return true;
 }
 
+/* An engine that does not report what happens without a command: a listener would otherwise take
+ * the silence of the feed for nothing having happened. */
+static void tell_limits(struct session *session)
+{
+    const struct engine *engine = session->server->engine;
+
+    if (engine != NULL && !engine_has_events(engine)) {
+        buffer_text(&session->out,
+                    "event: limits\ndata: {\"commands\":\"of this server\",\"expiries\":false,"
+                    "\"because\":\"the state is in Redis: what other servers and programs do, and "
+                    "what falls due, is not reported here\"}\n\n");
+    }
+}
+
 void http_stream_feed(struct session *session)
 {
     struct hf_bytes last = http_request_of(session)->headers[HEADER_LAST_EVENT_ID];
@@ -160,6 +174,7 @@ void http_stream_feed(struct session *session)
     }
     memcpy(stream->listener.scope, scope, sizeof scope);
     buffer_text(&session->out, "retry: 1000\n\n");
+    tell_limits(session);
     if (!feed_listen(&session->server->feed, &stream->listener,
                      after < 0 ? UINT64_MAX : (uint64_t)after)) {
         stream->is_visitor = true; /* it is no listener, so that it need not leave */

@@ -184,8 +184,8 @@ static void config(struct session *session, size_t count, const struct hf_bytes 
         const char *name, *value;
     } settings[] = {
         {"save", ""},
-        {"appendonly", options->memory ? "no" : "yes"},
-        {"appendfsync", options->fsync},
+        {"appendonly", options->memory || options->dir == NULL ? "no" : "yes"},
+        {"appendfsync", options->fsync != NULL ? options->fsync : ""},
         {"maxclients", connections},
         {"timeout", timeout},
         {"databases", "1"},
@@ -255,14 +255,16 @@ static void slowlog(struct session *session, size_t count, const struct hf_bytes
 
 static void dbsize(struct session *session, size_t count, const struct hf_bytes *words)
 {
-    struct hf_info info = {0};
+    struct hf_info info;
     (void)count;
     (void)words;
 
-    if (session->server->engine != NULL) {
-        engine_info(session->server->engine, &info);
+    const char *unknown = server_info(session->server, &info);
+    if (unknown != NULL) {
+        resp_error(session, "ERR how many holds there are is not known: %s", unknown);
+    } else {
+        resp_number(&session->out, ':', (int64_t)info.holds);
     }
-    resp_number(&session->out, ':', (int64_t)info.holds);
 }
 
 static void audit(struct session *session, size_t count, const struct hf_bytes *words)

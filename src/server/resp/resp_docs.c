@@ -41,8 +41,8 @@ static void write_info(struct buffer *out, const struct command_spec *spec)
     if (waits) {
         resp_simple(out, "blocking");
     }
-    for (int i = 0; i < 3; i++) {                            /* the scope is the one key */
-        resp_number(out, ':', spec->args[0].type == ARG_ID); /* LIST has no scope */
+    for (int i = 0; i < 3; i++) { /* the scope is the one key; LIST and RECONCILE have none */
+        resp_number(out, ':', spec->required > 0 && spec->args[0].type == ARG_ID);
     }
     resp_number(out, '*', 1);
     resp_simple(out, writes ? "@write" : "@read");

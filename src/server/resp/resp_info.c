@@ -32,6 +32,9 @@ static void persistence_section(struct server *server, struct buffer *out)
     buffer_format(out, "loading:%d\r\nloading_loaded_bytes:%lld\r\nloading_total_bytes:%lld\r\n",
                   server->state == SERVER_LOADING, (long long)server->loaded,
                   (long long)server->load_total);
+    if (server->options->fsync == NULL) {
+        return; /* the engine's own URL has it, or Redis its own */
+    }
     buffer_format(out, "durable:%d\r\nfsync:%s\r\njournal_flushes:%llu\r\n",
                   server->engine != NULL && engine_is_durable(server->engine),
                   server->options->memory ? "none" : server->options->fsync,
@@ -61,10 +64,12 @@ static void stats_section(struct server *server, struct buffer *out)
 
 static void state_section(struct server *server, struct buffer *out)
 {
-    struct hf_info info = {0};
+    struct hf_info info;
+    const char *unknown = server_info(server, &info);
 
-    if (server->engine != NULL) {
-        engine_info(server->engine, &info);
+    if (unknown != NULL) { /* a line that is missing is not taken for 0 */
+        buffer_format(out, "unknown_because:%s\r\n", unknown);
+        return;
     }
     buffer_format(out, "memory_bytes:%llu\r\nholds:%llu\r\nwaiting:%llu\r\nexpired:%llu\r\n",
                   (unsigned long long)info.memory_bytes, (unsigned long long)info.holds,
