@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engines and fronts under test, and how they are compared with the model."""
 
+import itertools
+
 from comparison import CHUNK, Comparison, Mismatch
 from driver import Driver
 from front import ClockedServer, RespFront
@@ -14,6 +16,8 @@ from servers import RedisServer
 from sharded import ShardedStock
 
 FRONTS = ("driver", "resp", "http")
+# The families with commands that travel in batches.
+TOGETHER = ("SEATS", "QUOTA", "STOCK")
 SERVED = {"resp": RespFront, "http": HttpFront, "library": LibraryFront}
 
 
@@ -24,6 +28,44 @@ class Audited(Comparison):
         findings = self.driver.ask("audit")
         if findings != []:
             raise Mismatch(f"the audit found: {findings}", self.last)
+
+
+class Crowd(Generator):
+    """Commands that come at the same time, of the families whose commands travel in batches."""
+
+    def __init__(self, model, seed):
+        super().__init__(model, seed)
+        self.shares = [family for family in self.shares if family in TOGETHER]
+
+    def advance_clock(self):
+        return None if self.dice.chance(0.93) else super().advance_clock()
+
+    def step_a_little(self):
+        return self.clock
+
+
+class Together(Audited):
+    """Submits commands of the same time at once, and compares every reply with the model's as if
+    they had come one after the other."""
+
+    def send(self, chunk):
+        lines = []
+        for (_, many), group in itertools.groupby(
+                zip(chunk.commands, chunk.lines), lambda pair: (pair[0][0], goes_together(pair[0][1]))):
+            group = [line for _, line in group]
+            if many:
+                lines.append(f"!together {len(group)}")
+            lines += group
+        self.driver.send(lines)
+
+    def check_end(self):
+        super().check_end()
+        self.batched = self.driver.ask("figure redis_batched_total")
+
+
+def goes_together(argv):
+    family, _, name = argv[0].upper().partition(b".")
+    return family.decode("latin-1") in TOGETHER and name != b"LIST"
 
 
 class Guided(Comparison):
@@ -88,6 +130,9 @@ class Cluster:
 ENGINES = {"embedded": Embedded, "redis": Standalone, "cluster": Cluster}
 
 
+ENGINE_ITSELF = {"driver": Audited, "together": Together}
+
+
 class Deployment:
     """An engine with all that it needs, ready to be asked over any front."""
 
@@ -105,8 +150,8 @@ class Deployment:
         model = self.engine.model()
         generator = make_generator(model, seed) if seed else make_generator(model)
         last = last or generator.count
-        if front == "driver":
+        if front in ENGINE_ITSELF:
             driver = Driver(self.program("conformance_driver"), self.engine.url)
-            return Audited(driver, model, generator, last, seed, chunk)
+            return ENGINE_ITSELF[front](driver, model, generator, last, seed, chunk)
         server = ClockedServer(self.program("conformance_server"), *self.engine.flag)
         return Guided(SERVED[front](server, self.rows), model, generator, last, seed, chunk)

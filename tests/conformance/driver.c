@@ -9,7 +9,9 @@
  * stands still rather than go back: what Redis' own does when it is set back is another test's. The
  * embedded engine sees to that by itself, and gets the time as it comes.
  *
- * Directive: !audit gives the findings as a list. */
+ * Directives: !audit gives the findings as a list. !together N submits the next N lines before any
+ * is answered; they are of one time, and none waits or goes on. !figure NAME is a figure of the
+ * engine. */
 #include "engine/engine.h"
 #include "model/lines.h"
 
@@ -94,7 +96,7 @@ static void put_wakes(void)
     putchar(']');
 }
 
-static void carry_out(struct command *command, uint64_t line)
+static struct asked *ask(struct command *command, uint64_t line)
 {
     struct asked *asked = calloc(1, sizeof *asked);
 
@@ -104,6 +106,13 @@ static void carry_out(struct command *command, uint64_t line)
     asked->command = command;
     asked->spec = command->spec;
     asked->line = line;
+    return asked;
+}
+
+static void carry_out(struct command *command, uint64_t line)
+{
+    struct asked *asked = ask(command, line);
+
     do {
         engine_submit(engine, command, on_answer, asked);
         engine_settle(engine);
@@ -138,6 +147,73 @@ static void audit(void)
     printf("]\n");
 }
 
+static struct asked *submit_line(const char *url, char *line, uint64_t number)
+{
+    struct hf_bytes words[LINE_WORDS_MAX];
+    struct command command = {.spec = NULL};
+    struct problem problem;
+    char *end;
+
+    set_time(url, strtoll(line, &end, 10));
+    size_t count = line_split(end + (*end == '\t'), words, LINE_WORDS_MAX);
+    enum hf_error code = command_from_words(&command, count, words, &problem);
+    struct asked *asked = ask(&command, number);
+    if (code == HF_OK) {
+        engine_submit(engine, &command, on_answer, asked);
+        return asked;
+    }
+    FILE *out = open_memstream(&asked->answer, &asked->size);
+    put_refusal(out, code);
+    fclose(out);
+    return asked;
+}
+
+/* Submits so many lines at once. Returns the number of the last. */
+static uint64_t together(const char *url, size_t count, uint64_t number)
+{
+    struct asked **asked = calloc(count, sizeof(struct asked *));
+
+    for (size_t i = 0; i < count; i++) {
+        char *line = line_next();
+        if (asked == NULL || line == NULL) {
+            abort();
+        }
+        asked[i] = submit_line(url, line, ++number);
+    }
+    engine_settle(engine);
+    for (size_t i = 0; i < count; i++) {
+        printf("[%s,[]]\n", asked[i]->answer);
+        free_asked(asked[i]);
+    }
+    free(asked);
+    return number;
+}
+
+static void put_figure(void *context, const char *name, const char *help, bool grows, double value)
+{
+    (void)help;
+    (void)grows;
+    if (strcmp(name, context) == 0) {
+        printf("%.0f\n", value);
+    }
+}
+
+/* Carries a directive out. Returns the number of the last line. */
+static uint64_t direct(const char *url, char *line, uint64_t number)
+{
+    static const char figure[] = "!figure ", many[] = "!together ";
+
+    if (strncmp(line, many, sizeof many - 1) == 0) {
+        return together(url, strtoul(line + sizeof many - 1, NULL, 10), number);
+    }
+    if (strncmp(line, figure, sizeof figure - 1) == 0) {
+        engine_figures(engine, put_figure, line + sizeof figure - 1);
+    } else {
+        audit();
+    }
+    return number;
+}
+
 static void run(const char *url)
 {
     struct hf_bytes words[LINE_WORDS_MAX];
@@ -148,7 +224,7 @@ static void run(const char *url)
 
     while ((line = line_next()) != NULL) {
         if (line[0] == '!') {
-            audit();
+            number = direct(url, line, number);
             continue;
         }
         set_time(url, strtoll(line, &end, 10));

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One connection to a Redis server in RESP3, as quick as Python goes.
 
-In this version messages of channels come on the connection that runs the commands, in front of the
-reply to the command that sent them: so after each reply all that was said before it is known.
+In this version messages of channels come on the connection that runs the commands. Redis 7.0 sends
+them in front of the reply to the command that published them, later ones and Valkey behind it: once
+a channel is subscribed to, a PING goes with each command, in front of whose answer they are in either
+case. So after each call all that was published before it is known.
 """
 
 import socket
@@ -20,20 +22,23 @@ class RedisConnection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb", 1 << 16)
         self.messages = []  # (channel, payload), as they came
+        self.subscribed = False
         self.call(b"HELLO", b"3")
 
     def close(self):
         self.file.close()
         self.socket.close()
 
-    def send(self, *words):
+    def send(self, *words, more=b""):
         self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(
-            [b"$%d\r\n%s\r\n" % (len(word), word) for word in words]))
+            [b"$%d\r\n%s\r\n" % (len(word), word) for word in words]) + more)
 
     def call(self, *words):
         """The reply; raises the error that came instead."""
-        self.send(*words)
+        self.send(*words, more=b"*1\r\n$4\r\nPING\r\n" if self.subscribed else b"")
         reply = self.read()
+        if self.subscribed:
+            self.read()
         if isinstance(reply, RedisError):
             raise reply
         return reply
@@ -42,6 +47,7 @@ class RedisConnection:
         """The confirmation is a message itself, there is no reply."""
         self.send(b"SUBSCRIBE", channel)
         self.read_value()
+        self.subscribed = True
 
     def read(self):
         """The next reply, after the messages in front of it."""

@@ -92,6 +92,7 @@ int main(void)
         put_text("name", spec->name);
         put_text("script", spec->script);
         put_text("script_args", spec->script_args);
+        printf("\"service\":%s,", spec->flags & COMMAND_SERVICE ? "true" : "false");
         put_text("method", spec->method);
         put_text("route", spec->route);
         put_text("nil", spec->nil_code != HF_OK ? hf_error_name(spec->nil_code) : NULL);

@@ -44,7 +44,7 @@ TEXT = HOLDS + """\
 0 SEM.STATS db
 0 SEM.ACQUIRE gpu a 4 SLOTS 5
 0 SEM.ACQUIRE gpu a 4 SLOTS 0
-0 SEM.ACQUIRE gpu a 4000 SLOTS 1001
+0 SEM.ACQUIRE gpu a 4000 SLOTS 129
 0 SEM.ACQUIRE gpu a 4 SLOTS many
 0 SEM.ACQUIRE gpu a 4 SLOTS 2
 0 SEM.ACQUIRE gpu a 4 SLOTS 2
@@ -73,6 +73,14 @@ TEXT = HOLDS + """\
 5999 SEM.STATS gpu
 0 SEM.RELEASE gpu d
 0 SEM.STATS gpu
+# A waiter whose grant began and ended while nobody asked is in line again
+0 SEM.ACQUIRE lapse a 2 HEARTBEAT 10
+0 SEM.ACQUIRE lapse b 2
+0 SEM.QUEUE lapse c 86400 20ms
+30000 SEM.ACQUIRE lapse c 1 WAIT 30s
+0 SEM.LIST lapse
+0 SEM.RELEASE lapse c
+0 SEM.RELEASE lapse b
 # Lock
 0 LOCK.GET seat
 0 LOCK.TRY seat 10s ID mine
@@ -322,6 +330,40 @@ TEXT = HOLDS + """\
 1 ROOM.CHECK gala ann @pass
 0 ROOM.ADMIT gala 9
 0 ROOM.ADMIT gala 9
+# ROOM.ADMIT with an id
+0 ROOM.JOIN again ann
+0 ROOM.JOIN again bob
+0 ROOM.JOIN again cy
+0 ROOM.JOIN again dan
+0 ROOM.ADMIT again 1 ID {
+0 ROOM.ADMIT again 1 ID
+0 ROOM.ADMIT again 2 ID wave-1
+0 ROOM.ADMIT again 2 ID wave-1
+0 ROOM.ADMIT again 3 ID wave-1
+0 ROOM.ADMIT again 2 PASS 10s ID wave-1
+0 ROOM.STATS again
+0 ROOM.ADMIT again 9 PASS 20s ID wave-2
+0 ROOM.JOIN again eve
+0 ROOM.ADMIT again 9 PASS 20s ID wave-2
+0 ROOM.ADMIT again 9 PASS 21s ID wave-2
+0 ROOM.ADMIT again 9 ID wave-2
+0 ROOM.DONE again cy
+0 ROOM.ADMIT again 9 PASS 20s ID wave-2
+0 ROOM.JOIN again bob
+0 ROOM.ADMIT again 5000 ID wave-3
+0 ROOM.ADMIT again 2 ID wave-1
+0 ROOM.ADMIT again 4000 ID wave-3
+0 ROOM.ADMIT again 3999 ID wave-3
+19999 ROOM.ADMIT again 9 PASS 20s ID wave-2
+1 ROOM.ADMIT again 9 PASS 20s ID wave-2
+0 ROOM.JOIN again fay
+279999 ROOM.ADMIT again 9 PASS 20s ID wave-2
+1 ROOM.ADMIT again 9 PASS 20s ID wave-2
+0 ROOM.ADMIT nobody 1 ID wave-1
+0 LIST rooms MATCH nobody
+0 ROOM.JOIN nobody ann
+0 ROOM.ADMIT nobody 1 ID wave-1
+0 ROOM.LEAVE nobody ann
 # What ROOM.OPEN sets, and who is admitted by it
 0 ROOM.OPEN ball RATE -1
 0 ROOM.OPEN ball RATE 1000001

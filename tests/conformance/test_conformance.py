@@ -10,7 +10,8 @@ import pytest
 
 from broken import Refusals
 from comparison import CHUNK
-from conformance import ENGINES, FRONTS, SERVED
+from conformance import ENGINES, FRONTS, SERVED, Crowd
+from crowded_sales import Rush
 from generate import FAMILIES
 from outcomes import CODES, Outcomes
 from scripted import Scripted
@@ -18,6 +19,7 @@ from scripted import Scripted
 # How many random commands go through each front of each engine, in runs from several seeds.
 COMMANDS = {"driver": 100_000, "resp": 20_000, "http": 5_000}
 SEEDS = {"driver": (1, 2, 3, 11), "resp": (5,), "http": (6,)}
+TOGETHER_COMMANDS, TOGETHER_SEED = 20_000, 21
 SANITIZED_SHARE = 0.1
 ENOUGH = 100_000  # random commands grant every command, and meet every refusal of each
 # Refusals that take more users than a random run has in a room; Scripted has them.
@@ -77,6 +79,17 @@ def test_random_commands(target, rows, sanitized, record_property):
         granted = {name.decode() for name, outcome in outcomes.counts if outcome == "granted"}
         assert sorted({row.name for row in rows.values()} - granted) == []
         assert sorted(own_refusals(rows) - outcomes.refused_with(rows) - CROWDED) == []
+
+
+@pytest.mark.parametrize("commands", [Crowd, Rush])
+@pytest.mark.parametrize("engine", ["redis", "cluster"])
+def test_commands_that_travel_together(deployment, sanitized, engine, commands):
+    if engine == "cluster" and commands is Crowd:
+        pytest.skip("a product may be in shards, where its commands do not travel together")
+    total = int(TOGETHER_COMMANDS * (SANITIZED_SHARE if sanitized else 1))
+    comparison = deployment(engine).compare("together", commands, TOGETHER_SEED, total, CHUNK)
+    comparison.run()
+    assert comparison.batched > total / 4
 
 
 def own_refusals(rows):

@@ -85,6 +85,17 @@ static void choose_value(struct dice *dice, const struct arg_spec *arg, bool fir
     CHECK(false);
 }
 
+/* One that an engine carries out. */
+static const struct command_spec *draw_spec(struct dice *dice)
+{
+    const struct command_spec *spec;
+
+    do {
+        spec = &command_table[roll(dice, COMMAND_COUNT)];
+    } while (spec->flags & COMMAND_SERVICE);
+    return spec;
+}
+
 static const struct command_spec *choose_spec(struct dice *dice, uint64_t number)
 {
     static const enum command_id openers[] = {SEATS_OPEN, QUOTA_LIMIT, STOCK_LOAD};
@@ -92,9 +103,9 @@ static const struct command_spec *choose_spec(struct dice *dice, uint64_t number
     if (number <= OPENERS) {
         return &command_table[openers[number % 3]];
     }
-    const struct command_spec *spec = &command_table[roll(dice, COMMAND_COUNT)];
+    const struct command_spec *spec = draw_spec(dice);
     /* Reads need not come as often. */
-    return spec->flags & COMMAND_WRITES ? spec : &command_table[roll(dice, COMMAND_COUNT)];
+    return spec->flags & COMMAND_WRITES ? spec : draw_spec(dice);
 }
 
 void make_command(struct command *command, uint64_t seed, uint64_t number)

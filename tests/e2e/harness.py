@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # As the public header documents them, one typed call each: "/* SEATS.OPEN: make a zone …".
-COMMANDS = re.findall(r"(?m)^/\* ([A-Z]+\.[A-Z]+|LIST): ", (ROOT / "include/holdfast.h").read_text())
+COMMANDS = re.findall(r"(?m)^/\* ([A-Z]+\.[A-Z]+|LIST|RECONCILE): ", (ROOT / "include/holdfast.h").read_text())
 TIMEOUT_S = 120  # nothing here takes that long; a program that does hangs
 
 

@@ -60,6 +60,7 @@ class Server:
 
     def command(self):
         where = ["--memory"] if self.memory else ["--dir", str(self.directory)]
+        where = [] if "--engine" in self.flags else where  # the engine's URL says where
         return [str(self.program), "serve", *where, "--resp-port", str(self.resp_port),
                 "--http-port", str(self.http_port), *self.flags]
 

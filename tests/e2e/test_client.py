@@ -116,8 +116,8 @@ def test_a_large_answer_comes_whole(client):
 
 
 def test_a_call_may_wait_longer_than_the_timeout(build, server):
-    server.call("SEM.ACQUIRE", "patience", "a", 1, "HEARTBEAT", "300ms")
-    ended = run(build.program, "call", "--url", f"{server.url}?timeout=100ms",
+    server.call("SEM.ACQUIRE", "patience", "a", 1, "HEARTBEAT", "2s")
+    ended = run(build.program, "call", "--url", f"{server.url}?timeout=1s",
                 "SEM.ACQUIRE", "patience", "b", "1", "WAIT", "60s")
     assert ended.code == DONE
 
@@ -254,7 +254,8 @@ def test_calls_over_tls(build, sealed):
 
 def test_a_command_is_held_up_over_tls(build, sealed):
     url = f"holdfast+tls://127.0.0.1:{sealed.resp_port}?ca={sealed.ca}"
-    ended = run(build.program, "exec", "--url", url, "--lock", "r", "--ttl", "200ms", "--",
+    ended = run(build.program, "exec", "--url", url, "--lock", "r", "--ttl", "1s", "--",
+                "sh", "-c", 'sleep 1.5; exec "$0" "$@"',
                 build.program, "call", "--url", url, "SEM.ACQUIRE", "x", "y", "1")
     assert ended.code == DONE
 
@@ -270,6 +271,13 @@ def test_who_is_not_proven_is_not_talked_to(build, sealed, url, about):
     ended = run(build.program, "call", "--url", url, "SEM.CARD", "a")
     assert ended.code != DONE and ended.out == ""
     assert about in ended.err
+
+
+def test_what_may_be_secret_in_a_url_is_not_shown(build):
+    url = "redis+sentinel://bob:s3cr3t@host/master?sentinel_password=s3cr3t"
+    ended = run(build.program, "top", "--url", url)
+    assert ended.code != DONE and "host/master: must be a server's URL" in ended.err
+    assert "s3cr3t" not in ended.err
 
 
 # ---- audit -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ CODE = "[0-9A-HJKMNP-TV-Z]{10}"  # Crockford's base 32
 
 
 def test_every_example_is_run_here():
-    tested = {"lease.c", "seats.c", "semaphore.c", "seats.sh", "seats.py"}
+    tested = {"flash_sale.c", "lease.c", "seats.c", "semaphore.c", "seats.sh", "seats.py"}
     sources = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".c", ".py", ".sh")}
     assert sources == tested
 
@@ -68,6 +68,18 @@ def test_lease_in_c(build, where):
     assert re.fullmatch("[0-4] of 5 steps done, and the slot is lost", told[0])
     assert told[1] == "the slot is lost: the engine says that the slot is not held"
     assert ended.lines[5:] == ["the late write is turned away", "releasing it says NOT_FOUND"]
+
+
+def test_flash_sale_in_c(build, tmp_path):
+    for _ in range(2):  # the ledger is there the second time
+        ended = run(build.path / "examples" / "flash_sale", f"sqlite:{tmp_path}/ledger.db")
+        assert (ended.code, ended.err) == (0, "")
+        assert re.fullmatch(
+            "100 sold, 300 sold out, 0 otherwise\n"
+            r"order of (buyer-\d+): sold" "\n"
+            r"order of \1: returned" "\n"
+            "the pair that came back is sold; whoever comes now: SOLD_OUT\n"
+            "engine and ledger differ by 0\n", ended.out)
 
 
 def test_seats_in_shell(build):

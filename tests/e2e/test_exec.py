@@ -12,7 +12,7 @@ import pytest
 from harness import TIMEOUT_S, run
 from server import Server, wait_until
 
-USAGE, UNAVAILABLE, TRY_AGAIN = 2, 69, 75
+USAGE, UNAVAILABLE, TRY_AGAIN, LOST = 2, 69, 75, 76
 
 
 @pytest.fixture(scope="module")
@@ -133,11 +133,11 @@ def test_input_and_output_are_the_commands_own(build, shared):
 
 def test_a_short_heartbeat_is_kept_up(shared, begin):
     """The next in line gets the slot when the command has ended, not when a heartbeat is over."""
-    first = begin(shared, *SLOT, "beat", "--id", "a", "--heartbeat", "300ms", "--", "cat",
+    first = begin(shared, *SLOT, "beat", "--id", "a", "--heartbeat", "1s", "--", "cat",
                   stdin=subprocess.PIPE)
     wait_until(lambda: in_use(shared, "beat") == 1, "the slot is taken")
     with shared.connect() as line:
-        assert line.call("SEM.ACQUIRE", "beat", "b", 1, "WAIT", 1500)[1] == "TIMEOUT"
+        assert line.call("SEM.ACQUIRE", "beat", "b", 1, "WAIT", 2500)[1] == "TIMEOUT"
     assert first.poll() is None
     first.stdin.close()
     first.stdin = None
@@ -319,7 +319,7 @@ def test_a_slot_released_from_elsewhere_stops_the_command(shared, begin):
     child = int(process.stdout.readline())
     assert shared.call("SEM.RELEASE", "taken", "me") == 1
     code, _, err = finish(process)
-    assert code == TRY_AGAIN
+    assert code == LOST
     assert "taken: the hold was lost" in err and "not held" in err
     assert not is_alive(child)
 
@@ -328,7 +328,21 @@ def test_a_lock_unlocked_from_elsewhere_stops_the_command(shared, begin):
     process = begin(shared, "--lock", "broken", "--ttl", "1s", "--", "sh", "-c",
                     "echo $HOLDFAST_LEASE; exec sleep 600")
     assert shared.call("LOCK.UNLOCK", "broken", process.stdout.readline().strip()) == 1
-    assert finish(process)[0] == TRY_AGAIN
+    assert finish(process)[0] == LOST
+
+
+@pytest.mark.parametrize("what", ["slot", "lock"])
+def test_a_loss_is_noticed_long_before_the_next_heartbeat(shared, begin, what):
+    """A fifth of the heartbeat would be 4 minutes."""
+    words = {"slot": [*SLOT, "soon", "--id", "me", "--heartbeat", "20m"],
+             "lock": ["--lock", "soon", "--id", "me", "--ttl", "20m"]}[what]
+    process = begin(shared, *words, "--", "sh", "-c",
+                    "trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done")
+    assert process.stdout.readline() == "ready\n"
+    took_away = {"slot": ["SEM.RELEASE", "soon", "me"], "lock": ["LOCK.UNLOCK", "soon", "me"]}[what]
+    assert shared.call(*took_away) == 1
+    code, _, err = finish(process)
+    assert code == LOST and "soon: the hold was lost" in err
 
 
 def test_a_server_that_hangs_stops_the_command_within_the_heartbeat(own, begin):
@@ -337,7 +351,7 @@ def test_a_server_that_hangs_stops_the_command_within_the_heartbeat(own, begin):
     assert process.stdout.readline() == "ready\n"
     own.pause()
     code, _, err = finish(process)
-    assert code == TRY_AGAIN
+    assert code == LOST
     assert "no sign of life got through for 1000 ms" in err
     own.go_on()
 
@@ -348,7 +362,7 @@ def test_a_server_that_dies_stops_the_command(own, begin):
     assert process.stdout.readline() == "ready\n"
     own.kill()
     code, _, err = finish(process)
-    assert code == TRY_AGAIN
+    assert code == LOST
     assert "no sign of life got through for 500 ms" in err
 
 
@@ -368,7 +382,7 @@ def test_a_short_outage_is_survived(build, begin, tmp_path):
 def test_the_ttl_of_a_slot_stops_the_command(shared, begin):
     process = begin(shared, *SLOT, "ttl", "--ttl", "300ms", "--", "sleep", "600")
     code, _, err = finish(process)
-    assert code == TRY_AGAIN
+    assert code == LOST
     assert "TTL of 300 ms" in err
 
 
@@ -377,7 +391,7 @@ def test_a_command_that_will_not_go_is_killed_with_all_its_group(shared, begin):
                     "--kill-after", "300ms", "--", "sh", "-c", STUBBORN)
     assert process.stdout.readline() == "ready\n"
     shared.call("SEM.RELEASE", "stubborn", "me")
-    assert finish(process)[0] == TRY_AGAIN  # its output is closed: nobody of the group is left
+    assert finish(process)[0] == LOST  # its output is closed: nobody of the group is left
 
 
 def test_what_the_command_left_behind_does_not_outlive_a_lost_hold(shared, begin):
@@ -388,7 +402,7 @@ def test_what_the_command_left_behind_does_not_outlive_a_lost_hold(shared, begin
                     "wait")
     heir = int(process.stdout.readline())
     shared.call("SEM.RELEASE", "heirs", "me")
-    assert finish(process)[0] == TRY_AGAIN
+    assert finish(process)[0] == LOST
     wait_until(lambda: not is_alive(heir), "gone")
 
 
@@ -402,7 +416,7 @@ def test_nobody_gets_the_slot_before_the_command_was_told(own, begin, tmp_path):
                     "print('ready', flush=True)\nwhile True: signal.pause()")
     assert process.stdout.readline() == "ready\n"
     own.pause()
-    assert finish(process)[0] == TRY_AGAIN
+    assert finish(process)[0] == LOST
     own.go_on()
     assert own.call("SEM.ACQUIRE", "order", "next", 1, "WAIT", 60000)[0] == 1
     assert log.read_text() == "told"

@@ -2,28 +2,20 @@
 """go-redis, as Debian has it, against the server."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from harness import run
+from languages import go_program
 from server import Server
 
 SOURCE = Path(__file__).resolve().parent / "go/goredis.go"
-PACKAGES = Path("/usr/share/gocode")  # where Debian puts the sources of libraries
 
 
 @pytest.fixture(scope="module")
 def program(build, tmp_path_factory):
-    if not shutil.which("go") or not (PACKAGES / "src/gopkg.in/redis.v5").is_dir():
-        pytest.skip("there is no Go with go-redis")
-    made = tmp_path_factory.mktemp("go") / "goredis"
-    ended = run("go", "build", "-o", made, SOURCE, env={
-        "GO111MODULE": "off", "GOPATH": str(PACKAGES), "GOFLAGS": "", "CGO_ENABLED": "0",
-        "GOCACHE": str(build.path / "go-cache")})
-    assert ended.code == 0, ended
-    return made
+    return go_program(build, SOURCE, tmp_path_factory.mktemp("go") / "goredis")
 
 
 def test_go_redis(program):

@@ -17,7 +17,7 @@ def test_no_command_is_documented_twice():
 def test_help_lists_every_command_with_a_line_about_it(holdfast):
     ended = holdfast("help")
     assert ended.code == 0 and ended.err == ""
-    listed = re.findall(r"(?m)^    ([A-Z]+\.[A-Z]+|LIST) +(\S.*)$", ended.out)
+    listed = re.findall(r"(?m)^    ([A-Z]+\.[A-Z]+|LIST|RECONCILE) +(\S.*)$", ended.out)
     assert [name for name, _ in listed] == COMMANDS
 
 

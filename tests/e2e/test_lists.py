@@ -2,6 +2,7 @@
 """Walks over lists while 64 clients add and remove: what was there from beginning to end comes
 exactly once, over RESP and over HTTP, also when the server is restarted in the middle."""
 
+import queue
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -95,9 +96,22 @@ def test_zones_of_many_events_come_once_while_others_are_opened(server, pages):
         for i in range(STAYING):
             client.call("SEATS.OPEN", f"stay{i % 40}", f"z{i}", "10")
     staying = {f"stay{i % 40} z{i}" for i in range(STAYING)}
-    made = iter(range(1_000_000_000))
-    with Crowd(server, lambda client, name: client.call("SEATS.OPEN", name, f"z{next(made)}", "1")):
-        names = walk(pages(server, "zones", 50))
+    # Fewer with each page than are on it: otherwise the crowd may outrun the walk for ever.
+    to_open = queue.SimpleQueue()
+
+    def open_more(pages_before):
+        for i in range(40):
+            to_open.put(f"{pages.__name__}-{pages_before}-{i}")
+
+    def open_zone(client, name):
+        try:
+            client.call("SEATS.OPEN", name, to_open.get(timeout=0.01), "1")
+        except queue.Empty:
+            client.call("SEATS.ZONE", name, "z0")
+
+    open_more(0)
+    with Crowd(server, open_zone):
+        names = walk(pages(server, "zones", 50), open_more)
     stayed = [name for name in names if name.startswith("stay")]
     assert len(stayed) == len(staying) and set(stayed) == staying
     assert len(names) == len(set(names))

@@ -55,7 +55,7 @@ def test_a_port_that_is_taken(holdfast):
     (["--log-format", "xml"], "--log-format"), (["--max-connections", "0"], "--max-connections"),
     (["--request-timeout", "1y"], "--request-timeout"), (["--bind", "nowhere.example"], "bind"),
     (["--client-memory", "1"], "--client-memory"), (["--engine", "oracle"], "engine"),
-    (["--ledger", "sqlite:x"], "ledger"), (["--memory", "--dir", "x"], "dir"),
+    (["--ledger", "oracle:x"], "oracle"), (["--memory", "--dir", "x"], "dir"),
     (["stray"], "stray"), (["--config", "/nowhere"], "/nowhere")])
 def test_a_mistake_in_the_settings_is_named(holdfast, flags, named):
     ended = holdfast("serve", *flags)

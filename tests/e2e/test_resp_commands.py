@@ -270,7 +270,8 @@ def test_command_describes_them_all(client):
     for name, arity, flags, first, last, step, *_ in everything:
         assert arity < 0 or arity > 1, name
         assert "write" in flags or "readonly" in flags, name
-        assert (first, last, step) == ((0, 0, 0) if name == "list" else (1, 1, 1)), name
+        assert (first, last, step) == (
+            (0, 0, 0) if name in ("list", "reconcile") else (1, 1, 1)), name
     one, unknown = client.call("COMMAND", "INFO", "seats.reserve", "get")
     assert one[0] == "seats.reserve" and unknown is None
     client.hello(3)

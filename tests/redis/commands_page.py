@@ -22,6 +22,7 @@ class Example:
         route = re.search(r"(?m)^- HTTP: `(\S+) (\S+)`, (\d+)", text)
         self.method, self.path, status = route.groups() if route else (None, None, 0)
         self.status = int(status)
+        self.needs_ledger = "\n- Ledger: " in text
         block = re.search(r"(?ms)^```sh\n(.*?)^```$", text).group(1).splitlines()
         calls = [line.removeprefix("holdfast call ").split() for line in block
                  if line.startswith("holdfast call ")]

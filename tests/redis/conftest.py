@@ -10,9 +10,10 @@ import redis
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
+from certificates import Authority  # noqa: E402
 from redis_cluster import RedisCluster  # noqa: E402
 from server import Server  # noqa: E402
-from servers import RedisServer  # noqa: E402
+from servers import RedisServer, Tls  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +59,24 @@ def servers(cluster):
 @pytest.fixture
 def product(request):
     return "p-" + "".join(c if c.isalnum() else "-" for c in request.node.name)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"), "authority")
+
+
+@pytest.fixture(scope="module")
+def tls(authority):
+    """What servers have; skips where the server program knows no TLS."""
+    tls = Tls(authority.cert, *authority.issue("redis"))
+    probe = RedisServer(tls=tls, start=False)
+    try:
+        probe.start()
+    except AssertionError as error:
+        if "tls" not in str(error).lower():
+            raise
+        pytest.skip(f"{probe.program} is built without TLS")
+    finally:
+        probe.close()
+    return tls

@@ -2,6 +2,7 @@
 """A real Redis cluster: masters that share the slots, each with its replicas."""
 
 import redis
+from redis.crc import key_slot
 
 from servers import Group, RedisServer, wait_until
 
@@ -96,7 +97,9 @@ class RedisCluster(Group):
 
     def master_of(self, key):
         """The node that owns the key's slot now."""
-        slot = self.members[0].client().execute_command("CLUSTER", "KEYSLOT", key)
+        return self.master_of_slot(key_slot(key.encode()))
+
+    def master_of_slot(self, slot):
         for node in self.masters:
             for start, end, owner, *_ in node.client().execute_command("CLUSTER", "SLOTS"):
                 if start <= slot <= end:
@@ -105,7 +108,8 @@ class RedisCluster(Group):
 
     @property
     def url(self):
-        return "redis+cluster://" + ",".join(node.address for node in self.members)
+        scheme = "rediss+cluster://" if self.members[0].tls else "redis+cluster://"
+        return scheme + ",".join(node.address for node in self.members)
 
     def client(self):
         """redis-py's client of the whole cluster."""

@@ -5,22 +5,28 @@ from servers import Group, RedisServer, wait_until
 
 
 class SentinelProcess(RedisServer):
-    """One Sentinel. It keeps what it learns in its configuration file."""
+    """One Sentinel. It keeps what it learns in its configuration file.
 
-    def __init__(self, lines):
-        super().__init__(start=False)
+    `login` are a user and a password for this end's own client, if it wants some.
+    """
+
+    def __init__(self, lines, tls=None, login=None):
+        super().__init__(start=False, tls=tls)
         self.options = {}
         self.lines = lines
+        self.login = dict(zip(("username", "password"), login)) if login else {}
 
     def command(self):
         path = self.directory / "sentinel.conf"
         if not path.exists():
-            lines = [f"port {self.port}", "bind 127.0.0.1", f"dir {self.directory}", *self.lines]
+            listening = [f"{name} {value}" for name, value in self.listening().items()]
+            lines = [*listening, "bind 127.0.0.1", f"dir {self.directory}", *self.lines]
             path.write_text("\n".join(lines) + "\n")
-        return [self.program, str(path), "--port", str(self.port), "--sentinel"]
+        port = "--tls-port" if self.tls else "--port"
+        return [self.program, str(path), port, str(self.port), "--sentinel"]
 
     def client(self, **more):
-        return super().client(decode_responses=True, **more)
+        return super().client(decode_responses=True, **{**self.login, **more})
 
 
 class Sentinels(Group):
@@ -31,21 +37,24 @@ class Sentinels(Group):
             old.kill()
             new = group.wait_failover(old)
 
-    `options` are settings for master and replicas.
+    `options` are settings for master and replicas, `sentinel_lines` for the Sentinels; `login` is
+    whom the tests are at them.
     """
 
     def __init__(self, replicas=2, sentinels=3, quorum=2, down_after_ms=500,
-                 failover_timeout_ms=3000, name="mymaster", **options):
+                 failover_timeout_ms=3000, name="mymaster", sentinel_lines=(), login=None,
+                 tls=None, **options):
         super().__init__()
         self.name = name
+        self.tls = tls
         self.servers, self.sentinels = [], []
         try:
-            self._start_servers(replicas, options)
+            self._start_servers(replicas, {"tls": tls, **options})
             lines = [f"sentinel monitor {name} 127.0.0.1 {self.servers[0].port} {quorum}",
                      f"sentinel down-after-milliseconds {name} {down_after_ms}",
                      f"sentinel failover-timeout {name} {failover_timeout_ms}",
-                     f"sentinel parallel-syncs {name} 1"]
-            self.sentinels = [SentinelProcess(lines) for _ in range(sentinels)]
+                     f"sentinel parallel-syncs {name} 1", *sentinel_lines]
+            self.sentinels = [SentinelProcess(lines, tls, login) for _ in range(sentinels)]
             self.launch(self.sentinels)
             self.wait_ok()
         except BaseException:
@@ -82,7 +91,8 @@ class Sentinels(Group):
 
     @property
     def url(self):
-        return f"redis+sentinel://{','.join(s.address for s in self.sentinels)}/{self.name}"
+        scheme = "rediss+sentinel" if self.tls else "redis+sentinel"
+        return f"{scheme}://{','.join(s.address for s in self.sentinels)}/{self.name}"
 
     # ---- waiting
 

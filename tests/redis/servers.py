@@ -5,7 +5,8 @@
         server.client().set("a", 1)
 
 RedisServer is one of them; RedisCluster and Sentinels (in their own files) put several together.
-A program other than redis-server, such as valkey-server, can be named by HOLDFAST_REDIS_SERVER.
+A program other than redis-server, such as valkey-server, can be named by HOLDFAST_REDIS_SERVER; its
+client of the command line is the one beside it (command_line_client).
 """
 
 import os
@@ -21,8 +22,8 @@ from pathlib import Path
 import redis
 
 PATIENCE_S = 30
-FIRST_PORT, LAST_PORT = 12_000, 32_000  # below what outgoing connections are given
 BUS_OFFSET = 10_000  # where the nodes of a cluster talk to each other
+FIRST_PORT, LAST_PORT = 12_000, 22_000  # with those, below what outgoing connections are given
 BUSY = "Address already in use"
 
 # Nothing on disk unless a test asks for it, and a replica is served at once.
@@ -60,15 +61,45 @@ def free_port():
         return port
 
 
+def server_program():
+    return os.environ.get("HOLDFAST_REDIS_SERVER") or "redis-server"
+
+
+def command_line_client():
+    """redis-cli, or what the server's own is called: /opt/valkey-server has /opt/valkey-cli."""
+    path, _, name = server_program().rpartition("/")
+    client = name.replace("-server", "-cli")
+    return f"{path}/{client}" if path else client
+
+
+class Tls:
+    """What a server needs to speak TLS: whom to trust, its certificate and the key of that."""
+
+    def __init__(self, ca, cert, key):
+        self.ca, self.cert, self.key = ca, cert, key
+
+    def settings(self, port):
+        """The server's, of which the last two are for those that belong together."""
+        return {"port": 0, "tls-port": port, "tls-ca-cert-file": self.ca,
+                "tls-cert-file": self.cert, "tls-key-file": self.key, "tls-auth-clients": "no",
+                "tls-replication": "yes", "tls-cluster": "yes"}
+
+    def for_client(self):
+        return {"ssl": True, "ssl_ca_certs": str(self.ca), "ssl_certfile": str(self.cert),
+                "ssl_keyfile": str(self.key)}
+
+
 class RedisServer:
     """One redis-server. Options are its settings, with _ for -; `with` ends it.
 
     start=False leaves it to the caller to launch() and wait_ready(): many come up faster together.
+    With `tls` it speaks nothing else.
     """
 
-    def __init__(self, *, program=None, port=None, env=None, start=True, **options):
-        self.program = program or os.environ.get("HOLDFAST_REDIS_SERVER", "redis-server")
+    def __init__(self, *, program=None, port=None, env=None, start=True, tls=None, **options):
+        self.program = program or server_program()
         self.options = {**DEFAULTS, **options}
+        self.tls = tls
         self.env = env or {}
         self.directory = Path(tempfile.mkdtemp(prefix="holdfast-redis-"))
         self.fixed_port = port is not None
@@ -91,10 +122,13 @@ class RedisServer:
     # ---- its life
 
     def command(self):
-        words = [self.program, "--port", str(self.port), "--dir", str(self.directory)]
-        for name, value in self.options.items():
+        words = [self.program, "--dir", str(self.directory)]
+        for name, value in {**self.listening(), **self.options}.items():
             words += ["--" + name.replace("_", "-"), *str(value).split(" ")]
         return words
+
+    def listening(self):
+        return self.tls.settings(self.port) if self.tls else {"port": self.port}
 
     def launch(self):
         """Starts the process, without waiting until it answers."""
@@ -189,7 +223,8 @@ class RedisServer:
     @property
     def url(self):
         password = self.options.get("requirepass")
-        return f"redis://{f':{password}@' if password else ''}{self.address}"
+        scheme = "rediss" if self.tls else "redis"
+        return f"{scheme}://{f':{password}@' if password else ''}{self.address}"
 
     @property
     def pid(self):
@@ -205,7 +240,7 @@ class RedisServer:
         if not more and self.clients:
             return self.clients[0]
         settings = {"socket_timeout": PATIENCE_S, "password": self.options.get("requirepass"),
-                    **more}
+                    **(self.tls.for_client() if self.tls else {}), **more}
         client = redis.Redis("127.0.0.1", self.port, **settings)
         if more:
             self.clients.append(client)

@@ -18,6 +18,7 @@ from harness import Build, run  # noqa: E402
 from redis_cluster import RedisCluster  # noqa: E402
 from sentinels import Sentinels  # noqa: E402
 from server import Server  # noqa: E402
+from servers import wait_until  # noqa: E402
 
 ADDS_UP = "every total agrees with its records"
 
@@ -57,6 +58,7 @@ def fill(do):
     do("QUOTA.COMMIT acme h0")
     do("QUOTA.CANCEL acme h1")
     do("STOCK.LOAD shoes 100")
+    do("SEATS.LIST gala")
     for number in range(4):
         do(f"STOCK.TAKE shoes o{number} ann 5")
     do("STOCK.SETTLE shoes o0")
@@ -76,6 +78,27 @@ def test_all_adds_up(do, standalone):
     assert audit(standalone.url) == []
 
 
+def test_what_redis_deleted_at_its_time_adds_up(do, store, standalone):
+    """Records and counts go by their TTL; the deadlines stay until a command or a worker comes."""
+    do("SEATS.OPEN gala floor 10")
+    do("SEATS.RESERVE gala floor long bob 1 9")
+    do("SEATS.RESERVE gala floor b1 ann 1 9 TTL 10ms")
+    do("SEATS.LIST gala")
+    wait_until(lambda: not store.exists("reservation:{gala}:b1"), "the record is gone")
+    assert audit(standalone.url) == []
+    store.zadd("seats:due:{gala}", {"h floor ann 1 b1": 1})  # and the minute of grace over
+    store.delete("user:reservations:{gala}:ann")
+    assert audit(standalone.url) == []
+    assert do("SEATS.ZONE gala floor")[3] == 9
+
+
+def test_zones_of_other_programs_are_none_of_its_business(store, standalone):
+    store.set("zone:availability:{gala}:floor", 10)
+    store.set("zone:availability:attic", 10)
+    store.zadd("seats:due:gala", {"h attic ann 1 b1": 1})
+    assert audit(standalone.url) == []
+
+
 def test_nothing_is_fine_too(store, standalone):
     assert audit(standalone.url) == []
 
@@ -91,8 +114,10 @@ BROKEN = {
          "0 confirmed"]),
     "a zone lost its totals": (
         ["DEL zone:totals:{ball}:floor"],
-        ["zone floor of event ball: is listed, but has no record",
-         "zone floor of event ball: capacity 0 (lost), but 9 available + 1 reserved + "
+        ["zone floor of event ball: is listed, but has no record"]),
+    "a zone that was set is below 0": (
+        ["SET zone:availability:{ball}:side -1"],
+        ["zone side of event ball: capacity 0 (lost), but -1 available + 0 reserved + "
          "0 confirmed"]),
     "a reserved booking lost its record": (
         ["DEL reservation:{gala}:b4"],
@@ -139,6 +164,12 @@ BROKEN = {
     "used is less than held": (
         ["SET quota:tenant:acme:used 7"],
         ["tenant acme: 7 used, which is less than the 20 on hold"]),
+    "used is below 0": (
+        ["SET quota:tenant:acme:used -7"],
+        ["tenant acme: -7 used, which is below 0"]),
+    "used is no number": (
+        ["SET quota:tenant:acme:used 7GB"],
+        ["tenant acme: used is no whole number: nothing can be counted until it is set right"]),
     "a hold without a deadline": (
         ["ZREM quota:tenant:acme:due h2"],
         ["hold h2 of tenant acme: not among the deadlines: its 10 would never come back"]),
@@ -231,6 +262,15 @@ def test_what_is_overdue_is_no_finding(do, store, standalone):
     assert audit(standalone.url) == []
 
 
+def test_a_zone_that_was_set_has_no_capacity_to_compare_with(do, store, standalone):
+    """As programs do that call the scripts by themselves; SEATS.OPEN would say how many there are."""
+    store.set("zone:availability:{gala}:floor", 10)
+    do("SEATS.RESERVE gala floor b ann 2 5")
+    do("SEATS.RESERVE gala floor c bob 2 5")
+    do("SEATS.CONFIRM gala c")
+    assert audit(standalone.url) == []
+
+
 def test_more_than_fits_a_page(do, store, standalone):
     do("SEATS.OPEN gala floor 100000")
     do("QUOTA.LIMIT acme 100000")
@@ -243,6 +283,7 @@ def test_more_than_fits_a_page(do, store, standalone):
         if number % 2 == 0:
             do(f"SEATS.CONFIRM gala b{number}")
     assert audit(standalone.url) == []
+    do("SEATS.LIST gala")
     store.delete("reservation:{gala}:b1000", "reservation:{gala}:b1001")
     # The zone, the user, a hold without its record, and two names that are listed.
     assert len(audit(standalone.url)) == 5

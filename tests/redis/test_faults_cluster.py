@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from faults import (Crowd, Line, audit, cut_off, is_unknown, let_in, open_zone, reserve, serve,
-                    until_known, wait_replicated)
+from faults import (PATIENT_MS, Crowd, Line, audit, cut_off, is_unknown, let_in, open_zone, reserve,
+                    serve, until_known, wait_replicated)
 from raw_client import fields
 from redis_cluster import HASTY_MS, RedisCluster
 from servers import wait_until
@@ -134,12 +134,13 @@ def test_those_in_line_keep_their_places_over_a_failover(cluster, server):
     wait_until(lambda: line.waiting() == 0, "nobody waits")
 
 
-def test_scripts_that_are_flushed_on_every_node_are_loaded_again_unnoticed(cluster, server):
-    with Crowd(server, spread_events(cluster), TIMEOUT_MS) as crowd:
-        for _ in range(5):
+def test_scripts_that_are_flushed_on_every_node_are_loaded_again_unnoticed(cluster):
+    with serve(cluster.url, timeout_ms=PATIENT_MS) as server:
+        with Crowd(server, spread_events(cluster), PATIENT_MS) as crowd:
+            for _ in range(5):
+                crowd.wait_more()
+                for node in cluster.masters:
+                    node.client().script_flush()
             crowd.wait_more()
-            for node in cluster.masters:
-                node.client().script_flush()
-        crowd.wait_more()
-    assert crowd.tries == []
-    assert crowd.count() == []
+        assert crowd.tries == []
+        assert crowd.count() == []

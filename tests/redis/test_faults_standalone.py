@@ -3,7 +3,6 @@
 it, which is cut, stalls or is closed. One Redis that keeps its data loses nothing: every booking
 that was acknowledged is there in the end, and every one counts once."""
 
-import contextlib
 import random
 import re
 import time
@@ -12,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from redis.exceptions import BusyLoadingError
 
-from faults import (CAPACITY, PATIENCE_S, SLACK_S, ZONE, Conversation, Crowd, Line, audit,
-                    is_not_now, is_unknown, open_zone, reserve, serve, until_known)
+from faults import (CAPACITY, PATIENCE_S, PATIENT_MS, SLACK_S, ZONE, Conversation, Crowd, Line,
+                    audit, is_not_now, is_unknown, open_zone, reserve, serve, until_known)
 from harness import Build, run
 from proxy import Proxy
 from raw_client import fields, http
@@ -21,7 +20,7 @@ from server import Error
 from servers import RedisServer, wait_until
 
 EVENTS = ["gala", "ball"]
-TIMEOUT_MS = 500
+TIMEOUT_MS = 1000
 LIMIT_S = TIMEOUT_MS / 1000 + SLACK_S
 LEASE_S = 10  # so long does a place in line outlive the server that waits in it
 
@@ -51,19 +50,15 @@ def proxy(redis):
         yield between
 
 
-@contextlib.contextmanager
-def serve_far(redis, proxy):
-    """A server whose Redis is behind the proxy, with nothing under way that could be cut instead of
-    an answer. After each of several cuts it comes back later than after the one before."""
-    before = set(redis.client().pubsub_channels())
-    with serve(proxy.url, timeout_ms=TIMEOUT_MS, more="&worker=no") as server:
-        wait_until(lambda: set(redis.client().pubsub_channels()) - before, "it has subscribed")
-        yield server
+def serve_far(proxy, timeout_ms=TIMEOUT_MS):
+    """A server whose Redis is behind the proxy, and which calls no script but for the test's own
+    commands. After each of several cuts it comes back later than after the one before."""
+    return serve(proxy.url, timeout_ms=timeout_ms, more="&worker=no")
 
 
 @pytest.fixture
-def far_server(redis, proxy):
-    with serve_far(redis, proxy) as one:
+def far_server(proxy):
+    with serve_far(proxy) as one:
         yield one
 
 
@@ -91,14 +86,15 @@ def test_callers_of_a_paused_redis_hear_unknown_in_time_and_each_gets_one_hold(r
     assert audit(redis.url) == []
 
 
-def test_scripts_that_are_flushed_are_loaded_again_unnoticed(redis, server):
-    with Crowd(server, EVENTS, TIMEOUT_MS) as crowd:
-        for _ in range(10):
+def test_scripts_that_are_flushed_are_loaded_again_unnoticed(redis):
+    with serve(redis.url, timeout_ms=PATIENT_MS) as server:
+        with Crowd(server, EVENTS, PATIENT_MS) as crowd:
+            for _ in range(10):
+                crowd.wait_more(100)
+                redis.client().script_flush()
             crowd.wait_more(100)
-            redis.client().script_flush()
-        crowd.wait_more(100)
-    assert crowd.tries == []
-    assert crowd.count() == []
+        assert crowd.tries == []
+        assert crowd.count() == []
 
 
 def test_the_program_says_unknown_too_and_can_ask_again(redis):
@@ -116,23 +112,19 @@ def test_the_program_says_unknown_too_and_can_ask_again(redis):
 
 
 def cut_answer(proxy, count, call, *words):
-    """The answer to a call whose reply is cut after so many bytes. Once more if something else was
-    cut: the server's subscription may still have been on its way."""
-    for _ in range(5):
-        proxy.cut_reply_after(count)
-        answer = timed(call, *words)
-        if isinstance(answer, Error):
-            return answer
-        proxy.wait_cut()
-    raise AssertionError(f"never cut: {words}")
+    """The answer to a call whose reply is cut after so many bytes."""
+    proxy.cut_reply_after(count)
+    answer = timed(call, *words)
+    proxy.wait_cut()
+    return answer
 
 
 def test_a_reply_that_is_cut_at_any_byte_is_unknown_and_asked_again_is_the_first(
-        redis, proxy, server):
+        proxy, server):
     open_zone(server, "gala")
     places = [0, 1, 3, 4, 8, 15, 20, 30, 40, 50]
     for held, count in enumerate(places, 1):
-        with serve_far(redis, proxy) as far_server:
+        with serve_far(proxy) as far_server:
             answer = cut_answer(proxy, count, reserve, far_server, "gala", f"b{count}")
             assert is_unknown(answer), f"cut after {count}: {answer}"
             assert "ask again with the same id" in answer.message
@@ -160,7 +152,7 @@ def without_chance(answer):
 
 
 def test_commands_with_an_id_asked_again_after_a_cut_answer_as_if_nothing_had_been(
-        redis, proxy, server):
+        proxy, server):
     def call(words, scope, at=server):
         return at.call(*words.format(scope).split())
 
@@ -170,7 +162,7 @@ def test_commands_with_an_id_asked_again_after_a_cut_answer_as_if_nothing_had_be
         for scope in ("calm", "cut") if before else ():
             call(before, scope)
         calm = call(command, "calm")
-        with serve_far(redis, proxy) as far_server:
+        with serve_far(proxy) as far_server:
             answer = cut_answer(proxy, 1, call, command, "cut", far_server)
             assert is_unknown(answer), f"{command}: {answer}"
             again, _ = until_known(lambda: call(command, "cut", far_server), command)
@@ -180,13 +172,14 @@ def test_commands_with_an_id_asked_again_after_a_cut_answer_as_if_nothing_had_be
         assert call(read, "cut") == call(read, "calm")
 
 
-def test_reads_that_are_cut_are_sent_again_unnoticed(proxy, far_server):
-    open_zone(far_server, "gala")
-    for count in (0, 5, 30):
-        proxy.cut_reply_after(count)
-        zone = far_server.call("SEATS.ZONE", "gala", ZONE)
-        assert fields(zone)["available"] == CAPACITY
-        proxy.wait_cut()
+def test_reads_that_are_cut_are_sent_again_unnoticed(proxy):
+    with serve_far(proxy, PATIENT_MS) as far_server:
+        open_zone(far_server, "gala")
+        for count in (0, 5, 30):
+            proxy.cut_reply_after(count)
+            zone = far_server.call("SEATS.ZONE", "gala", ZONE)
+            assert fields(zone)["available"] == CAPACITY
+            proxy.wait_cut()
 
 
 def test_under_load_no_cut_and_no_stall_lets_anything_count_twice(redis, proxy, far_server):
@@ -227,7 +220,7 @@ def test_while_connections_are_refused_callers_hear_so_in_time_or_wait_for_the_n
     assert answer[:3] == [1, CAPACITY - 1, 1]
 
 
-def test_a_key_makes_one_booking_wherever_the_answer_is_cut(redis, proxy, server):
+def test_a_key_makes_one_booking_wherever_the_answer_is_cut(proxy, server):
     """Between taking the key, the booking and the keeping of its answer. A key that is taken by a
     request that is over is free after a minute, which is not waited for here."""
     body = {"zone_id": ZONE, "user_id": "ann", "quantity": 1, "max_per_user": 1000}
@@ -240,7 +233,7 @@ def test_a_key_makes_one_booking_wherever_the_answer_is_cut(redis, proxy, server
     seen, bookings = set(), set()
     for held, count in enumerate(range(0, 80, 6), 1):
         key = f"k{count}"
-        with serve_far(redis, proxy) as far_server:
+        with serve_far(proxy) as far_server:
             proxy.cut_reply_after(count)
             answer = timed(ask, far_server, key)
             seen.add(answer.status)
@@ -322,27 +315,43 @@ def test_a_full_redis_refuses_what_takes_room_and_goes_on_with_the_rest(redis, s
         assert isinstance(answer, Error) and answer.code == "BUSY", f"{words}: {answer}"
         assert "out of memory (maxmemory)" in answer.message
     assert [call(words) for words in reads] == before
+    # Redis refuses the audit's script, because it might write; Valkey lets it read.
     ended = run(Build().program, "audit", redis.url)
-    assert ended.code == 69 and "out of memory (maxmemory)" in ended.err, ended
+    assert ended.code in (0, 69), ended
+    assert ("out of memory (maxmemory)" in ended.err) == (ended.code == 69), ended
     for words in ("SEATS.RELEASE gala a", "QUOTA.CANCEL acme h", "STOCK.GIVE shoes o",
                   "SEM.RELEASE gpu me", "LOCK.UNLOCK seat me", "SEATS.CONFIRM gala b",
                   "STOCK.SETTLE shoes q", "QUOTA.COMMIT acme j"):
         answer = call(words)
         assert answer == 1 or (isinstance(answer, list) and answer[0] == 1), f"{words}: {answer}"
+    assert call("QUOTA.REFUND acme 1") == 2
     redis.client().config_set("maxmemory", 0)
     assert call("SEATS.RESERVE gala floor c ann 1 9")[:3] == [1, 96, 1]
     assert audit(redis.url) == []
 
 
+def test_extending_makes_no_lock_on_a_redis_that_forgot_it():
+    with RedisServer() as redis, serve(redis.url, timeout_ms=TIMEOUT_MS) as server:
+        first = server.call("LOCK.TRY", "seat", 20, "ID", "me")
+        assert server.call("LOCK.EXTEND", "seat", "me", 25) == 1
+        redis.restart("kill")
+        answer, _ = until_known(lambda: server.call("LOCK.EXTEND", "seat", "me", 25), "extending")
+        assert answer == 0
+        assert redis.client().keys("seat:*") == []
+        second = server.call("LOCK.TRY", "seat", 20, "ID", "other")
+        assert second[1] > first[1], "fences grow without what was forgotten"
+        assert server.call("LOCK.EXTEND", "seat", "me", 25) == 0
+
+
 def test_a_redis_that_starts_anew_is_waited_for_while_it_loads():
     settings = {"appendonly": "yes", "appendfsync": "always", "aof_use_rdb_preamble": "no",
-                "key_load_delay": 50}  # microseconds a command, and as long to sleep
-    with RedisServer(**settings) as redis, serve(redis.url, timeout_ms=5000) as server:
+                "key_load_delay": 100}  # microseconds a command, and as long to sleep
+    with RedisServer(**settings) as redis, serve(redis.url, timeout_ms=PATIENT_MS) as server:
         with redis.client().pipeline(transaction=False) as pipeline:
             for number in range(8000):
                 pipeline.set(f"filler{number}", number)
             pipeline.execute()
-        with Crowd(server, EVENTS, 5000, callers=4) as crowd:
+        with Crowd(server, EVENTS, PATIENT_MS, callers=4) as crowd:
             crowd.wait_more(20)
             redis.kill()
             redis.launch()

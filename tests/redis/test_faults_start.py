@@ -25,7 +25,7 @@ def nobody():
 
 
 def start(url):
-    return run(Build().program, "serve", "--memory", "--resp-port", 0, "--http-port", 0, "--engine",
+    return run(Build().program, "serve", "--resp-port", 0, "--http-port", 0, "--engine",
                url)
 
 
@@ -93,9 +93,12 @@ def test_a_server_of_ours_is_recognised(scheme, path, why):
     "redis://:s3cr3t@host:99999", "redis://s3cr3t@host", "redis://:@host", "redis://host?s3cr3t=1",
     "redis://host?timeout=0", "redis://host?queue=0", "redis://host?worker=maybe",
     "redis://host?namespace={a}", "redis://:%zz@host", "redis+sentinel://host",
-    "redis+cluster://host/3", "redlock://a,a", "rediss://host", "memcached://host"])
+    "redis+cluster://host/3", "redlock://a,a", "redis+tls://:s3cr3t@host", "memcached://host",
+    "redis://host?tls_ca=/ca.pem", "rediss://:s3cr3t@host?tls_verify=no",
+    "redis+sentinel://host/m?sentinel_user=s3cr3t", "redis://host?sentinel_password=s3cr3t",
+    "redis+sentinel://host:1/m?sentinel_password=x@s3cr3t"])
 def test_a_url_that_is_none_is_wrong_usage(url):
-    ended = run(Build().program, "serve", "--memory", "--check-config", "--engine", url)
+    ended = run(Build().program, "serve", "--check-config", "--engine", url)
     assert ended.code == USAGE, ended
     assert ended.err.startswith("holdfast: ") and len(ended.err.splitlines()) == 1
     assert "s3cr3t" not in ended.err
@@ -103,8 +106,10 @@ def test_a_url_that_is_none_is_wrong_usage(url):
 
 @pytest.mark.parametrize("url", [
     "redis://host", "redis://[::1]:7000/3", "redis://bob:s3cr3t@host?timeout=500&namespace=shop",
-    "redis+sentinel://a,b:1,c/mymaster/2", "redis+cluster://a,b,c", "redlock://a,b,c/1"])
+    "redis+sentinel://a,b:1,c/mymaster/2", "redis+cluster://a,b,c", "redlock://a,b,c/1",
+    "rediss://:s3cr3t@host", "rediss+cluster://a,b?tls_server_name=redis.example",
+    "rediss+sentinel://a/mymaster?sentinel_password=s3cr3t", "redlocks://a,b,c"])
 def test_a_good_url_is_checked_without_anybody_there(url):
-    ended = run(Build().program, "serve", "--memory", "--check-config", "--engine", url)
+    ended = run(Build().program, "serve", "--check-config", "--engine", url)
     assert ended.code == 0, ended
     assert "s3cr3t" not in ended.out + ended.err

@@ -136,7 +136,7 @@ REFUSALS = [
     ("ROOM.JOIN fair ann", "ALREADY_IN_QUEUE",
      "in the queue already, one of 1 whose order is drawn at the start"),
     ("ROOM.OPEN throng START 9007199254740991 ORDER random", "INVALID_STATE",
-     "501 are in line: ORDER random with a START to come draws the order of at most 500; set it "
+     "501 are in line: ORDER random with a START to come draws the order of at most 200; set it "
      "before they come"),
     ("SEATS.RESERVE play floor b-1 ann 1 4", "NOT_ADMITTED",
      'event "play" is entered through its waiting room: PASS is missing, which admission gives to '

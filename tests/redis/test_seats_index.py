@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The indexes of an event in Redis name its zones and the bookings that are reserved or confirmed,
-whichever way a booking comes and goes."""
+"""The indexes of an event in Redis name its zones and the bookings that are confirmed and, from the
+first list on, reserved, whichever way a booking comes and goes."""
 
 import sys
 import time
@@ -27,7 +27,8 @@ def expire(store, booking):
 
 
 def test_zones_are_named_once(do, store):
-    for line in ("SEATS.OPEN gala floor 10", "SEATS.OPEN gala balcony 5", "SEATS.OPEN gala floor 8"):
+    for line in ("SEATS.OPEN gala floor 10", "SEATS.OPEN gala balcony 5",
+                 "SEATS.OPEN gala floor 8"):
         do(line)
     assert store.zrange("seats:zones:{gala}", 0, -1, withscores=True) == [
         (b"balcony", 0), (b"floor", 0)]
@@ -41,8 +42,46 @@ def test_a_zone_that_is_refused_is_not_named(do, store):
     assert not store.exists("seats:zones:{gala}")
 
 
+def listed(do):
+    """The names that a list gives, page by page."""
+    names, cursor = [], b""
+    while True:
+        after = f" AFTER {cursor.decode()}" if cursor else ""
+        cursor, *page = do("SEATS.LIST gala COUNT 100" + after)
+        names += [booking[1].decode() for booking in page]
+        if not cursor:
+            return names
+
+
+def test_a_reserved_booking_is_named_from_the_first_list_on(do, store):
+    do("SEATS.OPEN gala floor 10")
+    assert listed(do) == []
+    for booking in ("b1", "b2"):
+        do(f"SEATS.RESERVE gala floor {booking} ann 1 9")
+    do("SEATS.CONFIRM gala b2")
+    assert bookings(store) == ["b2"]
+    assert listed(do) == ["b1", "b2"] == bookings(store)
+    do("SEATS.RESERVE gala floor b3 ann 1 9")
+    assert bookings(store) == ["b1", "b2", "b3"] == listed(do)
+
+
+def test_the_first_list_names_any_number_of_bookings(do, store):
+    """More than one call of the script adds, and more of one moment than that."""
+    do("SEATS.OPEN gala floor 10000")
+    names = [f"b{number:04}" for number in range(900)]
+    for name in names:
+        do(f"SEATS.RESERVE gala floor {name} ann 1 9999")
+    for name in names[100:600]:
+        store.zadd("seats:due:{gala}", {f"h floor ann 1 {name}": 2e12})
+    assert listed(do) == names == bookings(store)
+    assert store.hgetall("seats:rules:{gala}") == {b"listed": b"1"}
+
+
 def test_a_booking_is_named_while_it_is_reserved_or_confirmed(do, store):
     do("SEATS.OPEN gala floor 10")
+    do("SEATS.RESERVE gala floor b0 ann 1 9")
+    assert listed(do) == ["b0"]
+    do("SEATS.RELEASE gala b0")
     for booking in ("b1", "b2", "b3"):
         do(f"SEATS.RESERVE gala floor {booking} ann 1 9")
     assert do("SEATS.RESERVE gala floor b4 ann 99 999")[0] == 0
@@ -62,6 +101,7 @@ def test_an_expired_booking_is_no_longer_named(do, store):
     do("SEATS.OPEN gala floor 10")
     do("SEATS.RESERVE gala floor long ann 1 9")
     do("SEATS.RESERVE gala floor short ann 1 9 TTL 10ms")
+    assert listed(do)[0] == "long"
     expire(store, "short")
     do("SEATS.ZONE gala floor")
     assert bookings(store) == ["long"]
@@ -81,7 +121,7 @@ def test_keys_that_a_caller_leaves_out_are_made(do, store):
         [2, 4, "ann", "b1", "main:floor", "gala", "", 0, 600, 0])
     assert reply[:3] == [1, 8, 2]
     assert store.zrange("seats:zones:{gala}", 0, -1) == [b"main:floor"]
-    assert bookings(store) == ["b1"]
+    assert store.zrange(due, 0, -1) == [b"h main:floor ann 2 b1"]
     store.hset("seats:rules:{gala}", "max:main:floor", 3)
     reply = script("reserve_seats")(
         [zone, "user:reservations:{gala}:ann", "reservation:{gala}:b2", due,
@@ -106,7 +146,7 @@ def test_arguments_that_a_caller_leaves_out_have_their_defaults(do, store):
     do("ROOM.OPEN gala GATE")
     assert call("b1") == first
     assert call("b2")[:2] == [0, b"NOT_ADMITTED"]
-    assert bookings(store) == ["b1"]
+    assert listed(do) == ["b1"]
 
 
 def test_refunds_may_sum_up_to_more_than_redis_can_count(do, store, standalone):

@@ -17,17 +17,15 @@ import redis
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
-from harness import Build  # noqa: E402
 from redis_cluster import RedisCluster  # noqa: E402
 from server import Server  # noqa: E402
 from servers import wait_until  # noqa: E402
+from shard_books import (Books, Transfer, keep_transfers_out, let_transfers_in,  # noqa: E402
+                         places)
 
 SHARDS = 10
 BUYERS = 64
-PLACES = ["main", *map(str, range(SHARDS))]
 PATIENCE_S = 60
-# Key patterns under which nothing can arrive at a place: what is sent to it stays under way.
-ALL_BUT_INBOXES = ("~[^s]*", "~s[^t]*", "~stock:[^i]*")
 POLICIES = {"merge": ("WATERMARK", "300", "POLICY", "merge"), "steal": ("POLICY", "steal")}
 
 
@@ -46,55 +44,16 @@ def servers(cluster):
             yield [one, other]
 
 
-# ---- what is in Redis, place by place
+# ---- what is in Redis
 
 
-class Books:
-    """The state of a product read from its keys, in no way that the engine reads it."""
-
-    def __init__(self, cluster, product):
-        client = cluster.client()
-        self.sums = {"available": 0, "taken": 0, "sold": 0, "loaded": 0, "transit": 0}
-        self.orders = {}
-        self.mode = None
-        for place in PLACES:
-            tag = f"{{{product}_{place}}}"
-            totals = {k.decode(): v for k, v in client.hgetall(f"stock:totals:{tag}").items()}
-            self.sums["available"] += int(client.get(f"stock:{tag}") or 0)
-            self.sums["taken"] += int(totals.get("taken", 0))
-            self.sums["sold"] += int(totals.get("sold", 0))
-            self.sums["loaded"] += int(totals.get("loaded", 0)) + int(totals.get("adjusted", 0))
-            self.sums["transit"] += self.sent(client, product, place, tag)
-            self.read_orders(client, tag)
-            if place == "main":
-                self.mode = totals["mode"].decode()
-
-    def sent(self, client, product, place, tag):
-        """What has left this place and not arrived yet."""
-        under_way = 0
-        for target, entry in client.hgetall(f"stock:outbox:{tag}").items():
-            number, quantity = map(int, entry.split())
-            inbox = f"stock:inbox:{{{product}_{target.decode()}}}"
-            under_way += quantity if number > int(client.hget(inbox, place) or 0) else 0
-        return under_way
-
-    def read_orders(self, client, tag):
-        for order, record in client.hgetall(f"stock:orders:{tag}").items():
-            state, quantity = record.decode().split(" ")[:2]
-            if state != "G":
-                assert order not in self.orders, f"{order} was taken at two places"
-                self.orders[order] = int(quantity)
-
-    def assert_conserved(self):
-        sums = self.sums
-        parts = sums["available"] + sums["transit"] + sums["taken"] + sums["sold"]
-        assert sums["loaded"] == parts, sums
-        assert sum(self.orders.values()) == sums["taken"] + sums["sold"], sums
+def read_books(cluster, product):
+    return Books(cluster.client(), product, SHARDS)
 
 
 def open_transfers(cluster, product):
     client = cluster.client()
-    return sum([client.hlen(f"stock:outbox:{{{product}_{place}}}") for place in PLACES])
+    return sum([client.hlen(f"stock:outbox:{{{product}_{place}}}") for place in places(SHARDS)])
 
 
 # ---- the sale
@@ -170,7 +129,7 @@ class Sale:
 
     def assert_exact(self, cluster, quantity):
         """Nothing is left, each unit has one buyer, and nobody heard SOLD_OUT before that."""
-        books = Books(cluster, self.product)
+        books = read_books(cluster, self.product)
         books.assert_conserved()
         assert books.sums["available"] + books.sums["transit"] == 0
         assert len(self.taken) == quantity
@@ -211,33 +170,22 @@ def test_a_transfer_that_somebody_left_half_done_is_carried_on_with(
     client = cluster.client()
     for shard in range(3):
         leave_transfer(client, product, str(shard), "main", left_after)
-    books = Books(cluster, product)
+    books = read_books(cluster, product)
     books.assert_conserved()
     assert books.sums["transit"] == (300 if left_after == "send" else 0)
     answer = servers[1].call("STOCK.TAKE", product, "all", "u", 1000)
     assert answer[0] == 1, answer
     assert open_transfers(cluster, product) == 0
-    Books(cluster, product).assert_conserved()
+    read_books(cluster, product).assert_conserved()
     assert servers[0].call("STOCK.TAKE", product, "more", "u", 1)[:2] == [0, "SOLD_OUT"]
 
 
 def leave_transfer(client, product, source, target, last_step):
     """What a server would leave that dies in the middle of a transfer of all a place has."""
-    def keys(place, box):
-        tag = f"{{{product}_{place}}}"
-        names = ("stock", "stock:totals", "stock:orders", "stock:due", "stock:users",
-                 "stock:names", f"stock:{box}")
-        return [f"{name}:{tag}" for name in names]
-    sent = run_script(client, "send_stock", keys(source, "outbox"), target, 2**53 - 1, 2**53 - 1)
-    assert sent[0] == 1
+    transfer = Transfer(client, product, source, target)
+    transfer.send()
     if last_step == "receive":
-        for _ in range(2):  # once is as good as twice
-            run_script(client, "receive_stock", keys(target, "inbox"), source, sent[1], sent[2])
-
-
-def run_script(client, name, keys, *args):
-    text = (Build().path / "lua" / f"{name}.lua").read_text()
-    return client.eval(text, len(keys), *keys, *args)
+        assert [transfer.receive() for _ in range(2)] == [100, 0]  # once is as good as twice
 
 
 def test_a_server_dies_in_the_middle_of_a_merge(cluster, servers, product):
@@ -252,13 +200,13 @@ def test_a_server_dies_in_the_middle_of_a_merge(cluster, servers, product):
         victim.kill()
         assert open_transfers(cluster, product) > 0
         sale.ports = [heir.resp_port]
-        main.execute_command("ACL", "SETUSER", "default", "allkeys")
+        let_transfers_in(main)
 
-    main.execute_command("ACL", "SETUSER", "default", "resetkeys", *ALL_BUT_INBOXES)
+    keep_transfers_out(main)
     try:
         sale.run(kill_while_merging)
     finally:
-        main.execute_command("ACL", "SETUSER", "default", "allkeys")
+        let_transfers_in(main)
     sale.assert_exact(cluster, 1500)
     assert open_transfers(cluster, product) == 0
 
@@ -269,7 +217,7 @@ def test_a_redis_master_dies_and_comes_back(cluster, servers, product, policy):
     node = cluster.master_of(f"stock:{{{product}_main}}")
 
     def kill_and_restart():
-        wait_until(lambda: sum(Books(cluster, product).orders.values()) > 300, "the sale is on")
+        wait_until(lambda: sum(read_books(cluster, product).orders.values()) > 300, "the sale is on")
         node.restart("kill")
         cluster.wait_ok()
 
@@ -318,7 +266,7 @@ def test_a_merged_product_is_spread_again_when_it_is_loaded(cluster, servers, pr
         assert server.call("STOCK.GET", product)[-1] == "sharded"
         for number in range(20):  # taken at a shard or, once merged, at the main place
             assert server.call("STOCK.TAKE", product, f"o{number}", "u", 1)[0] == 1
-    books = Books(cluster, product)
+    books = read_books(cluster, product)
     books.assert_conserved()
     assert books.sums["available"] == 200 and books.sums["taken"] == 20
 
@@ -331,4 +279,4 @@ def test_taking_away_more_than_is_left_is_refused(cluster, servers, product):
     load_less = servers[0].call("STOCK.LOAD", product, 99, "SHARDS", SHARDS, "POLICY", "steal")
     assert load_less[:2] == [0, "CAPACITY_IN_USE"]
     assert servers[0].call("STOCK.ADJUST", product, 5, "found") == [1, 5]
-    Books(cluster, product).assert_conserved()
+    read_books(cluster, product).assert_conserved()

@@ -92,6 +92,18 @@ def test_what_others_made_is_found_at_the_start(standalone):
         wait_until(lambda: state(standalone.client()) == BACK, "everything is back", SOON_S)
 
 
+def test_plain_names_of_other_programs_are_found_as_well(standalone):
+    store = standalone.client()
+    store.set("zone:availability:floor", 97)
+    store.set("user:reservations:ann:gala", 3)
+    store.hset("reservation:b-1", mapping={"status": "reserved", "event_id": "gala"})
+    store.zadd("seats:due:gala", {"h floor ann 3 b-1": 1})
+    with serve(standalone) as server:
+        wait_until(lambda: store.get("zone:availability:floor") == b"100", "it is back", SOON_S)
+        assert store.keys() == [b"zone:availability:floor"]
+        wait_until(lambda: figures(server)["returned_seats_total"] == 1, "it is counted", SOON_S)
+
+
 def test_much_in_one_scope_does_not_keep_the_others_waiting(standalone):
     with serve(standalone, worker=False) as server:
         client = redis.Redis(port=server.resp_port)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The time a test gives, in milliseconds since the epoch, behind all other arguments. Only tests
 -- are put together with this part: the scripts of the program ask Redis.
+-- once a batch: now_ms
 local function now_ms()
     return tonumber(ARGV[#ARGV])
 end

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""wait_replicas and wait_aof: what is acknowledged is where the URL says, and the rest is unknown."""
+
+import pytest
+import redis
+
+from harness import Build, run
+from server import Error, Server
+from servers import RedisServer, wait_until
+
+WAITS = "?worker=no&wait_replicas=1&timeout=4s&wait_timeout=1s"
+RESERVE = ("SEATS.RESERVE", "gala", "floor", "b1", "ann", 1, 4)
+
+
+@pytest.fixture(name="pair")
+def a_master_and_its_replica():
+    with RedisServer(appendonly="yes") as master:
+        with RedisServer(replicaof=f"127.0.0.1 {master.port}", appendonly="yes") as replica:
+            client = master.client()
+            # A replica that is connected counts for WAIT once it has acknowledged something.
+            wait_until(lambda: client.set("begun", 1) and client.wait(1, 1000) == 1, "a replica")
+            yield master, replica
+
+
+def booking(server, name="b1"):
+    return server.client().hget(f"reservation:{{gala}}:{name}", "status")
+
+
+def answer(server, *words):
+    reply = server.call(*words)
+    return str(reply) if isinstance(reply, Error) else reply
+
+
+def is_unknown(reply):
+    return "outcome unknown" in str(reply) and "0 of 1 replicas" in str(reply)
+
+
+def test_what_is_acknowledged_is_on_the_replica(pair):
+    master, replica = pair
+    with Server("--engine", master.url + WAITS) as server:
+        assert answer(server, "SEATS.OPEN", "gala", "floor", 1000) == [1, 1000, 1000]
+        for number in range(50):
+            reply = answer(server, "SEATS.RESERVE", "gala", "floor", f"b{number}", "ann", 1, 99)
+            assert reply[:1] == [1], reply
+            assert booking(replica, f"b{number}") == b"reserved"
+
+
+def test_without_its_replica_nothing_is_acknowledged(pair):
+    master, replica = pair
+    with Server("--engine", master.url + WAITS) as server:
+        assert answer(server, "SEATS.OPEN", "gala", "floor", 5) == [1, 5, 5]
+        replica.pause()
+        try:
+            assert is_unknown(answer(server, *RESERVE))
+            assert booking(master) == b"reserved"  # it happened, and may still be lost
+            assert is_unknown(answer(server, *RESERVE))
+            # Another connection changes nothing either, and must not take that for safe.
+            with Server("--engine", master.url + WAITS) as other:
+                assert is_unknown(answer(other, *RESERVE))
+                assert "could still be lost" in str(answer(other, "SEATS.GET", "gala", "b1"))
+        finally:
+            replica.resume()
+        wait_until(lambda: answer(server, *RESERVE)[:1] == [1], "the retry that succeeds")
+        assert booking(replica) == b"reserved"
+        assert server.call("SEATS.ZONE", "gala", "floor")[3] == 4
+
+
+def test_a_replica_that_takes_over_has_all_that_was_acknowledged(pair):
+    master, replica = pair
+    acknowledged = []
+    with Server("--engine", master.url + WAITS) as server:
+        assert answer(server, "SEATS.OPEN", "gala", "floor", 1000) == [1, 1000, 1000]
+        for number in range(30):
+            if number == 20:
+                replica.pause()
+            if answer(server, "SEATS.RESERVE", "gala", "floor", f"b{number}", "u", 1, 99)[:1] == [1]:
+                acknowledged.append(number)
+            if number == 21:
+                break
+    replica.resume()
+    wait_until(lambda: replica.client().ping(), "the replica's answer")
+    master.kill()
+    replica.client().replicaof("no", "one")
+    assert acknowledged == list(range(20))
+    with Server("--engine", replica.url + "?worker=no") as server:
+        assert [server.call("SEATS.GET", "gala", f"b{number}")[1] for number in acknowledged] == [
+            f"b{number}" for number in acknowledged]
+
+
+def test_wait_aof_needs_a_server_that_has_it(pair):
+    master, _ = pair
+    try:
+        knows = bool(master.client().execute_command("WAITAOF", 0, 0, 0))
+    except redis.ResponseError:
+        knows = False
+    url = master.url + "?worker=no&wait_aof=1"
+    if not knows:
+        ended = run(Build().program, "call", "--engine", url, "SEATS.OPEN", "gala", "floor", "5")
+        assert ended.code != 0 and "does not know WAITAOF" in ended.err + ended.out
+        return
+    with Server("--engine", url + "&wait_replicas=1") as server:
+        assert answer(server, "SEATS.OPEN", "gala", "floor", 5) == [1, 5, 5]
+    master.client().config_set("appendonly", "no")
+    ended = run(Build().program, "call", "--engine", url, "SEATS.ZONE", "gala", "floor")
+    assert ended.code != 0 and "wait_aof=1 needs appendonly yes" in ended.err + ended.out
