@@ -3,6 +3,7 @@
 Each gives how fast it went and how busy both sides were."""
 
 import csv
+import itertools
 import os
 import random
 import re
@@ -18,20 +19,32 @@ RANDOM_ID = "00000000-0000-4000-8000-__rand_int__"
 OURS = ["SEATS.RESERVE", "gala", "floor", RANDOM_ID, RANDOM_ID, "1", "10"]
 
 
-def usual(sha, booking=RANDOM_ID, user=RANDOM_ID):
-    """The call of the usual script for the same booking."""
-    return ["EVALSHA", sha, "3", "zone:availability:floor", f"user:reservations:{user}:gala",
+def usual(sha, booking=RANDOM_ID, user=RANDOM_ID, call="EVALSHA"):
+    """The call of the usual script for the same booking; ours takes it, too."""
+    return [call, sha, "3", "zone:availability:floor", f"user:reservations:{user}:gala",
             f"reservation:{booking}", "1", "10", user, booking, "floor", "gala", "", "0",
             str(TTL_S)]
 
 
-def ours_on_redis(sha):
-    """The call of our script for the same booking."""
-    return ["EVALSHA", sha, "7", "zone:availability:{gala}:floor",
-            f"user:reservations:{{gala}}:{RANDOM_ID}", f"reservation:{{gala}}:{RANDOM_ID}",
-            "seats:due:{gala}", f"user:confirmed:{{gala}}:{RANDOM_ID}", "seats:rules:{gala}",
-            "seats:bookings:{gala}", "1", "10", RANDOM_ID, RANDOM_ID, "floor", "gala", "", "0",
-            str(TTL_S), "0"]
+def ours_on_redis(sha, booking=RANDOM_ID, user=RANDOM_ID, call="EVALSHA"):
+    """The call of our script for the same booking, as the engine makes it."""
+    return [call, sha, "4", "zone:availability:{gala}:floor",
+            f"user:reservations:{{gala}}:{user}", f"reservation:{{gala}}:{booking}",
+            "seats:due:{gala}", "1", "10", user, booking, "floor", "gala", "", "0", str(TTL_S), "0"]
+
+
+# redis-benchmark makes another number wherever it is to make one, but the ids in the keys are those
+# in the arguments: a script that compares them begins with this, and so does its peer.
+SAME_IDS = ("KEYS[2] = 'user:reservations:' .. ARGV[3] .. ':gala' "
+            "KEYS[3] = 'reservation:' .. ARGV[4]\n")
+SAME_IDS_TAGGED = ("KEYS[2] = 'user:reservations:{gala}:' .. ARGV[3] "
+                   "KEYS[3] = 'reservation:{gala}:' .. ARGV[4]\n")
+
+
+def with_numbers(words):
+    """The words as redis-benchmark sends them."""
+    numbers = itertools.count(10 ** 11)
+    return [re.sub("__rand_int__", lambda _: str(next(numbers)), word) for word in words]
 
 
 class Run:
@@ -61,16 +74,17 @@ def measured(pids, command, read):
                usage.ru_utime + usage.ru_stime)
 
 
-def redis_benchmark(server, words, count, pipeline, connections=50, prefix=()):
-    """`words` is a command, or ["-t", "set", …] for one of its own; `prefix` runs it all."""
+def redis_benchmark(server, words, count, pipeline, connections=50, prefix=(), pids=None):
+    """`words` is a command, or ["-t", "set", …] for one of its own; `prefix` runs it all. The time
+    of the server counts, or that of `pids`."""
     def read(printed):
         rows = list(csv.reader(printed.splitlines()))
         assert len(rows) == 2 and rows[0][1] == "rps", printed
         return float(rows[1][1]), count
 
-    return measured([server.pid], [*prefix, "redis-benchmark", "-h", "127.0.0.1", "-p", server.port,
-                                   "-c", connections, "-P", pipeline, "-n", count, "-r",
-                                   RANDOM_RANGE, "--csv", *words], read)
+    return measured(pids or [server.pid], [
+        *prefix, "redis-benchmark", "-h", "127.0.0.1", "-p", server.port, "-c", connections,
+        "-P", pipeline, "-n", count, "-r", RANDOM_RANGE, "--csv", *words], read)
 
 
 def wrk(server, seconds, connections=64):

@@ -115,12 +115,13 @@ class Program:
 class Redis(Program):
     """With the usual script loaded, and a zone as above."""
 
-    def __init__(self, where, durable=False, seats=SEATS):
+    def __init__(self, where, durable=False, seats=SEATS, program="redis-server", prefix=()):
+        """`prefix` runs it all, as valgrind does."""
         directory = Path(tempfile.mkdtemp(prefix="redis-", dir=where))
         port = free_port()
         # No snapshot and no rewrite of the log is to begin in the middle of a run.
         super().__init__(
-            ["redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", directory,
+            [*prefix, program, "--port", port, "--bind", "127.0.0.1", "--dir", directory,
              "--save", "", "--appendonly", "yes" if durable else "no", "--appendfsync", "always",
              "--auto-aof-rewrite-percentage", "0", "--daemonize", "no"], directory, port)
         self.sha = self.load(BENCH / "reserve_usual.lua")
@@ -130,9 +131,17 @@ class Redis(Program):
         with Connection(self.port) as connection:
             return connection.call(*words)
 
-    def load(self, script):
-        """Loads a script and gives its name for EVALSHA."""
-        return self.call("SCRIPT", "LOAD", script.read_text())
+    def load(self, script, first=""):
+        """Loads a script, with what it is to do first, and gives its name for EVALSHA."""
+        return self.call("SCRIPT", "LOAD", first + script.read_text())
+
+    def load_function(self, script, first=""):
+        """Loads a script as a function, from Redis 7 on, and gives its name for FCALL."""
+        name = script.stem
+        answer = self.call("FUNCTION", "LOAD", f"#!lua name={name}\nredis.register_function('{name}', "
+                           f"function(KEYS, ARGV)\n{first}{script.read_text()}\nend)\n")
+        assert not isinstance(answer, Error), answer
+        return name
 
     def used_bytes(self):
         info = self.call("INFO", "memory")

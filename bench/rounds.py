@@ -69,4 +69,4 @@ def verdict(ratio, aim, at_most=False):
     if aim is None:
         return ""
     met = ratio <= aim if at_most else ratio >= aim
-    return f"{'≤' if at_most else '≥'} {aim:.3g}: {'met' if met else 'missed'}"
+    return f"{'≤' if at_most else '≥'} {round(aim, 3):g}: {'met' if met else 'missed'}"

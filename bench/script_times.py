@@ -1,336 +1,36 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long each script keeps Redis busy, as its SLOWLOG says, also when a call meets as much to do
-as one call ever does: 100 holds that fell due, 100 to admit, slots for 100 who stand in line.
+"""How long each script keeps Redis busy, as its SLOWLOG says, under the load of script_exercise.py. On
+a cluster of one node: its checks of the slots are in the times.
 
-What is to fall due gets its time set to long ago in the sorted sets of the deadlines: the scripts
-see what they would see after nobody called for a while. On a cluster of one node, where products
-can be in shards; its checks of the slots are in the times."""
+    bench/script_times.py [--build build] [--only FAMILY]...
 
+times each script by itself in its worst states (worst_case.py), prints a table, the costliest first,
+and fails if one takes more than a millisecond."""
+
+import argparse
 import hashlib
-import itertools
 import os
 import statistics
-import time
+import sys
+from pathlib import Path
 
-from peers import Error, Server, wait_until
+from peers import BENCH, Server
+from script_exercise import Exercise
+from worst_case import Bench
+from worst_holds import time_quota, time_shards, time_stock
+from worst_room import time_locks, time_rooms
+from worst_seats import time_seats
+from worst_semaphore import time_semaphores
 
 from redis_cluster import RedisCluster
+from servers import RedisServer
 
-LOGGED_US = 5          # inside a script most commands take less, and are to leave the log alone
+LOGGED_US = 5  # inside a script most commands take less, and are to leave the log alone
 LONG_US = 1000
-HEAP = 100             # more than one call gives back or hands out
-LONG_AGO = 1000        # a time after the epoch, in ms or s
-WAITERS = 20           # ACQUIREs that wait, on a connection each
-WAIT_MS = 200
-SEM = "adv-sem:semaphore_"
-BODY = "x" * 4096      # a response that is kept
-
-
-class Exercise:
-    """Calls every script through a server, often and in its worst case. `times`: how often that."""
-
-    def __init__(self, server, redis, times):
-        self.server, self.redis, self.times = server, redis, times
-        self.connection = server.connect()
-        self.numbers = itertools.count(1)
-
-    def id(self, kind="i"):
-        return f"{kind}-{next(self.numbers)}"
-
-    def ids(self, count=HEAP):
-        return [self.id() for _ in range(count)]
-
-    def calls(self, *commands):
-        """Sends all of them, then reads the answers."""
-        for command in commands:
-            self.connection.send(*command)
-        answers = [self.connection.read() for _ in commands]
-        for command, answer in zip(commands, answers):
-            assert not isinstance(answer, Error), (command, answer)
-            assert not (isinstance(answer, list) and answer[1:2] in (["TIMEOUT"], ["BUSY"])), (
-                command, answer)
-        return answers
-
-    def set_due(self, key, members, since=LONG_AGO, apart=False):
-        """These are due since then, all at the same time or each at another."""
-        assert len(members) >= HEAP, (key, len(members))
-        self.redis.zadd(key, {member: since + (i if apart else 0)
-                              for i, member in enumerate(members)}, xx=True)
-
-    def make_due(self, key, make, since=LONG_AGO):
-        """What `make` adds to the deadlines in this key is due at once."""
-        before = set(self.redis.zrange(key, 0, -1))
-        make()
-        self.set_due(key, [member for member in self.redis.zrange(key, 0, -1)
-                           if member not in before], since)
-
-    def each_meets(self, heap, *commands):
-        """Each of the commands finds such a heap of work; they are made when their turn comes."""
-        for _ in range(self.times):
-            for command in commands:
-                heap()
-                self.calls(command())
-
-    # ---- the families
-
-    def seats(self):
-        event, zones = self.id("e"), self.ids()
-        due = f"seats:due:{{{event}}}"
-        self.calls(*[("SEATS.OPEN", event, zone, 10 ** 6) for zone in zones])
-
-        def reserve(bookings):
-            self.calls(*[("SEATS.RESERVE", event, zone, booking, f"u-{booking}", 1, 4)
-                         for zone, booking in zip(zones, bookings)])
-
-        def expired(since=None):
-            self.make_due(due, lambda: reserve(self.ids()), since or time.time() * 1000 - 1000)
-
-        def expired_long_ago():
-            """Also the minute is over in which they count against their users."""
-            expired(LONG_AGO)
-
-        def grace_over():
-            expired()
-            self.make_due(due, lambda: self.calls(("SEATS.ZONE", event, zones[0])))
-
-        def booking():
-            made = self.id()
-            reserve([made])
-            return made
-
-        for heap in (lambda: None, expired, expired_long_ago, grace_over):
-            self.each_meets(
-                heap,
-                lambda: ("SEATS.OPEN", event, zones[0], 10 ** 6),
-                lambda: ("SEATS.RESERVE", event, zones[0], self.id(), self.id(), 1, 4),
-                lambda: ("SEATS.ZONE", event, zones[1]),
-                lambda: ("SEATS.USER", event, "u-1"))
-            for _ in range(self.times):
-                for words in (("SEATS.CONFIRM",), ("SEATS.RELEASE",), ("SEATS.GET",),
-                              ("SEATS.EXTEND", "900")):
-                    mine = booking()
-                    heap()
-                    self.calls((words[0], event, mine, *words[1:]))
-
-    def quota(self):
-        tenant = self.id("t")
-        self.calls(("QUOTA.LIMIT", tenant, 10 ** 9))
-
-        def reserve(holds):
-            self.calls(*[("QUOTA.RESERVE", tenant, 1, "HOLD", hold, "TTL", 600) for hold in holds])
-
-        def expired():
-            self.make_due(f"quota:tenant:{{{tenant}}}:due", lambda: reserve(self.ids()))
-
-        kept = self.ids(4 * self.times + 1)
-        reserve(kept)
-        for heap in (lambda: None, expired):
-            self.each_meets(
-                heap,
-                lambda: ("QUOTA.LIMIT", tenant, 10 ** 9),
-                lambda: ("QUOTA.RESERVE", tenant, 1, "HOLD", self.id(), "TTL", 600),
-                lambda: ("QUOTA.COMMIT", tenant, kept.pop()),
-                lambda: ("QUOTA.CANCEL", tenant, kept.pop()),
-                lambda: ("QUOTA.EXTEND", tenant, kept[0], 900),
-                lambda: ("QUOTA.REFUND", tenant, 1),
-                lambda: ("QUOTA.SYNC", tenant, 1000),
-                lambda: ("QUOTA.GET", tenant))
-
-    def stock(self):
-        product = self.id("p")
-        self.calls(("STOCK.LOAD", product, 10 ** 9))
-
-        def take(orders):
-            self.calls(*[("STOCK.TAKE", product, order, "ann", 1) for order in orders])
-
-        def expired():
-            self.make_due(f"stock:due:{{{product}_main}}", lambda: take(self.ids()))
-
-        kept = self.ids(4 * self.times)
-        take(kept)
-        for heap in (lambda: None, expired):
-            self.each_meets(
-                heap,
-                lambda: ("STOCK.LOAD", product, 10 ** 9),
-                lambda: ("STOCK.TAKE", product, self.id(), "ann", 1),
-                lambda: ("STOCK.SETTLE", product, kept.pop()),
-                lambda: ("STOCK.GIVE", product, kept.pop()),
-                lambda: ("STOCK.ADJUST", product, 5, "recount"),
-                lambda: ("STOCK.GET", product))
-
-    def shards(self):
-        """Sold out by both policies, with orders that fall due at every place."""
-        for policy in (("POLICY", "steal"), ("WATERMARK", 300, "POLICY", "merge")):
-            product = self.id("p")
-            self.calls(("STOCK.LOAD", product, 1000, "SHARDS", 10, *policy))
-            orders = self.ids(1000)
-            for i in range(0, 1000, HEAP):
-                self.calls(*[("STOCK.TAKE", product, order, "ann", 1)
-                             for order in orders[i:i + HEAP]])
-            self.calls(*[("STOCK.SETTLE", product, order) for order in orders[:50]])
-            self.calls(*[("STOCK.GIVE", product, order) for order in orders[50:100]])
-            left = orders[100:]
-            for command in (("STOCK.GET", product), ("STOCK.TAKE", product, self.id(), "ann", 1),
-                            ("STOCK.GIVE", product, orders[100]),
-                            ("STOCK.ADJUST", product, 100, "found"),
-                            ("STOCK.LOAD", product, 1200, "SHARDS", 10, *policy)):
-                for place in ["main", *range(10)]:
-                    key = f"stock:due:{{{product}_{place}}}"
-                    known = set(self.redis.zrange(key, 0, -1))
-                    late = [order for order in left if order.encode() in known][:HEAP]
-                    self.redis.zadd(key, {order: LONG_AGO for order in late or ["-"]}, xx=True)
-                self.calls(command)
-                self.calls(*[("STOCK.TAKE", product, order, "ann", 1) for order in left])
-
-    def room(self):
-        event = self.id("e")
-
-        def join(users):
-            self.calls(*[("ROOM.JOIN", event, user, "MAX", 10 ** 6) for user in users])
-
-        def lapsed():
-            self.make_due(f"queue:due:{{{event}}}", lambda: join(self.ids()))
-
-        for heap in (lambda: join(self.ids()), lapsed):
-            self.each_meets(
-                heap,
-                lambda: ("ROOM.JOIN", event, self.id()),
-                lambda: ("ROOM.POSITION", event, "ann"),
-                lambda: ("ROOM.LEAVE", event, "ann"),
-                lambda: ("ROOM.CHECK", event, "ann", "none"),
-                lambda: ("ROOM.ADMIT", event, HEAP))
-
-    def semaphore(self):
-        self.semaphore_with(apart=True)
-        if self.times > 1:
-            self.semaphore_with(apart=False)
-        self.semaphore_wait()
-
-    def semaphore_with(self, apart):
-        """100 hold a slot, 100 stand in line; holders die, or those in line, or all of them."""
-        name, limit = self.id("s"), HEAP
-        main, alive = f"{SEM}main:{{{name}}}", f"{SEM}waiting_heartbeat:{{{name}}}"
-
-        def full():
-            self.calls(*[("SEM.ACQUIRE", name, who, limit) for who in self.ids(limit)],
-                       *[("SEM.QUEUE", name, who, 60, 600) for who in self.ids()])
-
-        def holders_dead():
-            full()
-            self.set_due(main, self.redis.zrange(main, 0, HEAP - 1), apart=apart)
-
-        def line_dead():
-            full()
-            self.set_due(alive, self.redis.zrange(alive, 0, HEAP - 1), apart=apart)
-
-        def all_dead():
-            holders_dead()
-            self.set_due(alive, self.redis.zrange(alive, 0, HEAP - 1), apart=apart)
-
-        for heap in (full, holders_dead, line_dead, all_dead):
-            for command in (
-                    lambda: ("SEM.ACQUIRE", name, self.id(), limit),
-                    lambda: ("SEM.QUEUE", name, self.id(), 60, 600),
-                    lambda: ("SEM.PING", name, "ann", 60, 600),
-                    lambda: ("SEM.CONFIRM", name, "ann", limit, 60, 600),
-                    lambda: ("SEM.RELEASE", name, self.holder(main)),
-                    lambda: ("SEM.WAKE", name, 2 * HEAP, 60, 600),
-                    lambda: ("SEM.CARD", name), lambda: ("SEM.STATS", name)):
-                self.each_meets(heap, command)
-                self.redis.delete(*[key for key in self.redis.scan_iter(f"{SEM}*{{{name}}}*")])
-
-    def holder(self, main):
-        return (self.redis.zrange(main, 0, 0) or [b"nobody"])[0]
-
-    def semaphore_wait(self):
-        """ACQUIREs that wait: half of them get the slot, the others wait in vain."""
-        name = self.id("s")
-        first, others = self.id(), self.ids(WAITERS)
-        self.calls(("SEM.ACQUIRE", name, first, 1))
-        connections = [self.server.connect() for _ in others]
-        for connection, who in zip(connections, others):
-            connection.send("SEM.ACQUIRE", name, who, 1, "WAIT", WAIT_MS)
-        key = f"{SEM}waiting:{{{name}}}"
-        wait_until(lambda: self.redis.zcard(key) == WAITERS, "all stand in line")
-        for who in [first, *others[:WAITERS // 2]]:
-            self.calls(("SEM.RELEASE", name, who))
-        for connection in connections:
-            connection.read()
-            connection.close()
-
-    def lists(self):
-        """Long lists, and scopes that are closed with what is left in them."""
-        event, tenant, product, name = (self.id(kind) for kind in ("e", "t", "p", "s"))
-        ids = self.ids(3 * HEAP)
-        self.calls(("SEATS.OPEN", event, "floor", 10 ** 6), ("QUOTA.LIMIT", tenant, 10 ** 6),
-                   ("STOCK.LOAD", product, 10 ** 6))
-        self.calls(*[("SEATS.RESERVE", event, "floor", i, i, 1, 4) for i in ids])
-        self.calls(*[("SEATS.CONFIRM", event, i) for i in ids])
-        self.calls(*[("QUOTA.RESERVE", tenant, 1, "HOLD", i) for i in ids])
-        self.calls(*[("STOCK.TAKE", product, i, i, 1, "MAX", 4) for i in ids])
-        self.calls(*[("SEM.ACQUIRE", name, i, HEAP) for i in ids])
-        for _ in range(self.times):
-            self.calls(("SEATS.LIST", event, "COUNT", 1000), ("QUOTA.LIST", tenant, "COUNT", 1000),
-                       ("SEM.LIST", name, "COUNT", 1000))
-        self.calls(*[("SEATS.REFUND", event, i) for i in ids[:HEAP]],
-                   *[("STOCK.EXTEND", product, i, 900) for i in ids[:HEAP]],
-                   *[("QUOTA.CANCEL", tenant, i) for i in ids],
-                   *[("STOCK.GIVE", product, i) for i in ids],
-                   ("SEATS.CLOSE", event, "FORCE"), ("QUOTA.CLOSE", tenant),
-                   ("STOCK.CLOSE", product))
-
-    def rooms(self):
-        """Rooms with settings: all ways in, through the gate and out."""
-        event = self.id("e")
-        self.calls(("SEATS.OPEN", event, "floor", 10 ** 6))
-        for _ in range(self.times):
-            ids = self.ids()
-            self.calls(("ROOM.OPEN", event, "RATE", 10 ** 6, "INSIDE", 10 ** 6, "GATE"),
-                       *[("ROOM.JOIN", event, i) for i in ids])
-            admitted = self.calls(("ROOM.TICK", event))[0]
-            for user, pass_ in zip(admitted[::2], admitted[1::2]):
-                self.calls(("ROOM.CHECK", event, user, pass_, "RENEW"),
-                           ("SEATS.RESERVE", event, "floor", user, user, 1, 4, "PASS", pass_),
-                           ("SEATS.CONFIRM", event, user), ("ROOM.DONE", event, user))
-            self.calls(("ROOM.STATS", event), ("ROOM.OPEN", event))
-
-    def locks(self):
-        for _ in range(HEAP):
-            name = self.id("l")
-            self.calls(("LOCK.TRY", name, 10, "ID", "mine"), ("LOCK.EXTEND", name, "mine", 20),
-                       ("LOCK.GET", name), ("LOCK.UNLOCK", name, "mine"))
-
-    def idempotency(self):
-        for _ in range(HEAP):
-            key = self.id("k")
-            self.calls(("IDEM.BEGIN", key, "f"), ("IDEM.ABORT", key), ("IDEM.BEGIN", key, "f"),
-                       ("IDEM.COMPLETE", key, BODY), ("IDEM.BEGIN", key, "f"))
-
-    def worker(self):
-        """What really falls due, and a worker to give it back; with no commands in between."""
-        event, tenant, product = self.id("e"), self.id("t"), self.id("p")
-        self.calls(("SEATS.OPEN", event, "floor", 10 ** 6), ("QUOTA.LIMIT", tenant, 10 ** 6),
-                   ("STOCK.LOAD", product, 10 ** 6))
-        ids = self.ids(3 * HEAP)
-        self.calls(*[("SEATS.RESERVE", event, "floor", i, i, 1, 4, "TTL", "500ms") for i in ids])
-        self.calls(*[("QUOTA.RESERVE", tenant, 1, "HOLD", i, "TTL", "500ms") for i in ids])
-        self.calls(*[("STOCK.TAKE", product, i, "ann", 1, "TTL", "500ms") for i in ids])
-        self.calls(*[("ROOM.JOIN", event, i, "MAX", 10 ** 6, "TTL", "500ms") for i in ids])
-        wait_until(self.worker_is_done, "the worker gives it all back")
-
-    def worker_is_done(self):
-        said = dict(line.rsplit(" ", 1) for line in self.server.call("METRICS").splitlines()
-                    if line.startswith("holdfast_worker_returned"))
-        kinds = ("seats", "quota", "stock", "queue")
-        return all(int(said[f"holdfast_worker_returned_{kind}_total"]) > 0 for kind in kinds)
-
-    FAMILIES = (seats, quota, stock, shards, room, rooms, lists, semaphore, locks, idempotency)
-
-    def close(self):
-        self.connection.close()
-
-
-# ---- measuring
+NO_FILE = "no_file"  # a script that the engine has, and that is no file of its own
+WORST = {"seats": time_seats, "quota": time_quota, "stock": time_stock, "shards": time_shards,
+         "rooms": time_rooms, "locks": time_locks, "semaphores": time_semaphores}
 
 
 class Times:
@@ -364,7 +64,8 @@ class Times:
             self.events[name] = max(longest, self.events.get(name, 0))
         for _, _, us, words, *_ in node.execute_command("SLOWLOG", "GET", -1):
             if words[0].upper() == b"EVALSHA":
-                self.found[self.names[words[1].decode()]].append(us)
+                name = self.names.get(words[1].decode(), NO_FILE)
+                self.found.setdefault(name, []).append(us)
         self.calls = self.evalsha_calls(node) - self.before
         node.slowlog_reset()
         node.execute_command("LATENCY", "RESET")
@@ -380,10 +81,10 @@ def go_first(pid):
         return False
 
 
-def run_once(program, folder, times):
-    """One run on a fresh Redis."""
+def run_once(program, folder, times, redis_program):
+    """One run on a fresh Redis, a cluster of one node: there products can be in shards."""
     found = Times(folder)
-    with RedisCluster(masters=1, replicas=0) as cluster:
+    with RedisCluster(masters=1, replicas=0, program=redis_program) as cluster:
         found.went_first = go_first(cluster.members[0].pid)
         node = cluster.members[0].client()
         with Server("--engine", cluster.url + "?worker=no", memory=True, program=program) as server:
@@ -401,32 +102,117 @@ def run_once(program, folder, times):
     return found
 
 
-def print_times(runs):
-    print(f"Times of the scripts, {len(runs)} runs"
-          + (", Redis with real-time priority:" if all(run.went_first for run in runs) else
-             "; Redis may have been interrupted, we may not set its priority:") + "\n")
-    print("| script | calls in the log | median, us | worst of each run, us | the smaller, us "
+# ---- tables
+
+class Figures:
+    """What several runs say of one script, or of several."""
+
+    def __init__(self, runs, names):
+        logged = {name: [run.found.get(name, []) for run in runs] for name in names}
+        self.every = [us for times in logged.values() for run in times for us in run]
+        self.calls = len(self.every)
+        worst = {name: [max(run, default=0) for run in times] for name, times in logged.items()}
+        # What the host does to the machine comes up in one run; what a script does, in all of them.
+        self.slowest = max(worst, key=lambda name: min(worst[name]))
+        self.worst = worst[self.slowest]
+        self.over = [sum(us > LONG_US for times in logged.values() for us in times[number])
+                     for number in range(len(runs))]
+
+    @property
+    def median(self):
+        return statistics.median(self.every)
+
+
+def families(names):
+    """{folder under lua/: its scripts}"""
+    found = {"no file": [NO_FILE]} if NO_FILE in names else {}
+    for path in sorted((BENCH.parent / "lua").glob("*/**/*.lua")):
+        if path.stem in names:
+            found.setdefault(path.relative_to(BENCH.parent / "lua").parts[0], []).append(path.stem)
+    return found
+
+
+def all_names(runs):
+    return sorted({name for run in runs for name in run.found})
+
+
+def slowest(runs):
+    return Figures(runs, all_names(runs))
+
+
+def row(title, figures):
+    if not figures.calls:
+        return f"| {title} | 0 | | | | |"
+    return (f"| {title} | {figures.calls} | {figures.median:.0f} "
+            f"| {', '.join(map(str, figures.worst))} | {min(figures.worst)} "
+            f"| {', '.join(map(str, figures.over))} |")
+
+
+def print_times(label, runs, each):
+    """By family; with `each`, every script on a row of its own."""
+    print(f"How long a script keeps {label} busy, by SLOWLOG, {len(runs)} runs"
+          + (", with real-time priority:" if all(run.went_first for run in runs) else
+             "; it may have been interrupted, we may not set its priority:") + "\n")
+    print("| scripts | calls in the log | median, us | worst of each run, us | the smaller, us "
           "| calls over 1 ms, by run |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    over = 0
-    for name in sorted(runs[0].found):
-        logged = [run.found[name] for run in runs]
-        every = [us for run in logged for us in run]
-        if not every:
-            print(f"| {name} | 0 | | | | |")
-            continue
-        worst = [max(run, default=0) for run in logged]
-        long = [sum(us > LONG_US for us in run) for run in logged]
-        over += min(long) > 0
-        print(f"| {name} | {len(every)} | {statistics.median(every):.0f} "
-              f"| {', '.join(map(str, worst))} | {min(worst)} | {', '.join(map(str, long))} |")
-    smaller = max(min(max(run.found[name], default=0) for run in runs) for name in runs[0].found)
-    print(f"\nThe longest that came up in every run: {smaller} us. Scripts over 1 ms in every run: "
-          f"{over}; aim none: {'met' if over == 0 else 'missed'}.")
+    names = all_names(runs)
+    if each:
+        for name in names:
+            print(row(name, Figures(runs, [name])))
+    else:
+        for family, scripts in families(names).items():
+            figures = Figures(runs, scripts)
+            print(row(f"{family}, {len(scripts)}: slowest `{figures.slowest}`", figures))
     missing = sum(run.calls - sum(map(len, run.found.values())) for run in runs)
-    print(f"{sum(run.calls for run in runs)} calls; {missing} took less than {LOGGED_US} us and "
+    print(f"\n{sum(run.calls for run in runs)} calls; {missing} took less than {LOGGED_US} us and "
           "are not in the log.")
     for number, run in enumerate(runs, 1):
         noticed = ", ".join(f"{event} {ms} ms" for event, ms in sorted(run.events.items()))
         print(f"LATENCY, run {number}, events of 1 ms and more: {noticed or 'none'}.")
     print()
+
+
+# ---- each script at its worst
+
+def time_worst(bench, only):
+    """Times all cases, or those of some families; each family begins with an empty Redis."""
+    for family, time_family in WORST.items():
+        if not only or family in only:
+            print(f"  {family}", file=sys.stderr)
+            time_family(bench)
+            bench.redis.flushall()
+
+
+def print_worst(bench):
+    """The table, the costliest script first. Returns the scripts that take too long."""
+    print("| script | worst state | cost, us | longest of all calls, us | calls |")
+    print("| --- | --- | ---: | ---: | ---: |")
+    costs = bench.costs()
+    for script, case in costs.items():
+        print(f"| {script} | {case.state} | {case.cost} | {max(case.times)} | {len(case.times)} |")
+    missing = sorted(bench.shas.keys() - costs.keys())
+    print(f"\n{len(costs)} scripts in {len(bench.cases)} states."
+          + (f" Not timed: {', '.join(missing)}." if missing else ""))
+    return [script for script, case in costs.items() if case.cost > LONG_US]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Times each script in its worst states; fails if "
+                                     f"one takes more than {LONG_US} us.")
+    parser.add_argument("--build", type=Path, default=BENCH.parent / "build")
+    parser.add_argument("--only", choices=WORST, action="append", help="these families")
+    options = parser.parse_args()
+    with RedisServer() as server:
+        first = go_first(server.pid)
+        bench = Bench(server.client(), options.build / "lua")
+        time_worst(bench, options.only)
+    print(f"Load {os.getloadavg()[0]:.1f}, redis-server "
+          + ("with" if first else "without") + " real-time priority.\n")
+    late = print_worst(bench)
+    if late:
+        sys.exit(f"over {LONG_US} us: {', '.join(late)}")
+
+
+if __name__ == "__main__":
+    main()
