@@ -19,13 +19,13 @@ FUZZED := -Dfuzzers=true -Dtests=disabled -Db_sanitize=address,undefined -Db_lto
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
 # $(call configure,DIRECTORY,OPTIONS,ENVIRONMENT): the first time, when the sources have moved, and
-# when a script was added or removed, which Meson does not notice (lua/meson.build).
+# when a script was added or removed, which Meson does not notice (lua/meson.build, sql/meson.build).
 define configure
 	@[ "$$(cat $(1)/.source 2>&1)" = "$(CURDIR)" ] || rm -rf $(1)
 	@[ -e $(1) ] || tools/install-packages --check build
 	@[ -e $(1) ] || { $(call quietly,env $(3) meson setup $(1) $(2)); }
 	@echo "$(CURDIR)" >$(1)/.source
-	@[ -z "$$(find lua -type d -newer $(1)/build.ninja)" ] || \
+	@[ -z "$$(find lua sql -type d -newer $(1)/build.ninja)" ] || \
 		{ $(call quietly,meson setup --reconfigure $(1)); }
 	@$(call quietly,ninja -C $(1) build.ninja)
 endef
@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-cycle bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
+.PHONY: bench bench-cycle bench-ledger bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -70,6 +70,12 @@ bench: ## measure what it costs
 	@build/holdfast bench
 	@bench/server.py --build build
 	@bench/redis_engine.py --build build
+	@bench/ledger.py --build build
+
+bench-ledger: ## measure guarded purchases beside SQL by hand on the same databases: [BENCH_FLAGS="--only sqlite"]
+	@tools/install-packages build test bench
+	@$(MAKE) --no-print-directory build
+	@bench/ledger.py --build build $(BENCH_FLAGS)
 
 bench-cycle: ## measure what the server keeps of events that came and left: [BENCH_FLAGS="--events 100"]
 	@tools/install-packages build bench
