@@ -36,7 +36,8 @@ if taken then
     lock = {id = lock_id, deadline = now + ttl_ms, granted = false}
 end
 if not lock.granted then
-    lock.fence = math.max(last_fence + 1, now * 1000, floor or 0)
+    local grown = last_fence > 0 and math.max(last_fence + 1, now * 1000) or now_us()
+    lock.fence = math.max(grown, floor or 0)
     note_grant(lock, ttl_ms)
 elseif floor and lock.fence < floor then
     lock.fence = floor

@@ -8,7 +8,7 @@
 -- clock stepped back.
 local function take_fence(sem)
     if not sem.last_fence then
-        sem.last_fence = tonumber(redis.call('GET', sem.fence)) or 0
+        sem.last_fence = tonumber(redis.call('GET', sem.fence)) or now_us() - 1
     end
     sem.last_fence = math.max(sem.last_fence + 1, sem.now * 1000)
     return sem.last_fence

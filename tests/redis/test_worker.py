@@ -78,10 +78,10 @@ def standalone():
 
 def test_what_this_engine_made_comes_back_at_its_time(standalone):
     with serve(standalone) as server:
-        hold(server, "1s")
+        hold(server, "6s")
         assert state(standalone.client()) == ON_HOLD
         wait_until(lambda: state(standalone.client()) == BACK, "everything is back", SOON_S)
-        assert figures(server)["late_milliseconds"] < 1000
+        assert figures(server)["late_milliseconds"] < 5000
 
 
 def test_what_others_made_is_found_at_the_start(standalone):

@@ -5,3 +5,7 @@
 local function now_ms()
     return tonumber(ARGV[#ARGV])
 end
+
+local function now_us()
+    return now_ms() * 1000
+end
