@@ -25,7 +25,8 @@
 --
 -- The totals of a counter: taken, sold; sent and received, all that ever went by transfers; gains,
 -- how often what is available grew; epoch, mode; limited; owed, which comes off the next gains;
--- lost_sent and lost_received, what of its transfers failovers lost and this counter has made good.
+-- lost_sent and lost_received, what of its transfers failovers lost and this counter has made good;
+-- wiped, the epoch in which a product of that name was closed that was here before.
 -- The main counter also has loaded, adjusted, shards, watermark, policy, and places: how many
 -- shards there really are. Always, at each counter:
 -- loaded + adjusted + received = available - owed + taken + sold + sent.
@@ -40,15 +41,23 @@ local function learn(epoch, mode)
     end
 end
 
+-- Is a product with this mode about to be closed, or closed?
+local function is_end(mode)
+    return mode == 'closing' or mode == 'closed'
+end
+
 -- Returns whether the caller knows the newest epoch, and the epoch known here. If the caller's is
--- newer, the counter learns it.
+-- newer, the counter learns it. Who takes a product for open that ends in that very epoch does not
+-- know it.
 local function agrees(epoch, mode)
-    local own = tonumber(redis.call('HGET', KEYS[2], 'epoch')) or 0
+    local known = redis.call('HMGET', KEYS[2], 'epoch', 'mode')
+    local own = tonumber(known[1]) or 0
     if epoch > own then
         learn(epoch, mode)
         redis.call('PERSIST', KEYS[2]) -- what is left of a product that was closed has an end
+        return true, own
     end
-    return epoch >= own, own
+    return epoch == own and (not is_end(known[2]) or is_end(mode)), own
 end
 
 -- Opens a counter for a caller that knows this epoch and mode of the product. Returns what is
@@ -68,8 +77,15 @@ end
 -- Is the product, as far as this counter knows, about to be closed, or closed? Then no stock comes
 -- or goes any more.
 local function is_shut()
-    local mode = redis.call('HGET', KEYS[2], 'mode')
-    return mode == 'closing' or mode == 'closed'
+    return is_end(redis.call('HGET', KEYS[2], 'mode'))
+end
+
+-- Was this counter wiped in that epoch or a later one? Then a step of a transfer that the caller
+-- began in that epoch is of a product that was closed; one of that name that is here by now has
+-- nothing to do with it. Without an epoch nothing is known.
+local function was_wiped_since(epoch)
+    local wiped = epoch and tonumber(redis.call('HGET', KEYS[2], 'wiped'))
+    return wiped and wiped >= tonumber(epoch)
 end
 
 -- Returns until when this counter remembers that an order was given back here, and until when it

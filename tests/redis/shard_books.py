@@ -36,23 +36,25 @@ class Transfer:
     def __init__(self, client, product, source, target):
         self.client, self.source, self.target = client, source, target
         self.source_keys, self.target_keys = keys_of(product, source), keys_of(product, target)
+        self.epoch = client.hget(keys_of(product, "main")[1], "epoch")
         self.total = self.quantity = self.arrived = None
 
     def send(self, least=ALL, most=ALL):
-        sent = run_script(self.client, "send_stock", self.source_keys[:7], self.target, least, most)
+        sent = run_script(self.client, "send_stock", self.source_keys[:7], self.target, least, most,
+                          self.epoch)
         assert sent[0] == 1
         self.total, self.quantity = sent[1], sent[2]
 
     def receive(self):
         keys = [*self.target_keys[:6], self.target_keys[7]]
         answer = run_script(self.client, "receive_stock", keys, self.source, self.total,
-                            self.quantity)
+                            self.quantity, self.epoch)
         self.arrived = answer[2]
         return answer[0]
 
     def forget(self):
         return run_script(self.client, "forget_stock", self.source_keys[:7], self.target,
-                          self.arrived)[0]
+                          self.arrived, self.epoch)[0]
 
 
 def keep_transfers_out(node):

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from shard_books import KEYS, keys_of, places, run_script
+from server import Error
+from shard_books import KEYS, Transfer, keys_of, places, run_script
 
 SHARDS = 10
 PLACES = places(SHARDS)
@@ -122,24 +123,88 @@ def test_a_late_wipe_leaves_a_new_product_alone(cluster, servers, product):
     assert servers[1].call("STOCK.TAKE", product, "all", "ann", 50) == [1, 0]
 
 
+def snapshot(client, product):
+    """All keys of a product, by name."""
+    return {name: client.dump(name) for place in PLACES for name in keys_of(product, place)}
+
+
+@pytest.mark.parametrize("step", ["send", "receive", "forget"])
+@pytest.mark.parametrize("anew", [False, True], ids=["closed", "loaded anew"])
+def test_a_late_transfer_leaves_what_was_closed_alone(cluster, servers, product, step, anew):
+    """One server completes a transfer that another completed before; then the product is closed."""
+    client = cluster.client()
+    load(servers[0], product, 100, "POLICY", "steal")
+    moved = Transfer(client, product, "main", "3")
+    run_script(client, "adjust_shards", moved.source_keys[:6], 7, "")  # something to send
+    moved.send()
+    moved.receive()
+    moved.forget()
+    assert servers[1].call("STOCK.CLOSE", product) == [1, 0, 107]
+    if anew:
+        load(servers[0], product, 100, "POLICY", "steal")
+    before = snapshot(client, product)
+    getattr(moved, step)() if step != "send" else send_again(moved)
+    assert snapshot(client, product) == before
+    if not anew:
+        assert_gone(cluster, product)
+        load(servers[0], product, 100, "POLICY", "steal")
+    assert servers[1].call("STOCK.TAKE", product, "all", "ann", 100) == [1, 0]
+
+
+def send_again(moved):
+    sent = run_script(moved.client, "send_stock", moved.source_keys[:7], "4", 0, 1, moved.epoch)
+    assert sent[0] == 0
+
+
+@pytest.mark.parametrize("script, args", [("limit_shards", ()), ("adjust_shards", (5, ""))])
+def test_a_late_change_leaves_what_was_closed_alone(cluster, servers, product, script, args):
+    client = cluster.client()
+    load(servers[0], product, 100)
+    assert servers[1].call("STOCK.CLOSE", product) == [1, 0, 100]
+    late = run_script(client, script, keys_of(product, "main")[:6], *args)
+    assert late[:2] == [0, b"STALE"]
+    assert_gone(cluster, product)
+
+
+def test_nothing_is_taken_by_who_believes_that_a_closing_product_is_open(cluster, servers, product):
+    """Even if it knows the epoch, by whichever way: a CLOSE has counted what is taken here."""
+    client = cluster.client()
+    load(servers[0], product, 100, "POLICY", "steal")
+    epoch = turn(client, product, "closing")
+    keys = keys_of(product, "3")
+    run_script(client, "read_shard", keys, epoch, "closing", 0)
+    taken = run_script(client, "take_shard", keys[:6], "o1", "ann", 1, 600, 2**53 - 1, epoch,
+                       "sharded", 1, 0, 0)
+    assert taken == [0, b"STALE", epoch]
+    assert servers[1].call("STOCK.CLOSE", product) == [1, 0, 100]
+
+
 def test_nothing_is_taken_of_what_was_closed(cluster, servers, product):
     """Buyers go on while it is closed again and again: a close that succeeds has found all."""
     rounds, sold_then, done = 8, [], threading.Event()
+
+    def call(server, *words):
+        """Closes in a row may keep a command from going through: it is BUSY, and changed nothing."""
+        while isinstance(answer := server.call(*words), Error):
+            assert answer.code == "BUSY", answer
+        return answer
 
     def buy(number):
         bought = 0
         while not done.is_set():
             order = f"o{number}-{bought}"
             server = servers[number % 2]
-            if server.call("STOCK.TAKE", product, order, f"u{number}", 1)[0] == 1:
-                bought += server.call("STOCK.SETTLE", product, order)[0]
+            if call(server, "STOCK.TAKE", product, order, f"u{number}", 1)[0] == 1:
+                settled = call(server, "STOCK.SETTLE", product, order)
+                assert settled[0] == 1, settled
+                bought += 1
         return bought
 
     def close():
         for _ in range(rounds):
             words = ("STOCK.LOAD", product, 2000, "SHARDS", SHARDS, "POLICY", "steal")
-            assert servers[0].call(*words)[0] == 1
-            while (answer := servers[1].call("STOCK.CLOSE", product))[0] != 1:
+            assert call(servers[0], *words)[0] == 1
+            while (answer := call(servers[1], "STOCK.CLOSE", product))[0] != 1:
                 assert answer[1] == "INVALID_STATE", answer
             sold_then.append(answer[1])
             assert answer[1] + answer[2] == 2000

@@ -114,7 +114,7 @@ static int begin(void **state)
     product = stock_product_add(&stocks, hf_text("shoe"));
     assert_non_null(product);
     assert_true(stock_product_learn(product, &main));
-    stock_transfer_init(&transfer, product, 3, COUNTER_MAIN);
+    stock_transfer_init(&transfer, product, 5, 3, COUNTER_MAIN);
     return 0;
 }
 
@@ -136,14 +136,14 @@ static void stock_is_sent_received_and_forgotten(void **state)
 {
     (void)state;
     stock_transfer_send(&transfer, 6, 9, on_end, NULL);
-    EXPECT_CALL("send_stock", "stock:{shoe_2}", "main", "6", "9");
+    EXPECT_CALL("send_stock", "stock:{shoe_2}", "main", "6", "9", "5");
     assert_true(sent->repeatable);
     answer("*4\r\n:1\r\n:77\r\n:8\r\n:12\r\n");
     assert_int_equal(product->seen[3].available, 12);
-    EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "77", "8");
+    EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "77", "8", "5");
     answer("*3\r\n:8\r\n:20\r\n:77\r\n");
     assert_int_equal(product->seen[COUNTER_MAIN].available, 20);
-    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "77");
+    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "77", "5");
     assert_int_equal(ends, 0);
     answer("*3\r\n:0\r\n:11\r\n:0\r\n");
     assert_int_equal(product->seen[3].available, 11);
@@ -158,7 +158,7 @@ static void a_source_that_forgot_transfers_is_told_what_arrived(void **state)
     stock_transfer_send(&transfer, 6, 9, on_end, NULL);
     answer("*4\r\n:1\r\n:77\r\n:8\r\n:12\r\n");
     answer("*3\r\n:0\r\n:20\r\n:97\r\n");
-    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "97");
+    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "97", "5");
     answer("*3\r\n:20\r\n:0\r\n:8\r\n");
     assert_int_equal(product->seen[3].available, -8); /* it owes them */
     assert_int_equal(ends, 1);
@@ -181,9 +181,9 @@ static void one_that_is_in_flight_already_is_carried_on(void **state)
     (void)state;
     stock_transfer_send(&transfer, 6, 9, on_end, NULL);
     answer("*4\r\n:2\r\n:55\r\n:3\r\n:40\r\n");
-    EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "55", "3");
+    EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "55", "3", "5");
     answer("*3\r\n:0\r\n:20\r\n:55\r\n"); /* it had arrived */
-    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "55");
+    EXPECT_CALL("forget_stock", "stock:{shoe_2}", "main", "55", "5");
 }
 
 static void one_from_an_outbox_begins_with_the_second_step(void **state)
@@ -192,7 +192,7 @@ static void one_from_an_outbox_begins_with_the_second_step(void **state)
 
     (void)state;
     stock_transfer_carry_on(&transfer, &open, on_end, NULL);
-    EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "7", "2");
+    EXPECT_CALL("receive_stock", "stock:{shoe_main}", "2", "7", "2", "5");
 }
 
 static void a_step_without_an_answer_leaves_it_in_flight(void **state)
@@ -257,7 +257,7 @@ static void a_script_that_says_again_is_called_again(void **state)
     (void)state;
     stock_transfer_send(&transfer, 6, 9, on_end, NULL);
     answer("-AGAIN more fell due than one call returns: call again\r\n");
-    EXPECT_CALL("send_stock", "stock:{shoe_2}", "main", "6", "9");
+    EXPECT_CALL("send_stock", "stock:{shoe_2}", "main", "6", "9", "5");
     assert_in_range(sent->timeout_ms, 1, 1000);
 }
 

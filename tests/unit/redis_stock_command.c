@@ -307,6 +307,21 @@ static void a_counter_with_a_later_epoch_has_the_product_read_again(void **state
     expect_remaining(81);
 }
 
+/* The shard learnt of a CLOSE after the main counter was read: nothing is sold in its epoch. */
+static void a_product_that_another_engine_turned_is_read_again(void **state)
+{
+    (void)state;
+    execute_sharded(TAKE_2, "take_stock", 3);
+    answer("take_shard", home, "*3\r\n:0\r\n$5\r\nSTALE\r\n:6\r\n");
+    answer_figures("main", 3, 0, 5);
+    answer_figures(home, 40, 0, 6);
+    answer_figures(elsewhere, 40, 0, 5);
+    answer("turn_shards", "main", "*3\r\n:0\r\n:6\r\n$7\r\nclosing\r\n");
+    answer_figures("main", 3, 0, 7); /* open again */
+    answer("take_shard", home, "*2\r\n:1\r\n:38\r\n");
+    expect_remaining(81);
+}
+
 static void a_product_that_lost_its_shards_is_taken_from_as_a_whole(void **state)
 {
     (void)state;
@@ -554,6 +569,7 @@ int main(void)
         CASE(a_shard_that_is_silent_makes_nobody_sold_out),
         CASE(a_take_without_an_answer_is_unknown),
         CASE(a_counter_with_a_later_epoch_has_the_product_read_again),
+        CASE(a_product_that_another_engine_turned_is_read_again),
         CASE(a_product_that_lost_its_shards_is_taken_from_as_a_whole),
         CASE(a_malformed_reply_is_internal),
         CASE(an_order_is_settled_where_new_ones_are_taken),

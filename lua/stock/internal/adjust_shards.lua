@@ -25,7 +25,7 @@ local known, available = open_counter(now_ms())
 if known == nil then
     return available
 end
-if redis.call('HEXISTS', KEYS[2], 'places') == 1 and is_shut() then
+if redis.call('HEXISTS', KEYS[2], 'places') == 0 or is_shut() then
     return {0, 'STALE', figures('epoch')}
 end
 local loaded, adjusted = figures('loaded', 'adjusted')

@@ -13,6 +13,8 @@
 -- KEYS[7] stock:outbox:{$product_k}  hash, destination to "total quantity"
 -- ARGV[1] destination  the counter it went to
 -- ARGV[2] arrived      all that ever arrived there from here, as receive_stock.lua answered
+-- ARGV[3] +epoch  that the caller knew when it read what it does this for: a counter that was wiped
+--                 since is left alone. If it is missing, none counts as wiped
 -- Returns {how much of it was lost here and is taken off now, available here, owed here}
 -- Refuses nothing
 -- Errors  none
@@ -21,6 +23,9 @@
 local moving = refuse_moving(KEYS[1])
 if moving then
     return moving
+end
+if was_wiped_since(ARGV[3]) then
+    return {0, available_here(), (figures('owed'))}
 end
 local arrived, sent = tonumber(ARGV[2]), figures(sent_to(ARGV[1]))
 local lost = ahead(arrived, sent)

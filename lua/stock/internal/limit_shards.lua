@@ -18,7 +18,10 @@ local moving = refuse_moving(KEYS[1])
 if moving then
     return moving
 end
-local epoch, limited = figures('epoch', 'limited')
+local epoch, limited, places = figures('epoch', 'limited', 'places')
+if places == 0 or is_shut() then
+    return {0, 'STALE', epoch}
+end
 if limited == 0 then
     epoch = next_number(epoch, now_ms())
     redis.call('HSET', KEYS[2], 'limited', 1, 'epoch', digits(epoch))

@@ -13,6 +13,8 @@
 -- ARGV[1] source    the counter it comes from
 -- ARGV[2] total     all that was ever sent here from there, as send_stock.lua answered
 -- ARGV[3] quantity  how much of it may not have arrived before, the same; 0 if all had
+-- ARGV[4] +epoch  that the caller knew when it read what it does this for: a counter that was wiped
+--                 since is left alone. If it is missing, none counts as wiped
 -- Returns {what arrived now, available here, all that ever arrived from there}: the last is more
 --         than the total if the source has lost transfers in a failover, which forget_stock.lua
 --         makes good
@@ -25,6 +27,9 @@ if moving then
     return moving
 end
 local total, quantity = tonumber(ARGV[2]), tonumber(ARGV[3])
+if was_wiped_since(ARGV[4]) then
+    return {0, available_here(), total}
+end
 local arrived = tonumber(redis.call('HGET', KEYS[7], arrived_from(ARGV[1]))) or 0
 local missing = ahead(total, arrived)
 if missing <= 0 then

@@ -15,6 +15,8 @@
 -- ARGV[1] destination  the counter it goes to
 -- ARGV[2] least        how much at least; half of what is here if that is more
 -- ARGV[3] most         how much at most
+-- ARGV[4] +epoch  that the caller knew when it read what it does this for: a counter that was wiped
+--                 since is left alone. If it is missing, none counts as wiped
 -- Returns {1, total, quantity, available here}: sent; it may be less than the least. The total is
 --         all that was ever sent there, with this
 --         {2, total, quantity, available here}: there is one already, to be carried on with
@@ -29,6 +31,9 @@ if moving then
 end
 reclaim(now_ms(), limits.RECLAIMED_AT_ONCE) -- if more is due, it goes another time
 local available = available_here()
+if was_wiped_since(ARGV[4]) then
+    return {0, available}
+end
 local open = redis.call('HGET', KEYS[7], ARGV[1])
 if open then
     local _, quantity = open:match('^(%d+) (%d+)$')

@@ -110,6 +110,7 @@ static void read_page(struct stock_probe *probe)
 void stock_survey_collect(struct stock_survey *survey)
 {
     survey->readings++;
+    survey->epoch = survey->product->epoch;
     survey->problem.code = HF_OK;
     survey->open_count = survey->counts_used = 0;
     survey->total_before = survey->total;

@@ -24,8 +24,11 @@ static void turned(struct script_call *call, enum redis_fate fate, const redisRe
     if (product->epoch != 0 && fate == REDIS_ANSWERED && script_reply_number(reply, 0, &lead) &&
         script_reply_number(reply, 1, &epoch) && reply->elements == 3) {
         const char *mode = reply->element[2]->str != NULL ? reply->element[2]->str : "";
-        bool closed = strcmp(mode, "closed") == 0; /* then the product is to be read again */
-        product->epoch = closed ? 0 : epoch;
+        bool closed = strcmp(mode, "closed") == 0;
+        /* Another engine may have begun to close it, or have limited it: what this epoch means is
+         * to be read. Who took it for open would sell what a CLOSE does not find any more. */
+        bool by_another = lead == 0;
+        product->epoch = closed || by_another ? 0 : epoch;
         product->end = closed ? PRODUCT_CLOSED : product->end;
         product->merged = strcmp(mode, "merged") == 0;
         log_line(&product->stocks->env->log, LOG_INFO, "product %.*s is %s",
@@ -93,7 +96,7 @@ void stock_survey_carry_on(struct stock_survey *survey)
     }
     for (size_t i = 0; i < survey->open_count; i++) {
         struct stock_transfer *transfer = &survey->transfers[i];
-        stock_transfer_init(transfer, survey->product, survey->open[i].source,
+        stock_transfer_init(transfer, survey->product, survey->epoch, survey->open[i].source,
                             survey->open[i].target);
         stock_transfer_carry_on(transfer, &survey->open[i], carried_on, survey);
     }
@@ -122,7 +125,8 @@ static void move(struct stock_survey *survey)
     if (prepare_transfers(survey, plan.count)) {
         for (size_t i = 0; i < plan.count; i++) {
             const struct transfer_plan_move *planned = &plan.moves[i];
-            stock_transfer_init(&survey->transfers[i], product, planned->source, planned->target);
+            stock_transfer_init(&survey->transfers[i], product, survey->epoch, planned->source,
+                                planned->target);
             stock_transfer_send(&survey->transfers[i], planned->quantity, planned->quantity, moved,
                                 survey);
         }

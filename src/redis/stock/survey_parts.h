@@ -35,6 +35,7 @@ struct stock_survey {
     size_t count;
     size_t in_flight; /* calls or transfers that are awaited */
     unsigned readings;
+    int64_t epoch;    /* the product's, when the last reading began */
     bool with_counts; /* the readings include the counts of all transfers */
     int64_t transit;  /* what has left a counter and not arrived; negative: arrived twice */
     int64_t total, total_before;

@@ -13,9 +13,10 @@
 static const struct problem nonsense = {HF_INTERNAL, "a transfer was answered with nonsense"};
 
 void stock_transfer_init(struct stock_transfer *transfer, struct stock_product *product,
-                         size_t source, size_t target)
+                         int64_t epoch, size_t source, size_t target)
 {
-    *transfer = (struct stock_transfer){.product = product, .source = source, .target = target};
+    *transfer = (struct stock_transfer){
+        .product = product, .epoch = epoch, .source = source, .target = target};
     script_call_init(&transfer->call, product->stocks->env);
 }
 
@@ -103,9 +104,10 @@ static void forget(struct stock_transfer *transfer)
 {
     struct script_call *call = &transfer->call;
 
-    counter_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 2);
+    counter_call(call, transfer->product, "forget_stock", transfer->source, "outbox", 3);
     counter_arg(call, transfer->target);
     script_call_number(call, transfer->arrived);
+    script_call_number(call, transfer->epoch);
     script_call_send(call, REPEATABLE, 0, forgotten, transfer);
 }
 
@@ -135,10 +137,11 @@ static void receive(struct stock_transfer *transfer)
 {
     struct script_call *call = &transfer->call;
 
-    counter_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 3);
+    counter_call(call, transfer->product, "receive_stock", transfer->target, "inbox", 4);
     counter_arg(call, transfer->source);
     script_call_number(call, transfer->total);
     script_call_number(call, transfer->quantity);
+    script_call_number(call, transfer->epoch);
     script_call_send(call, REPEATABLE, 0, received, transfer);
 }
 
@@ -175,10 +178,11 @@ void stock_transfer_send(struct stock_transfer *transfer, int64_t least, int64_t
     transfer->most = most;
     transfer->done = done;
     transfer->context = context;
-    counter_call(call, transfer->product, "send_stock", transfer->source, "outbox", 3);
+    counter_call(call, transfer->product, "send_stock", transfer->source, "outbox", 4);
     counter_arg(call, transfer->target);
     script_call_number(call, least);
     script_call_number(call, most);
+    script_call_number(call, transfer->epoch);
     script_call_send(call, REPEATABLE, 0, sent, transfer);
 }
 

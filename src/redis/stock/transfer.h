@@ -26,6 +26,7 @@ typedef void stock_transfer_done(struct stock_transfer *transfer);
 
 struct stock_transfer {
     struct stock_product *product; /* retained by the caller until `done` */
+    int64_t epoch;                 /* the product's, when what it is done for was read */
     size_t source, target;
     int64_t least, most;     /* see send_stock.lua */
     int64_t total, quantity; /* what the source sent in all, and this time */
@@ -37,8 +38,10 @@ struct stock_transfer {
     void *context;
 };
 
+/* A counter that was wiped in this epoch of the product or a later one is left alone: what is there
+ * by now, if anything, is another product of that name. */
 void stock_transfer_init(struct stock_transfer *transfer, struct stock_product *product,
-                         size_t source, size_t target);
+                         int64_t epoch, size_t source, size_t target);
 void stock_transfer_free(struct stock_transfer *transfer);
 
 /* Starts with the first step, or completes a transfer that was found in an outbox. `done` is called
