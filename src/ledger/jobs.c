@@ -29,6 +29,11 @@ static const struct {
     [LEDGER_TASK_UNLEASE] = {ledger_job_unlease, true},
     [LEDGER_TASK_DRIFT] = {ledger_job_drift, true},
     [LEDGER_TASK_AUDIT] = {ledger_job_audit, false},
+    [LEDGER_TASK_NOTE] = {ledger_job_note, true},
+    [LEDGER_TASK_DUE] = {ledger_job_due, false},
+    [LEDGER_TASK_SETTLE] = {ledger_job_settle, true},
+    [LEDGER_TASK_REPLAY] = {ledger_job_replay, true},
+    [LEDGER_TASK_SWEEP] = {ledger_job_sweep, true},
 };
 
 /* ---- for the tasks --------------------------------------------------------------------------- */

@@ -3,9 +3,12 @@
  * Jobs about one order or booking: finding it, ending it, and keeping one out that never was. */
 #include "ledger/jobs.h"
 
+#include "base/check.h"
 #include "base/text.h"
 #include "ledger/row.h"
 #include "ledger/writer.h"
+
+#define END_STEPS 5
 
 struct seen_row {
     struct ledger_job_run *run;
@@ -62,6 +65,34 @@ static struct sql_step barrier(struct ledger_job_run *run, const char *step,
     return ledger_step(run->writer, LEDGER_BARRIER_ADD, values, 1);
 }
 
+static struct ledger_noticed noticed_of(const struct ledger_job *job)
+{
+    bool order = job->kind == LEDGER_ORDER;
+
+    return (struct ledger_noticed){.order = order,
+                                   .scope = job->scope,
+                                   .id = job->id,
+                                   .user = hf_text(job->found.user),
+                                   .zone = hf_text(job->found.zone),
+                                   .payment = hf_text(job->found.payment),
+                                   .quantity = job->found.quantity,
+                                   .unit_price = job->found.unit_price,
+                                   .status = order ? "returned" : "refunded"};
+}
+
+/* Commits the steps of an end, with its notice. */
+static enum sql_result end_with(struct ledger_job_run *run, const struct sql_step *steps,
+                                size_t count)
+{
+    struct ledger_noticed noticed = noticed_of(run->job);
+    struct sql_step all[END_STEPS + 1];
+
+    CHECK(count <= END_STEPS);
+    memcpy(all, steps, count * sizeof *steps);
+    ledger_job_notice(run, &noticed, all, &count);
+    return ledger_job_steps(run, all, count, true);
+}
+
 /* The row, the barrier and the counter, which a shop may have removed since. */
 static enum sql_result end_order(struct ledger_job_run *run)
 {
@@ -78,7 +109,7 @@ static enum sql_result end_order(struct ledger_job_run *run)
         ledger_query(run->writer, LEDGER_STOCK_LOCK, &scope, ledger_see_number, &job->left),
     };
 
-    return ledger_job_steps(run, steps, sizeof steps / sizeof steps[0], true);
+    return end_with(run, steps, sizeof steps / sizeof steps[0]);
 }
 
 static enum sql_result end_booking(struct ledger_job_run *run)
@@ -97,7 +128,7 @@ static enum sql_result end_booking(struct ledger_job_run *run)
         ledger_query(run->writer, LEDGER_ZONE_LOCK, &counter[1], ledger_see_number, &job->left),
     };
 
-    return ledger_job_steps(run, steps, sizeof steps / sizeof steps[0], true);
+    return end_with(run, steps, sizeof steps / sizeof steps[0]);
 }
 
 enum sql_result ledger_job_end(struct ledger_job_run *run)

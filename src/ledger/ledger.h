@@ -22,6 +22,7 @@
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
 
+#include "base/buffer.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/problem.h"
@@ -86,6 +87,32 @@ struct ledger_figures {
 };
 void ledger_figures(struct ledger *ledger, struct ledger_figures *figures);
 
+/* ---- notices --------------------------------------------------------------------------------- */
+
+/* What the receiver of webhooks is to be told: it becomes a row of `outbox` in the transaction of
+ * the change that it tells of, so that there are both or neither. Whoever changes something adds a
+ * notice to its sale or job; src/service/webhooks.c delivers them. Those of one scope and id are
+ * delivered in the order in which they were committed, so the next is to be submitted when the one
+ * before was answered. A sale or job that changes nothing leaves no row. */
+#define LEDGER_NOTICE_MAX 4096
+#define LEDGER_NOTICE_TYPE_SIZE 64
+struct ledger_notice {
+    const char *type;          /* "booking.cancelled", a constant; NULL: nothing is to be told */
+    struct hf_bytes scope, id; /* event and booking, product and order; empty: the job's */
+    struct hf_bytes data;      /* a JSON object; empty: made of the row that the job changes */
+};
+
+/* An order or booking as it is told. What is empty is left out. */
+struct ledger_noticed {
+    bool order; /* or else a booking */
+    struct hf_bytes scope, id, user, zone, payment;
+    int64_t quantity, unit_price;
+    const char *status;
+};
+/* Appends it as a JSON object of at most LEDGER_NOTICED_MAX bytes. */
+#define LEDGER_NOTICED_MAX 2048
+void ledger_notice_write(struct buffer *out, const struct ledger_noticed *noticed);
+
 /* ---- sales ----------------------------------------------------------------------------------- */
 
 enum ledger_answer {
@@ -122,7 +149,8 @@ struct ledger_sale {
     struct hf_bytes scope, id, user; /* product and order; event and booking */
     struct hf_bytes zone, payment;   /* of a booking; payment may be empty */
     int64_t quantity, unit_price;
-    int64_t max; /* of a product per user; 0: none. Checked against the rows of the ledger */
+    int64_t max;        /* of a product per user; 0: none. Checked against the rows of the ledger */
+    const char *notice; /* the type of its notice, a constant, whose data is the row; NULL: none */
     /* Not carried out before the deadline, and not begun: it is answered LEDGER_AWAY. Begun and not
      * known: LEDGER_UNKNOWN. */
     int64_t deadline_ms; /* of sql_now_ms() */
@@ -161,6 +189,12 @@ enum ledger_task {
     LEDGER_TASK_UNLEASE, /* gives it back */
     LEDGER_TASK_DRIFT,   /* writes a correction down */
     LEDGER_TASK_AUDIT,   /* totals of the ledger itself that do not agree: a finding each */
+    /* Of the outbox, with job->outbox: */
+    LEDGER_TASK_NOTE,   /* writes job->notice, of a change that is no row of the ledger */
+    LEDGER_TASK_DUE,    /* a page of notices that are due, and how much is pending */
+    LEDGER_TASK_SETTLE, /* what became of deliveries */
+    LEDGER_TASK_REPLAY, /* makes a page of notices that have ended pending again */
+    LEDGER_TASK_SWEEP,  /* removes a page of those that ended long ago */
     LEDGER_TASK_COUNT
 };
 
@@ -179,6 +213,52 @@ struct ledger_item {
     int64_t quantity, at_ms;
     bool ended; /* it is the return that is in flight, not the sale */
 };
+
+/* ---- the outbox: outbox.h has its rules -------------------------------------------------------- */
+
+enum ledger_event_state { LEDGER_EVENT_PENDING, LEDGER_EVENT_DELIVERED, LEDGER_EVENT_GIVEN_UP };
+
+/* A notice that is due. */
+struct ledger_event {
+    int64_t id, attempts, created_ms;
+    int64_t age_ms; /* since it was written, or made pending again */
+    /* An earlier one of its subject is pending, and due in so many ms (0: now); -1: none is. */
+    int64_t behind_ms;
+    char scope[HF_ID_MAX + 1], subject[HF_ID_MAX + 1], type[LEDGER_NOTICE_TYPE_SIZE];
+    size_t data_size;
+    char data[LEDGER_NOTICE_MAX];
+};
+
+/* What became of one. */
+struct ledger_settled {
+    int64_t id;
+    enum ledger_event_state state;
+    int64_t attempts;
+    int64_t due_ms; /* from now: when it is tried again */
+};
+
+struct ledger_outbox {
+    /* By how much the caller's clock is ahead of the database's: 0, but in tests. */
+    int64_t ahead_ms;
+    /* DUE: up to `max`, the one that has waited longest first. */
+    struct ledger_event *events;
+    size_t max, count;
+    int64_t pending, oldest_ms; /* at most LEDGER_PENDING_MAX are counted; 0 if there is none */
+    /* SETTLE */
+    const struct ledger_settled *settled;
+    size_t settled_count;
+    /* REPLAY: what was given up; with `delivered` also what was delivered. Empty is any. */
+    int64_t since_ms;
+    struct hf_bytes type, subject;
+    bool delivered;
+    /* SWEEP: how long those that were delivered, and given up, are kept. */
+    int64_t keep_delivered_ms, keep_given_up_ms;
+    /* REPLAY: where the page begins, and the next one would. SWEEP, too: how many it has changed,
+     * and whether there may be another page. */
+    int64_t after, next, changed;
+    bool more;
+};
+#define LEDGER_PENDING_MAX 100000
 
 /* Owned by the caller, who keeps it and its texts until done() was called. */
 struct ledger_job {
@@ -202,6 +282,8 @@ struct ledger_job {
     bool more;
     /* DRIFT: before, after, in flight; `id` is the cause. */
     int64_t before, now, in_flight;
+    struct ledger_notice notice;  /* END, NOTE */
+    struct ledger_outbox *outbox; /* DUE, SETTLE, REPLAY, SWEEP */
 
     int64_t deadline_ms;
     void (*done)(struct ledger_job *job, void *context);

@@ -154,6 +154,7 @@ static void copy_sale(struct ledger_entry *entry, char **texts)
     entry->quantity = sale->quantity;
     entry->unit_price = sale->unit_price;
     entry->max = sale->max;
+    entry->notice = sale->notice;
     entry->deadline_ms = sale->deadline_ms;
     entry->left = 0;
     entry->number = 0;

@@ -48,6 +48,7 @@ struct ledger_entry {
     struct hf_bytes scope, id, user; /* in the batch's texts, as are these: */
     struct hf_bytes zone, payment;
     int64_t quantity, unit_price, max;
+    const char *notice; /* or NULL */
     int64_t deadline_ms;
     int64_t left;
     int64_t had;     /* what the user has bought of the product */
@@ -85,6 +86,8 @@ struct ledger_scratch {
     size_t total_count;
     uint32_t *slots; /* a hash table */
     uint32_t slot_mask;
+    struct memory memory;
+    struct buffer notices; /* texts of notices; has room for those of a whole batch */
 };
 
 /* ---- writers --------------------------------------------------------------------------------- */

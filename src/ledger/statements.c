@@ -195,6 +195,37 @@ static const struct {
                                      " AND r.status = 'refunded')) ORDER BY scope, id"),
                                ""},
 
+    [LEDGER_NOTICE_ADD] = {"INSERT INTO outbox (scope, subject_id, type, payload) {rows}", "tttt"},
+    [LEDGER_OUTBOX_DUE] =
+        {"SELECT o.outbox_id, o.scope, o.subject_id, o.type, o.payload, o.attempts, o.created_at,"
+         " {now} + ? - o.retry_from, COALESCE((SELECT MAX(p.due_at) FROM outbox p"
+         " WHERE p.subject_id = o.subject_id AND p.scope = o.scope AND p.state = 0"
+         " AND p.outbox_id < o.outbox_id), -1), {now} + ? FROM outbox o"
+         " WHERE o.state = 0 AND o.due_at <= {now} + ?"
+         " ORDER BY o.due_at, o.outbox_id LIMIT " TEXT(LEDGER_DUE_PAGE),
+         "iii"},
+    [LEDGER_OUTBOX_PENDING] = {"SELECT COUNT(*) FROM (SELECT 1 AS one FROM outbox WHERE state = 0"
+                               " LIMIT ?) counted",
+                               "i"},
+    [LEDGER_OUTBOX_OLDEST] = {"SELECT {now} + ? - created_at FROM outbox WHERE state = 0"
+                              " ORDER BY outbox_id LIMIT 1",
+                              "i"},
+    [LEDGER_OUTBOX_SETTLE] = {"UPDATE outbox SET state = ?, attempts = ?, due_at = {now} + ?"
+                              " WHERE outbox_id = ? AND state = 0",
+                              "iiii"},
+    [LEDGER_OUTBOX_ENDED] =
+        {"SELECT outbox_id FROM outbox WHERE outbox_id > ? AND (state = 2 OR state = ?)"
+         " AND created_at >= ? AND (? = 0 OR type = ?) AND (? = 0 OR subject_id = ?)"
+         " ORDER BY outbox_id LIMIT " TEXT(LEDGER_OUTBOX_PAGE),
+         "iiiitit"},
+    [LEDGER_OUTBOX_REVIVE] = {"UPDATE outbox SET state = 0, attempts = 0, due_at = {now} + ?,"
+                              " retry_from = {now} + ? WHERE outbox_id = ? AND state <> 0",
+                              "iii"},
+    [LEDGER_OUTBOX_OLD] = {"SELECT outbox_id FROM outbox WHERE state = ? AND due_at < {now} + ? - ?"
+                           " ORDER BY due_at LIMIT " TEXT(LEDGER_OUTBOX_PAGE),
+                           "iii"},
+    [LEDGER_OUTBOX_REMOVE] = {"DELETE FROM outbox WHERE outbox_id = ? AND state <> 0", "i"},
+
     [LEDGER_SCHEMA_VERSION] = {"SELECT MAX(version) FROM holdfast_schema", ""},
     [LEDGER_SCHEMA_LOCK] = {"{take_schema_lock}", ""},
     [LEDGER_SCHEMA_UNLOCK] = {"{give_schema_lock}", ""},

@@ -59,6 +59,16 @@ enum ledger_statement {
     LEDGER_AUDIT_RETURNS,
     LEDGER_AUDIT_REFUNDS,
     LEDGER_AUDIT_BARRIERS,
+    /* outbox */
+    LEDGER_NOTICE_ADD,
+    LEDGER_OUTBOX_DUE,
+    LEDGER_OUTBOX_PENDING,
+    LEDGER_OUTBOX_OLDEST,
+    LEDGER_OUTBOX_SETTLE,
+    LEDGER_OUTBOX_ENDED,
+    LEDGER_OUTBOX_REVIVE,
+    LEDGER_OUTBOX_OLD,
+    LEDGER_OUTBOX_REMOVE,
     /* migrations */
     LEDGER_SCHEMA_VERSION,
     LEDGER_SCHEMA_LOCK,
@@ -71,6 +81,9 @@ enum ledger_statement {
  * LEDGER_BOOKINGS_STALE; findings of each kind in an audit. */
 #define LEDGER_PAGE_LAST 499
 #define LEDGER_FINDINGS 1000
+/* Notices in a page of those that are due; that a replay or a sweep changes at once. */
+#define LEDGER_DUE_PAGE 128
+#define LEDGER_OUTBOX_PAGE 500
 
 struct ledger_statements {
     struct sql_statement all[LEDGER_STATEMENT_COUNT];

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ledger/outbox.h"
 #include "ledger/writer.h"
 
 #include <stdlib.h>
@@ -25,7 +26,10 @@ bool ledger_scratch_init(struct ledger_scratch *scratch, size_t batch_max)
     while (slots < 2 * batch_max) {
         slots *= 2;
     }
-    scratch->value_max = batch_max * (BOOKING_VALUES + COUNTER_VALUES + GUARD_VALUES) + 16;
+    scratch->value_max =
+        batch_max * (BOOKING_VALUES + COUNTER_VALUES + GUARD_VALUES + LEDGER_NOTICE_VALUES) + 16;
+    memory_init(&scratch->memory);
+    buffer_init(&scratch->notices, &scratch->memory);
     scratch->values = malloc(scratch->value_max * sizeof *scratch->values);
     scratch->span = malloc(batch_max * sizeof *scratch->span);
     scratch->looked = malloc(2 * batch_max * sizeof *scratch->looked);
@@ -33,7 +37,8 @@ bool ledger_scratch_init(struct ledger_scratch *scratch, size_t batch_max)
     scratch->sorted = malloc(batch_max * sizeof *scratch->sorted);
     scratch->slots = malloc(slots * sizeof *scratch->slots);
     scratch->slot_mask = (uint32_t)slots - 1;
-    return scratch->values != NULL && scratch->span != NULL && scratch->looked != NULL &&
+    return buffer_reserve(&scratch->notices, batch_max * LEDGER_NOTICED_MAX) &&
+           scratch->values != NULL && scratch->span != NULL && scratch->looked != NULL &&
            scratch->totals != NULL && scratch->sorted != NULL && scratch->slots != NULL;
 }
 
@@ -45,6 +50,7 @@ void ledger_scratch_free(struct ledger_scratch *scratch)
     free(scratch->totals);
     free(scratch->sorted);
     free(scratch->slots);
+    buffer_free(&scratch->notices);
 }
 
 struct sql_value *ledger_scratch_values(struct ledger_scratch *scratch, size_t count)
@@ -259,6 +265,44 @@ static void add_guards(struct ledger_writer *writer, const struct chosen *chosen
     add_step(writer, steps, count, LEDGER_USER_GUARD, values, rows, 0);
 }
 
+static struct ledger_noticed noticed_of(const struct ledger_entry *entry)
+{
+    bool order = entry->kind == LEDGER_ORDER;
+
+    return (struct ledger_noticed){.order = order,
+                                   .scope = entry->scope,
+                                   .id = entry->id,
+                                   .user = entry->user,
+                                   .zone = entry->zone,
+                                   .payment = entry->payment,
+                                   .quantity = entry->quantity,
+                                   .unit_price = entry->unit_price,
+                                   .status = order ? "sold" : "confirmed"};
+}
+
+static void add_notices(struct ledger_writer *writer, const struct chosen *chosen,
+                        struct sql_step *steps, size_t *count)
+{
+    struct ledger_scratch *scratch = &writer->scratch;
+    size_t rows = 0;
+    const struct sql_value *values = scratch->values + scratch->value_count;
+
+    buffer_clear(&scratch->notices);
+    for (size_t i = 0; i < chosen->span->count; i++) {
+        const struct ledger_entry *entry = chosen->span->entries[i];
+        if (entry->notice != NULL && is_chosen(chosen, i, entry->kind)) {
+            struct ledger_noticed noticed = noticed_of(entry);
+            size_t start = scratch->notices.size;
+            ledger_notice_write(&scratch->notices, &noticed);
+            struct hf_bytes data = {scratch->notices.data + start, scratch->notices.size - start};
+            struct sql_value *at = ledger_scratch_values(scratch, LEDGER_NOTICE_VALUES);
+            ledger_notice_values(entry->scope, entry->id, entry->notice, data, at);
+            rows++;
+        }
+    }
+    add_step(writer, steps, count, LEDGER_NOTICE_ADD, values, rows, 1);
+}
+
 size_t ledger_transaction_steps(struct ledger_writer *writer, const struct ledger_span *span,
                                 enum ledger_entry_state state, bool guarded, uint64_t number,
                                 struct sql_step steps[LEDGER_STEPS_MAX])
@@ -277,6 +321,7 @@ size_t ledger_transaction_steps(struct ledger_writer *writer, const struct ledge
     add_rows(writer, &chosen, LEDGER_BOOKING, number, steps, &count);
     add_counters(writer, LEDGER_ORDER, steps, &count);
     add_counters(writer, LEDGER_BOOKING, steps, &count);
+    add_notices(writer, &chosen, steps, &count);
     if (guarded) {
         add_guards(writer, &chosen, steps, &count);
     }

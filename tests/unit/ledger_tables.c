@@ -24,8 +24,9 @@ static void the_tables_are_made_once(void **state)
 
     for (int i = 0; i < 2; i++) {
         assert_int_equal(world_open(world), HF_OK);
-        assert_int_equal(world_ask(world, "SELECT count(*) FROM holdfast_schema"), 1);
-        assert_int_equal(world_ask(world, "SELECT max(version) FROM holdfast_schema"), 1);
+        assert_true(world_ask(world, "SELECT count(*) FROM holdfast_schema") >= 2);
+        assert_int_equal(world_ask(world, "SELECT max(version) - count(*) FROM holdfast_schema"),
+                         0);
         world_close(world);
     }
 }
@@ -36,9 +37,9 @@ static void a_newer_database_is_refused(void **state)
 
     assert_int_equal(world_open(world), HF_OK);
     world_close(world);
-    world_do(world, "INSERT INTO holdfast_schema (version) VALUES (7)");
+    world_do(world, "INSERT INTO holdfast_schema (version) VALUES (1000)");
     assert_int_equal(world_open(world), HF_INVALID_STATE);
-    assert_non_null(strstr(world->problem.message, "version 7"));
+    assert_non_null(strstr(world->problem.message, "version 1000"));
     assert_int_equal(world_ask(world, "SELECT count(*) FROM writers"), 0);
 }
 
