@@ -40,6 +40,20 @@ const char *error_text(enum hf_error code)
     return row(code)->text;
 }
 
+/* What passes soon is worth a second; what waits for a repair, a few. */
+static const uint8_t retry_s[HF_ERROR_COUNT] = {
+    [HF_TIMEOUT] = 1,     [HF_IN_PROGRESS] = 1, [HF_LOCKED] = 1,       [HF_QUOTA_EXCEEDED] = 5,
+    [HF_QUEUE_FULL] = 5,  [HF_NO_SLOT] = 1,     [HF_RATE_LIMITED] = 1, [HF_IOERR] = 5,
+    [HF_READONLY] = 5,    [HF_LOADING] = 1,     [HF_BUSY] = 1,         [HF_ENGINE_DOWN] = 2,
+    [HF_LEDGER_DOWN] = 2,
+};
+
+int error_retry_s(enum hf_error code)
+{
+    CHECK((int)code >= 0 && code < HF_ERROR_COUNT);
+    return retry_s[code];
+}
+
 bool error_is_refusal(enum hf_error code)
 {
     switch (code) {

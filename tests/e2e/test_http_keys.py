@@ -136,8 +136,9 @@ def test_the_keys_of_different_users_have_nothing_to_do_with_each_other(guarded,
     assert guarded("chief").get(path).json["used"] == 3
 
 
-@pytest.mark.parametrize("key", ["two words", "x" * 123, "{x}"], ids=lambda key: key[:10])
-def test_keys_that_are_no_ids(curl, name, key):
+@pytest.mark.parametrize("key", ["two words", "x" * 256, '"open', '""', '"a"b'],
+                         ids=lambda key: key[:10])
+def test_keys_that_are_none(curl, name, key):
     path = f"/v1/quotas/{name}"
     curl.put(path, {"limit": 1})
     refused(curl.post(path + "/reserve", {"amount": 1}, *keyed(key)), "INVALID_ID")
@@ -145,10 +146,25 @@ def test_keys_that_are_no_ids(curl, name, key):
     assert curl.get(path).json["used"] == 0
 
 
-def test_the_longest_key(curl, name):
+@pytest.mark.parametrize("key", ["k" * 255, '"two words"', "{x}", '"' + "q" * 255 + '"'],
+                         ids=lambda key: key[:10])
+def test_any_text_may_be_a_key(curl, name, key):
     path = f"/v1/quotas/{name}"
     curl.put(path, {"limit": 1})
-    assert once(curl, path + "/reserve", {"amount": 1}, "k" * 122).status == 200
+    assert once(curl, path + "/reserve", {"amount": 1}, key).status == 200
+
+
+def test_quotes_are_not_part_of_a_key(curl, name):
+    path = f"/v1/quotas/{name}"
+    curl.put(path, {"limit": 1})
+    once(curl, path + "/reserve", {"amount": 1}, f'"{name}"', times=1)
+    assert replayed(curl.post(path + "/reserve", {"amount": 1}, *keyed(name)))
+
+
+def test_routes_that_are_no_commands_have_no_keys(curl):
+    for _ in range(2):
+        answer = curl.post("/v1/audit", b"", *keyed("audit"))
+        assert answer.status == 200 and not replayed(answer)
 
 
 def test_put_needs_no_key(curl, name):

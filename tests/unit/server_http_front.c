@@ -69,11 +69,13 @@ static void refusals_have_the_status_of_their_code(void **state)
     (void)state;
     expect(0, "PUT", "/v1/quotas/t", "{\"limit\":5}", 200, "{\"used\":0,\"limit\":5}");
     expect(0, "POST", "/v1/quotas/t/reserve", "{\"amount\":9}", 429, "QUOTA_EXCEEDED");
-    assert_string_equal(header("Retry-After"), "1");
+    assert_string_equal(header("Retry-After"), "5");
     expect(0, "POST", "/v1/quotas/t/refund", "{\"amount\":9}", 200, "{\"used\":0}");
     expect(0, "POST", "/v1/locks/r/lock", "{\"ttl_seconds\":9,\"lock_id\":\"l\"}", 200, "\"l\"");
     expect(0, "POST", "/v1/locks/r/lock", "{\"ttl_seconds\":9}", 409, "LOCKED");
+    assert_string_equal(header("Retry-After"), "1");
     expect(0, "GET", "/v1/locks/other", NULL, 404, "NOT_FOUND");
+    assert_string_equal(header("Retry-After"), "");
     expect(0, "GET", "/v1/events/e/queue/ann", NULL, 404, "NOT_IN_QUEUE");
     expect(0, "POST", "/v1/events/e/queue", "{\"user_id\":\"ann\"}", 201, "\"position\":1");
     expect(0, "POST", "/v1/events/e/queue", "{\"user_id\":\"ann\"}", 409, "ALREADY_IN_QUEUE");

@@ -127,23 +127,86 @@ static void doing_it_again_makes_the_same_id(void **state)
     assert_string_not_equal(other, first);
 }
 
-static void keys_are_ids(void **state)
+/* Asks with the header field as it stands, and returns the status. */
+static int ask_with(const char *key)
 {
-    char header_line[256];
+    char line[1024];
+
+    snprintf(line, sizeof line, "Idempotency-Key: %s\r\n", key);
+    ask(0, "POST", PATH, line, BOOKING);
+    return status();
+}
+
+static void keys_have_bounds(void **state)
+{
+    static const char *const bad[] = {"",        "two words",    "\"",      "\"\"",
+                                      "\"open",  "\"a\"b",       "\"a\" b", "\"\\a\"",
+                                      "\"a\\\"", "\"\xc3\xa9\"", "\xff"};
+    char key[300];
     (void)state;
 
     open_zone("10");
-    ask(0, "POST", PATH, "Idempotency-Key: two words\r\n", BOOKING);
-    assert_int_equal(status(), 400);
-    assert_non_null(strstr(body(), "INVALID_ID"));
-    ask(0, "POST", PATH, "Idempotency-Key: \r\n", BOOKING);
-    assert_int_equal(status(), 400);
-    snprintf(header_line, sizeof header_line, "Idempotency-Key: %0122d\r\n", 1);
-    ask(0, "POST", PATH, header_line, BOOKING);
-    assert_int_equal(status(), 201);
-    snprintf(header_line, sizeof header_line, "Idempotency-Key: %0123d\r\n", 1);
-    ask(0, "POST", PATH, header_line, BOOKING);
-    assert_int_equal(status(), 400);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(ask_with(bad[i]), 400);
+        assert_non_null(strstr(body(), "INVALID_ID"));
+    }
+    snprintf(key, sizeof key, "%0256d", 1);
+    assert_int_equal(ask_with(key), 400);
+    expect(0, "GET", "/v1/events/gala/zones/floor", NULL, 200, "\"reserved\":0");
+}
+
+/* `same` is the key `one` again, and `other` is another. */
+static void expect_two_keys(const char *one, const char *same, const char *other)
+{
+    open_zone("10");
+    assert_int_equal(ask_with(one), 201);
+    assert_string_equal(header("Idempotency-Replayed"), "");
+    assert_int_equal(ask_with(same), 201);
+    assert_string_equal(header("Idempotency-Replayed"), "true");
+    assert_int_equal(ask_with(other), 201);
+    assert_string_equal(header("Idempotency-Replayed"), "");
+}
+
+static void a_key_may_be_long(void **state)
+{
+    char one[300], other[300];
+    (void)state;
+
+    snprintf(one, sizeof one, "%0255d", 1);
+    snprintf(other, sizeof other, "%0255d", 2);
+    expect_two_keys(one, one, other);
+}
+
+static void a_key_in_quotes_is_the_bare_one(void **state)
+{
+    (void)state;
+    expect_two_keys("\"8e03978e\"", "8e03978e", "\"8e03978f\"");
+}
+
+static void a_key_in_quotes_may_have_spaces(void **state)
+{
+    (void)state;
+    expect_two_keys("\"a \\\"b\\\" {c} \\\\\"", "\"a \\\"b\\\" {c} \\\\\"", "\"a \\\"b\\\" {c} \"");
+}
+
+/* What the server does itself is no command: its key counts for nothing, whatever comes of it. */
+static void routes_that_are_no_commands_take_no_notice_of_a_key(void **state)
+{
+    (void)state;
+    fixture_authenticate();
+    ask(0, "POST", "/v1/audit", KEY, "");
+    assert_int_equal(status(), 401);
+    for (int i = 0; i < 2; i++) {
+        ask(0, "POST", "/v1/audit", KEY "Authorization: Bearer pen\r\n", "");
+        assert_int_equal(status(), 403);
+        ask(0, "POST", "/v1/snapshot", KEY "Authorization: Bearer root\r\n", "");
+        assert_int_equal(status(), 409); /* the engine keeps no directory */
+        assert_string_equal(header("Idempotency-Replayed"), "");
+    }
+    fixture.server.state = SERVER_FAILED;
+    ask(0, "POST", "/v1/audit", KEY "Authorization: Bearer root\r\n", "");
+    assert_int_equal(status(), 503);
+    fixture.server.state = SERVER_READY;
 }
 
 static void users_do_not_share_keys(void **state)
@@ -190,7 +253,11 @@ int main(void)
         TEST(a_request_under_way_is_not_begun_again),
         TEST(what_a_key_stands_for_is_not_taken_back),
         TEST(doing_it_again_makes_the_same_id),
-        TEST(keys_are_ids),
+        TEST(keys_have_bounds),
+        TEST(a_key_may_be_long),
+        TEST(a_key_in_quotes_is_the_bare_one),
+        TEST(a_key_in_quotes_may_have_spaces),
+        TEST(routes_that_are_no_commands_take_no_notice_of_a_key),
         TEST(users_do_not_share_keys),
         TEST(other_methods_take_no_notice),
     };

@@ -39,9 +39,9 @@ static int teardown(void **state)
 /* "POST /a?b 1.1 keep [Host=x] body\n": a request in one line. */
 static void tell_request(void)
 {
-    static const char *const names[HEADER_COUNT] = {"Host",   "CL",  "TE",  "CT", "Auth",
-                                                    "Expect", "Org", "Key", "Id", "Last",
-                                                    "Accept", "Ask", "AskH"};
+    static const char *const names[HEADER_COUNT] = {"Host",   "CL",   "TE",  "CT",  "Auth",
+                                                    "Expect", "Org",  "Key", "Id",  "Last",
+                                                    "Accept", "Pref", "Ask", "AskH"};
     const struct http_request *request = &parser.request;
 
     buffer_format(&told, "%s %.*s?%.*s 1.%u %s [", request->method_name, (int)request->path_size,

@@ -54,6 +54,7 @@ struct http {
     struct buffer known; /* the Authorization that session->who was found by */
     struct http_idempotency *idempotency;
     struct http_stream *stream;
+    int64_t preferred_wait_s; /* that the command waits because of Prefer; 0: it does not */
     size_t made_size;
     char
         made[HF_ID_SIZE]; /* the id of the command in flight, if the row says that it is answered */
@@ -81,10 +82,11 @@ void http_answer_problem(struct session *session, const struct problem *problem)
 
 struct http_answer {
     int status;
-    const char *type; /* NULL: there is no body */
-    unsigned allowed; /* methods, if the answer names them */
-    bool replayed;    /* sent before, under the same key */
-    bool streams;     /* the body goes on until the connection ends */
+    enum hf_error code; /* of a refusal: whether trying later helps */
+    const char *type;   /* NULL: there is no body */
+    unsigned allowed;   /* methods, if the answer names them */
+    bool replayed;      /* sent before, under the same key */
+    bool streams;       /* the body goes on until the connection ends */
 };
 
 /* Puts the head in front of the body, which is all of `out` from `start` on. */

@@ -8,13 +8,14 @@
 #include "base/text.h"
 #include "server/http/json.h"
 #include "server/http/generated_id.h"
+#include "server/http/http_preference.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 /* All that a request says, whichever part of it says it. */
 struct fields {
     size_t count;
-    struct command_field at[JSON_FIELDS_MAX + ROUTE_ARGS_MAX + 2];
+    struct command_field at[JSON_FIELDS_MAX + ROUTE_ARGS_MAX + 3];
 };
 
 static void add_text(struct fields *fields, const char *name, struct hf_bytes text)
@@ -158,6 +159,32 @@ static void remember_id(struct http *http, const struct command *command)
     }
 }
 
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+/* A command that can wait does so for as long as Prefer says, unless its own field says how long.
+ * More than the command's bound is taken as the bound: it is what the client would like, no
+ * more. */
+static void prefer_wait(struct http *http, struct fields *fields)
+{
+    const struct command_spec *spec = http->match.route->spec;
+    struct hf_bytes prefer = http->parser.request.headers[HEADER_PREFER];
+    int64_t seconds;
+
+    http->preferred_wait_s = 0;
+    if (prefer.data == NULL || !http_prefers_wait(prefer, &seconds)) {
+        return;
+    }
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        if (arg->type == ARG_WAIT && !has(fields, arg->field)) {
+            http->preferred_wait_s = seconds < arg->max / 1000 ? seconds : arg->max / 1000;
+            fields->at[fields->count++] = (struct command_field){
+                .name = hf_text(arg->field), .number = http->preferred_wait_s * 1000};
+            return;
+        }
+    }
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static enum hf_error build(struct session *session, struct command *command,
@@ -179,6 +206,7 @@ static enum hf_error build(struct session *session, struct command *command,
         code = make_id(session, &fields, problem);
     }
     if (code == HF_OK) {
+        prefer_wait(http_of(session), &fields);
         code = command_from_fields(command, match->route->spec, fields.count, fields.at, problem);
     }
     return code;

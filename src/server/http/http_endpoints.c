@@ -11,7 +11,9 @@
 
 static void respond(struct session *session, size_t start, int status, const char *type)
 {
-    http_respond(session, start, &(struct http_answer){.status = status, .type = type});
+    http_respond(session, start,
+                 &(struct http_answer){
+                     .status = status, .code = status == 503 ? HF_LOADING : HF_OK, .type = type});
     http_finish(session);
     session_answered(session);
 }

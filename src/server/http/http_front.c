@@ -29,6 +29,7 @@ void http_finish(struct session *session)
     }
     http_parser_next(&http->parser);
     http->made_size = 0;
+    http->preferred_wait_s = 0;
     http->step = STEP_READING;
     set_max_body(session);
 }
@@ -38,9 +39,10 @@ void http_answer_problem(struct session *session, const struct problem *problem)
     size_t start = session->out.size;
 
     problem_to_json(problem, &session->out);
-    http_respond(
-        session, start,
-        &(struct http_answer){.status = hf_error_status(problem->code), .type = HTTP_JSON});
+    http_respond(session, start,
+                 &(struct http_answer){.status = hf_error_status(problem->code),
+                                       .code = problem->code,
+                                       .type = HTTP_JSON});
     http_finish(session);
 }
 
@@ -106,6 +108,9 @@ static void begin_request(struct session *session)
         return;
     case ROUTE_FOUND:
         break;
+    }
+    if (http->idempotency != NULL && http->match.route->endpoint != ENDPOINT_COMMAND) {
+        http_idempotency_close(session); /* what the server does itself may be asked for twice */
     }
     if (session->only_health && !http_endpoint_is_health(http->match.route->endpoint)) {
         server_refused(session->server, session->peer);
@@ -279,7 +284,9 @@ static void http_answer(struct session *session, const struct reply *reply)
         http_stream_begin(session, reply);
     } else {
         int status = http_write_reply(session, reply, &session->out);
-        http_respond(session, start, &(struct http_answer){.status = status, .type = HTTP_JSON});
+        http_respond(
+            session, start,
+            &(struct http_answer){.status = status, .code = reply->code, .type = HTTP_JSON});
         http_finish(session);
     }
 }

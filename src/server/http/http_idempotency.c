@@ -14,14 +14,17 @@
 #include "server/http/json.h"
 
 #include <openssl/evp.h>
+#include <stdio.h>
 
 #define DIGEST 32
+#define HTTP_KEY_MAX 255
 
 struct http_idempotency {
     size_t key_size;
     char key[HF_ID_SIZE];         /* http:USER:KEY */
     char fingerprint[2 * DIGEST]; /* of the request, in hexadecimal */
     struct buffer result;         /* "201 {…}": the answer that is to be given */
+    enum hf_error code;           /* of that answer */
 };
 
 /* ---- what the key stands for ----------------------------------------------------------------- */
@@ -42,6 +45,14 @@ static void hash(const struct hf_bytes *parts, size_t count, uint8_t digest[DIGE
     EVP_MD_CTX_free(context);
 }
 
+static void write_hex(const uint8_t digest[DIGEST], char *out)
+{
+    for (size_t i = 0; i < DIGEST; i++) {
+        out[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+}
+
 static void take_fingerprint(const struct http_request *request,
                              struct http_idempotency *idempotency)
 {
@@ -52,10 +63,7 @@ static void take_fingerprint(const struct http_request *request,
     uint8_t digest[DIGEST];
 
     hash(parts, sizeof parts / sizeof parts[0], digest);
-    for (size_t i = 0; i < DIGEST; i++) {
-        idempotency->fingerprint[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-        idempotency->fingerprint[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
-    }
+    write_hex(digest, idempotency->fingerprint);
 }
 
 static struct hf_bytes fingerprint(const struct http_idempotency *idempotency)
@@ -105,25 +113,59 @@ void http_idempotency_close(struct session *session)
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-/* One user's keys are no business of another's. */
+/* The key that the header field has: bare, or in quotes as a string of a structured field. `out` has
+ * room for it without its quotes. False if it is neither, empty or too long. */
+static bool read_key(struct hf_bytes field, char out[HTTP_KEY_MAX], size_t *size)
+{
+    bool quoted = field.size > 0 && field.data[0] == '"';
+    size_t end = field.size - quoted; /* the closing quote */
+
+    *size = 0;
+    if (quoted && (field.size < 3 || field.data[end] != '"')) {
+        return false;
+    }
+    for (size_t i = quoted; i < end; i++) {
+        char c = field.data[i];
+        if (quoted && c == '\\') {
+            c = ++i < end ? field.data[i] : '\0';
+            if (c != '"' && c != '\\') {
+                return false;
+            }
+        } else if (quoted ? c == '"' || c < ' ' || c > '~' : c == ' ' || c == '\t') {
+            return false;
+        }
+        if (*size == HTTP_KEY_MAX) {
+            return false;
+        }
+        out[(*size)++] = c;
+    }
+    return *size > 0 && text_is_utf8((struct hf_bytes){out, *size});
+}
+
+/* One user's keys are no business of another's: http:USER:KEY, as long as that is an id; otherwise
+ * the hash of both, in a form that no such name has. */
 static bool name_key(struct session *session, struct http_idempotency *idempotency)
 {
-    struct hf_bytes given = http_request_of(session)->headers[HEADER_IDEMPOTENCY_KEY];
-    struct buffer name;
+    const char *user = session->server->auth != NULL ? session->who.name : "";
+    char given[HTTP_KEY_MAX], name[HTTP_KEY_MAX + HF_ID_SIZE];
+    size_t given_size;
 
-    buffer_init(&name, &session->server->memory);
-    buffer_text(&name, "http:");
-    buffer_text(&name, session->server->auth != NULL ? session->who.name : "");
-    buffer_byte(&name, ':');
-    buffer_bytes(&name, given.data, given.size);
-    bool good =
-        !name.failed && given.size > 0 && text_is_id((struct hf_bytes){name.data, name.size});
-    if (good) {
-        memcpy(idempotency->key, name.data, name.size);
-        idempotency->key_size = name.size;
+    if (!read_key(http_request_of(session)->headers[HEADER_IDEMPOTENCY_KEY], given, &given_size)) {
+        return false;
     }
-    buffer_free(&name);
-    return good;
+    int size = snprintf(name, sizeof name, "http:%s:%.*s", user, (int)given_size, given);
+    if (size > 0 && text_is_id((struct hf_bytes){name, (size_t)size})) {
+        memcpy(idempotency->key, name, (size_t)size);
+        idempotency->key_size = (size_t)size;
+        return true;
+    }
+    const struct hf_bytes parts[] = {hf_text(user), {given, given_size}};
+    uint8_t digest[DIGEST];
+    hash(parts, 2, digest);
+    memcpy(idempotency->key, "http#", 5);
+    write_hex(digest, idempotency->key + 5);
+    idempotency->key_size = 5 + 2 * DIGEST;
+    return true;
 }
 
 /* How long the command itself may wait, so that its key stays taken meanwhile. */
@@ -150,9 +192,10 @@ void http_idempotency_begin(struct session *session)
 
     if (!name_key(session, http->idempotency)) {
         session_refuse(session, HF_INVALID_ID,
-                       "Idempotency-Key is not an id, or too long with the name of the user: at "
-                       "most %d bytes together",
-                       HF_ID_MAX - 6);
+                       "Idempotency-Key (%zu bytes) must be 1 to %d characters without spaces, or "
+                       "such a text in double quotes, in which a space is fine",
+                       http_request_of(session)->headers[HEADER_IDEMPOTENCY_KEY].size,
+                       HTTP_KEY_MAX);
         return;
     }
     if (!http_command(session, &command, &json)) {
@@ -170,7 +213,7 @@ void http_idempotency_begin(struct session *session)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Sends "201 {…}". */
-static void send(struct session *session, struct hf_bytes result, bool replayed)
+static void send(struct session *session, struct hf_bytes result, enum hf_error code, bool replayed)
 {
     size_t start = session->out.size;
     int status = 500;
@@ -180,7 +223,8 @@ static void send(struct session *session, struct hf_bytes result, bool replayed)
         buffer_bytes(&session->out, result.data + 4, result.size - 4);
     }
     http_respond(session, start,
-                 &(struct http_answer){.status = status, .type = HTTP_JSON, .replayed = replayed});
+                 &(struct http_answer){
+                     .status = status, .code = code, .type = HTTP_JSON, .replayed = replayed});
     http_finish(session);
 }
 
@@ -191,12 +235,14 @@ void http_idempotency_begun(struct session *session, const struct reply *reply)
     if (reply->code != HF_OK) { /* being processed, or used for another request */
         size_t start = session->out.size;
         reply_to_json(reply, session->spec, &session->out);
-        http_respond(
-            session, start,
-            &(struct http_answer){.status = hf_error_status(reply->code), .type = HTTP_JSON});
+        http_respond(session, start,
+                     &(struct http_answer){.status = hf_error_status(reply->code),
+                                           .code = reply->code,
+                                           .type = HTTP_JSON});
         http_finish(session);
     } else if (reply->count > 1) {
-        send(session, reply_bytes(reply, 1), true);
+        /* Trying later does not help, whatever it says: the same is replayed. */
+        send(session, reply_bytes(reply, 1), HF_OK, true);
     } else {
         http->step = STEP_BEGUN;
     }
@@ -208,6 +254,7 @@ void http_idempotency_ran(struct session *session, const struct reply *reply,
     struct http *http = http_of(session);
     struct buffer *result = &http->idempotency->result;
 
+    http->idempotency->code = problem != NULL ? problem->code : reply->code;
     buffer_clear(result);
     buffer_text(result, "000 ");
     int status =
@@ -277,7 +324,8 @@ void http_idempotency_give_up(struct session *session)
 
 void http_idempotency_ended(struct session *session)
 {
-    const struct buffer *result = &http_of(session)->idempotency->result;
+    const struct http_idempotency *idempotency = http_of(session)->idempotency;
+    const struct buffer *result = &idempotency->result;
 
     /* A client that does not receive it retries with its key: nothing is to be taken back. */
     session_heard(session);
@@ -286,6 +334,6 @@ void http_idempotency_ended(struct session *session)
                            "out of memory for the answer; what was asked was done");
         http_finish(session);
     } else {
-        send(session, (struct hf_bytes){result->data, result->size}, false);
+        send(session, (struct hf_bytes){result->data, result->size}, idempotency->code, false);
     }
 }

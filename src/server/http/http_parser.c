@@ -28,6 +28,7 @@ static const struct {
     [HEADER_REQUEST_ID] = {"X-Request-Id", false},
     [HEADER_LAST_EVENT_ID] = {"Last-Event-ID", false},
     [HEADER_ACCEPT] = {"Accept", true},
+    [HEADER_PREFER] = {"Prefer", true},
     [HEADER_ASKED_METHOD] = {"Access-Control-Request-Method", false},
     [HEADER_ASKED_HEADERS] = {"Access-Control-Request-Headers", true},
 };

@@ -23,6 +23,7 @@ enum http_header {
     HEADER_REQUEST_ID,
     HEADER_LAST_EVENT_ID,
     HEADER_ACCEPT,
+    HEADER_PREFER,
     HEADER_ASKED_METHOD,  /* Access-Control-Request-Method */
     HEADER_ASKED_HEADERS, /* Access-Control-Request-Headers */
     HEADER_COUNT

@@ -4,6 +4,11 @@
 #include "server/http/http.h"
 
 #include "base/check.h"
+#include "base/error.h"
+#include "command/reply.h"
+#include "server/http/http_preference.h"
+
+#include <jansson.h>
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
@@ -171,12 +176,13 @@ static void put_cors(struct head *head, const struct session *session,
     PUT(head, "Access-Control-Allow-Origin: ");
     put(head, any ? "*" : allowed, any ? 1 : origin.size);
     PUT(head, "\r\nVary: Origin\r\n"
-              "Access-Control-Expose-Headers: X-Request-Id, Idempotency-Replayed, Retry-After\r\n");
+              "Access-Control-Expose-Headers: X-Request-Id, Idempotency-Replayed, "
+              "Preference-Applied, Retry-After\r\n");
     if (answer->status == 204) {
         put_allowed(head, "Access-Control-Allow-Methods: ", answer->allowed,
                     &session->server->memory);
         PUT(head, "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, "
-                  "Last-Event-ID, X-Request-Id\r\nAccess-Control-Max-Age: 600\r\n");
+                  "Last-Event-ID, Prefer, X-Request-Id\r\nAccess-Control-Max-Age: 600\r\n");
     }
 }
 
@@ -196,8 +202,10 @@ static void put_rest(struct head *head, struct session *session, const struct ht
     if (answer->status == 401) {
         PUT(head, "WWW-Authenticate: Bearer\r\n");
     }
-    if (answer->status == 503 || answer->status == 429) {
-        PUT(head, "Retry-After: 1\r\n");
+    if (error_retry_s(answer->code) > 0) {
+        PUT(head, "Retry-After: ");
+        put_number(head, error_retry_s(answer->code));
+        PUT(head, "\r\n");
     }
     if (answer->allowed != 0) {
         put_allowed(head, "Allow: ", answer->allowed, &session->server->memory);
@@ -205,9 +213,49 @@ static void put_rest(struct head *head, struct session *session, const struct ht
     if (answer->replayed) {
         PUT(head, "Idempotency-Replayed: true\r\n");
     }
+    if (http_of(session)->preferred_wait_s > 0) {
+        PUT(head, "Preference-Applied: wait=");
+        put_number(head, http_of(session)->preferred_wait_s);
+        PUT(head, "\r\n");
+    }
     put_cors(head, session, answer);
     put_connection(head, session, answer->streams);
     PUT(head, "\r\n");
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+#define HTTP_PROBLEM "application/problem+json"
+
+/* Does the client want refusals as RFC 9457 has them? */
+static bool wants_problem(const struct session *session, const struct http_answer *answer)
+{
+    struct hf_bytes accept = http_request_of(session)->headers[HEADER_ACCEPT];
+
+    return answer->status >= 400 && answer->type != NULL && strcmp(answer->type, HTTP_JSON) == 0 &&
+           accept.data != NULL && http_accepts_problem(accept);
+}
+
+/* Puts a refusal, which is all of `out` from `start` on, into the other form. It is read for that,
+ * because one that is replayed is known by its text alone. False if it is none. */
+static bool to_problem(struct buffer *out, size_t start, int status)
+{
+    json_error_t error;
+    json_t *root = json_loadb(out->data + start, out->size - start, 0, &error);
+    const json_t *refusal = json_object_get(root, "error");
+    const char *code = json_string_value(json_object_get(refusal, "code"));
+    const char *message = json_string_value(json_object_get(refusal, "message"));
+
+    if (code != NULL && message != NULL) {
+        out->size = start;
+        buffer_format(out, "{\"type\":\"urn:holdfast:error:%s\",\"title\":", code);
+        json_text(out, hf_text(error_text(error_from_name(hf_text(code)))));
+        buffer_format(out, ",\"status\":%d,\"detail\":", status);
+        json_text(out, hf_text(message));
+        buffer_format(out, ",\"code\":\"%s\"}", code);
+    }
+    json_decref(root);
+    return code != NULL && message != NULL;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -228,21 +276,24 @@ void http_respond(struct session *session, size_t start, const struct http_answe
     bool silent = request->method == HTTP_HEAD && request->path != NULL;
     struct head head;
 
-    if (out->failed) {
-        give_up(session, start);
-        return;
-    }
     if (answer->streams ? silent
                         : !request->keep_alive || session->server->state >= SERVER_DRAINING) {
         session->closing = true;
+    }
+    const char *type = wants_problem(session, answer) && to_problem(out, start, answer->status)
+                           ? HTTP_PROBLEM
+                           : answer->type;
+    if (out->failed) {
+        give_up(session, start);
+        return;
     }
     size_t size = out->size - start;
     head.size = 0;
     put_status(&head, answer->status);
     put_date(&head, http_of(session)->shared);
-    if (answer->type != NULL) {
+    if (type != NULL) {
         PUT(&head, "Content-Type: ");
-        put(&head, answer->type, strlen(answer->type));
+        put(&head, type, strlen(type));
         PUT(&head, "\r\nCache-Control: no-store\r\n");
     }
     if (!answer->streams && answer->status != 204) {
@@ -277,7 +328,8 @@ void http_respond_error(struct session *session, int status, unsigned allowed, c
     problem_set(&problem, code, "%s", why);
     problem_to_json(&problem, &session->out);
     http_respond(session, start,
-                 &(struct http_answer){.status = status, .type = HTTP_JSON, .allowed = allowed});
+                 &(struct http_answer){
+                     .status = status, .code = code, .type = HTTP_JSON, .allowed = allowed});
     session_answered(session);
 }
 

@@ -279,9 +279,10 @@ void http_stream_begin(struct session *session, const struct reply *reply)
 
     if (reply->code != HF_OK) {
         reply_to_json(reply, session->spec, &session->out);
-        http_respond(
-            session, from,
-            &(struct http_answer){.status = hf_error_status(reply->code), .type = HTTP_JSON});
+        http_respond(session, from,
+                     &(struct http_answer){.status = hf_error_status(reply->code),
+                                           .code = reply->code,
+                                           .type = HTTP_JSON});
         http_finish(session);
         return;
     }

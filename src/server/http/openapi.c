@@ -79,6 +79,11 @@ static void command_parameters(struct buffer *out, const struct route *route)
             comma = ",";
         }
     }
+    if (route->spec->flags & COMMAND_WAITS) {
+        buffer_text(out, comma);
+        buffer_text(out, "{\"$ref\":\"#/components/parameters/PreferWait\"}");
+        comma = ",";
+    }
     if (route->method == METHOD_POST) {
         buffer_text(out, comma);
         buffer_text(out, "{\"$ref\":\"#/components/parameters/IdempotencyKey\"}");
@@ -275,17 +280,37 @@ static void write_paths(struct buffer *out, const struct router *router)
     }
 }
 
+/* The header fields that a request may have. */
+static void write_header_fields(struct buffer *out)
+{
+    buffer_text(out, "\"parameters\":{\"IdempotencyKey\":{\"name\":\"Idempotency-Key\","
+                     "\"in\":\"header\",\"description\":\"1 to 255 characters, bare or in double "
+                     "quotes. The same key and request again get the same answer, and nothing is "
+                     "done twice\",\"schema\":{\"type\":\"string\",\"minLength\":1}},"
+                     "\"PreferWait\":{\"name\":\"Prefer\",\"in\":\"header\",\"description\":"
+                     "\"wait=SECONDS: wait so long for the outcome, unless wait_ms says "
+                     "otherwise\",\"schema\":{\"type\":\"string\"},\"example\":\"wait=10\"}}");
+}
+
+/* A refusal as RFC 9457 has it, for those whose Accept names it. */
+static void write_problem(struct buffer *out)
+{
+    buffer_text(out, ",\"Problem\":{\"type\":\"object\",\"required\":[\"type\",\"title\","
+                     "\"status\",\"detail\",\"code\"],\"properties\":{\"type\":{\"type\":"
+                     "\"string\",\"format\":\"uri\"},\"title\":{\"type\":\"string\"},\"status\":{"
+                     "\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},\"code\":{\"type\":"
+                     "\"string\"}}}");
+}
+
 static void write_components(struct buffer *out)
 {
-    buffer_text(out,
-                "\"components\":{\"securitySchemes\":{\"bearer\":{\"type\":\"http\","
-                "\"scheme\":\"bearer\"},\"basic\":{\"type\":\"http\",\"scheme\":\"basic\"}},"
-                "\"parameters\":{\"IdempotencyKey\":{\"name\":\"Idempotency-Key\","
-                "\"in\":\"header\",\"description\":\"The same key and request again get the same "
-                "answer, and nothing is done twice\",\"schema\":{\"type\":\"string\","
-                "\"minLength\":1,\"maxLength\":122}}},\"responses\":{\"Error\":{\"description\":"
-                "\"Refused\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
-                "\"#/components/schemas/Error\"}}}}");
+    buffer_text(out, "\"components\":{\"securitySchemes\":{\"bearer\":{\"type\":\"http\","
+                     "\"scheme\":\"bearer\"},\"basic\":{\"type\":\"http\",\"scheme\":\"basic\"}},");
+    write_header_fields(out);
+    buffer_text(out, ",\"responses\":{\"Error\":{\"description\":\"Refused\",\"content\":{"
+                     "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}},"
+                     "\"application/problem+json\":{\"schema\":{\"$ref\":"
+                     "\"#/components/schemas/Problem\"}}}}");
     openapi_common_refusals(out);
     buffer_text(out, "},\"schemas\":{\"Error\":{\"type\":\"object\","
                      "\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":\"object\","
@@ -297,7 +322,9 @@ static void write_components(struct buffer *out)
             openapi_text(out, hf_error_name((enum hf_error)code));
         }
     }
-    buffer_text(out, "]}}}}}}}");
+    buffer_text(out, "]}}}}}");
+    write_problem(out);
+    buffer_text(out, "}}");
 }
 
 void openapi_write(const struct router *router, struct buffer *out)

@@ -111,7 +111,8 @@ static void write_response(struct buffer *out, const struct refusals *refusals)
                      "\"#/components/schemas/Error\"},{\"properties\":{\"error\":{"
                      "\"properties\":{\"code\":{\"enum\":[");
     buffer_bytes(out, refusals->codes.data, refusals->codes.size);
-    buffer_text(out, "]}}}}}]}}}}");
+    buffer_text(out, "]}}}}}]}},\"application/problem+json\":{\"schema\":{\"$ref\":"
+                     "\"#/components/schemas/Problem\"}}}}");
 }
 
 /* Is it the first code of its status? */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client would like, by header fields that need not be heeded: Prefer (RFC 7240) and Accept
+ * (RFC 9110). What cannot be understood is as if it were not there. No session, no memory. */
+#ifndef SERVER_HTTP_HTTP_PREFERENCE_H
+#define SERVER_HTTP_HTTP_PREFERENCE_H
+
+#include "holdfast.h"
+
+/* Seconds of "wait=N" in Prefer; the first one counts. False if there is none. */
+bool http_prefers_wait(struct hf_bytes prefer, int64_t *seconds);
+
+/* Does Accept name application/problem+json, and want it no less than application/json? Ranges do
+ * not ask for it: who sends them has always been given our own form. */
+bool http_accepts_problem(struct hf_bytes accept);
+
+#endif
