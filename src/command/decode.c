@@ -97,6 +97,21 @@ static enum hf_error set_number(struct command *command, const struct arg_spec *
     return code;
 }
 
+/* Digits, a point or a comma, and digits: what somebody writes who counts in euros or dollars. */
+static bool is_fraction(struct hf_bytes text)
+{
+    size_t sign = text.size > 0 && text.data[0] == '-', points = 0;
+
+    for (size_t i = sign; i < text.size; i++) {
+        bool point = text.data[i] == '.' || text.data[i] == ',';
+        if (!point && (text.data[i] < '0' || text.data[i] > '9')) {
+            return false;
+        }
+        points += point;
+    }
+    return points == 1 && text.size - sign > 1;
+}
+
 static enum hf_error set_text(struct command *command, const struct arg_spec *arg,
                               enum naming naming, struct hf_bytes text, struct problem *problem)
 {
@@ -105,9 +120,12 @@ static enum hf_error set_text(struct command *command, const struct arg_spec *ar
         bool duration = arg->type == ARG_DURATION || arg->type == ARG_WAIT;
         if (duration ? !text_to_duration(text, arg->type == ARG_WAIT ? 1 : 1000, &number)
                      : !text_to_integer(text, &number)) {
-            return problem_set(problem, HF_ERR, "%s \"%.*s\" is not %s", label(arg, naming),
-                               SHOWN(text),
-                               duration ? "a duration such as 30, 1500ms, 10m, 2h" : "a number");
+            return problem_set(
+                problem, HF_ERR, "%s \"%.*s\" is %s", label(arg, naming), SHOWN(text),
+                duration            ? "not a duration such as 30, 1500ms, 10m, 2h"
+                : is_fraction(text) ? "a fraction: numbers are whole, and money is in minor units, "
+                                      "such as cents"
+                                    : "not a number");
         }
         return set_number(command, arg, naming, number, problem);
     }

@@ -104,6 +104,11 @@ static void a_value_comes_with_its_bounds(void **state)
     expect_words("SEATS.RESERVE gala floor b-1 ann 0 4",
                  "quantity is 0: must be 1 to 9007199254740991");
     expect_words("SEATS.RESERVE gala floor b-1 ann two 4", "quantity \"two\" is not a number");
+    expect_words("SEATS.RESERVE gala floor b-1 ann 2 4 PRICE 19.99",
+                 "PRICE \"19.99\" is a fraction: numbers are whole, and money is in minor units, "
+                 "such as cents");
+    expect_words("SEATS.RESERVE gala floor b-1 ann 2 4 PRICE 1.2.3",
+                 "PRICE \"1.2.3\" is not a number");
     expect_words("LOCK.TRY seat 5 ID", "ID needs a value: lock_id");
     expect_words("SEATS.CONFIRM gala b-1 USER a USER b", "USER is given twice");
 }

@@ -166,11 +166,15 @@ static enum hf_error add(struct json_fields *fields, const char *name, const jso
         field->number = json_is_true(value);
         field->is_truth = true;
         return HF_OK;
+    case JSON_REAL:
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "%.64s is a fraction: numbers are whole, and money is in minor units, "
+                           "such as cents",
+                           name);
     default:
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%.64s must be a text, a whole number, true or false, not %s", name,
-                           json_is_real(value)    ? "a fraction"
-                           : json_is_null(value)  ? "null: leave it out"
+                           json_is_null(value)    ? "null: leave it out"
                            : json_is_array(value) ? "an array"
                                                   : "an object");
     }
