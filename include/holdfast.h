@@ -549,9 +549,21 @@ HF_API enum hf_error hf_quota_close(hf_handle *handle, const struct hf_quota_clo
 struct hf_quota_sync_args {
     struct hf_bytes tenant;
     int64_t actual;
+    int64_t since; /* now_ms of hf_quota_mark() before the reading; 0: nothing is added for it */
 };
 HF_API enum hf_error hf_quota_sync(hf_handle *handle, const struct hf_quota_sync_args *args,
                                    struct hf_quota_reply *reply);
+
+/* QUOTA.MARK: the engine's time in milliseconds since 1970, to be asked for before usage is read
+ * from the database: QUOTA.SYNC with it as `since` adds what was committed from then on. */
+struct hf_quota_mark_args {
+    struct hf_bytes tenant;
+};
+struct hf_quota_mark_reply {
+    int64_t now_ms;
+};
+HF_API enum hf_error hf_quota_mark(hf_handle *handle, const struct hf_quota_mark_args *args,
+                                   struct hf_quota_mark_reply *reply);
 
 /* QUOTA.GET: a tenant's totals; used includes held. */
 struct hf_quota_get_args {

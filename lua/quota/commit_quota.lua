@@ -15,9 +15,9 @@
 --         limit allows; INVALID_STATE if the hold is committed with another amount
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
---         stands for the last CLOSE
+--         stands for the last CLOSE; quota:tenant:$tenant:commits, what was committed lately
 -- batch: quota
--- uses: slot clock common quota expiry quota_hold
+-- uses: slot clock common quota expiry quota_hold quota_commits
 
 local hold, given = ARGV[1], ARGV[2] or ''
 local closed_key = key_of_closed(hold)
@@ -41,6 +41,7 @@ if amount then
             .. 'the hold stays open', used, limit, more)}
     end
     close_hold(closed_key, hold, 'committed', amount, ttl_ms, wanted or amount, now)
+    note_commit(wanted or amount, now)
     return {1, used + more, limit}
 end
 local how, held, _, committed = closed_hold(closed_key, now)

@@ -10,8 +10,9 @@
 -- Returns {1, used, limit}
 -- Refuses INVALID_AMOUNT
 -- Errors  AGAIN
--- Derives quota:tenant:$tenant:names, the open holds by name
--- uses: slot clock common quota
+-- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:commits, what
+--         was committed lately
+-- uses: slot clock common quota expiry quota_commits
 
 need_tenant()
 local limit = checked_amount(ARGV[1], 0)
@@ -22,5 +23,6 @@ local problem = enter_tenant(now_ms())
 if problem then
     return problem
 end
+begin_anew()
 redis.call('SET', LIMIT, digits(limit))
 return quota_answer()

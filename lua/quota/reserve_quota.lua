@@ -17,9 +17,9 @@
 -- Refuses INVALID_AMOUNT; INVALID_STATE if the hold exists with another amount or TTL
 -- Errors  AGAIN
 -- Derives quota:tenant:$tenant:names, the open holds by name; quota:tenant:$tenant:ended, which
---         stands for the last CLOSE
+--         stands for the last CLOSE; quota:tenant:$tenant:commits, what was committed lately
 -- batch: quota
--- uses: slot clock common quota expiry quota_hold
+-- uses: slot clock common quota expiry quota_hold quota_commits
 
 local amount, hold = checked_amount(ARGV[1], 1), ARGV[2] or ''
 if not amount then
@@ -70,5 +70,7 @@ if hold ~= '' then
     if remembered then
         redis.call('DEL', closed_key)
     end
+else
+    note_commit(amount, now)
 end
 return {1, used + amount, limit}

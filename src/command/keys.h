@@ -31,6 +31,7 @@
     X(QUOTA_DUE, "quota:tenant:$tenant:due", "quota:tenant:{$tenant}:due")                         \
     X(QUOTA_NAMES, "quota:tenant:$tenant:names", "quota:tenant:{$tenant}:names")                   \
     X(QUOTA_ENDED, "quota:tenant:$tenant:ended", "quota:tenant:{$tenant}:ended")                   \
+    X(QUOTA_COMMITS, "quota:tenant:$tenant:commits", "quota:tenant:{$tenant}:commits")             \
     X(QUOTA_CLOSED, "quota:closed:{$tenant}:$hold", "quota:closed:{$tenant}:$hold")                \
     X(SEM_SLOTS, "adv-sem:semaphore_main:$name", "adv-sem:semaphore_main:{$name}")                 \
     X(SEM_SLOT_TTL, "adv-sem:semaphore_ttl:$name", "adv-sem:semaphore_ttl:{$name}")                \

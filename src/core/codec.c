@@ -5,6 +5,7 @@
 #include "core/codec.h"
 
 #include "base/siphash.h"
+#include "core/quota_commits.h"
 #include "core/seats.h"
 
 /* Adds bytes to the digest. */
@@ -229,11 +230,33 @@ static void booking_fields(struct codec *codec, struct booking *booking)
     }
 }
 
+/* One that has something on hold has room for what it will commit. */
+static void commits_fields(struct codec *codec, struct tenant *tenant)
+{
+    struct quota_commits *commits = quota_commits_of(codec->core, tenant);
+    uint8_t count = commits == NULL ? 0 : (uint8_t)commits->count;
+
+    if (codec->version >= 6) {
+        codec_small(codec, &count, QUOTA_COMMITS_MAX);
+    }
+    if (codec->mode == CODEC_READ && !codec->failed && (count > 0 || tenant->held > 0)) {
+        codec->failed = !quota_commits_reserve(codec->core, tenant);
+        commits = quota_commits_of(codec->core, tenant);
+    }
+    for (uint8_t i = 0; i < count && !codec->failed; i++) {
+        int64_t after_ms = i == 0 ? 0 : commits->of[i - 1].at_ms + 1;
+        codec_number(codec, &commits->of[i].at_ms, after_ms, TIME_MAX_MS - 1);
+        NUMBER(commits->of[i].amount);
+        commits->count = codec->failed ? 0U : codec->mode == CODEC_READ ? i + 1U : commits->count;
+    }
+}
+
 static void tenant_fields(struct codec *codec, struct tenant *tenant)
 {
     NUMBER(tenant->limit);
     NUMBER(tenant->committed);
     NUMBER(tenant->held);
+    commits_fields(codec, tenant);
 }
 
 static void quota_hold_fields(struct codec *codec, struct quota_hold *hold)

@@ -20,7 +20,7 @@ struct codec {
     uint64_t digest;      /* CODEC_DIGEST: of the record so far */
 };
 
-#define SNAPSHOT_VERSION 5
+#define SNAPSHOT_VERSION 6
 
 /* A number within bounds; out of them, the reading fails. */
 void codec_number(struct codec *codec, int64_t *number, int64_t min, int64_t max);

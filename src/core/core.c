@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "core/state.h"
+#include "core/quota_commits.h"
 
 const struct kind_spec kinds[CORE_KIND_COUNT] = {
     [CORE_EVENTS] = {.name = "event",
@@ -37,7 +37,8 @@ const struct kind_spec kinds[CORE_KIND_COUNT] = {
                       .record_size = sizeof(struct tenant),
                       .parent = CORE_NO_KIND,
                       .place_offset = offsetof(struct tenant, roster_place),
-                      .loose = true},
+                      .loose = true,
+                      .let_go = tenant_let_go},
     [CORE_QUOTA_HOLDS] = {.name = "quota hold",
                           .record_size = sizeof(struct quota_hold),
                           .parent = CORE_TENANTS,
@@ -161,6 +162,7 @@ struct core *core_create(struct memory *memory, const uint64_t seed[2])
         }
     }
     slab_init(&core->sales, memory, sizeof(struct sale));
+    slab_init(&core->commits, memory, sizeof(struct quota_commits));
     return core;
 }
 
@@ -193,6 +195,7 @@ void core_destroy(struct core *core)
         store_free(&core->stores[kind]);
     }
     slab_free(&core->sales);
+    slab_free(&core->commits);
     memory_free(core->memory, core->wakeups, core->wakeup_capacity * sizeof(*core->wakeups));
     core_collect_events(core, false);
     memory_free(core->memory, core, sizeof *core);

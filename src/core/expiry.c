@@ -68,6 +68,11 @@ static void note_change(struct core *core, int64_t deadline_ms)
     }
 }
 
+void core_tell_time(struct core *core)
+{
+    note_change(core, core->now_ms);
+}
+
 /* A record whose timer was just disarmed fell due at its deadline. */
 static void fall_due(struct core *core, enum kind kind, uint32_t index, int64_t deadline_ms)
 {

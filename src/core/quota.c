@@ -3,7 +3,7 @@
  * Quota: used = committed + held. A hold counts as used at once and returns at its TTL unless it is
  * committed. */
 #include "base/check.h"
-#include "core/state.h"
+#include "core/quota_commits.h"
 
 static struct tenant *tenant_at(const struct core *core, uint32_t index)
 {
@@ -44,11 +44,18 @@ static void drop_tenant(struct core *core, uint32_t index)
     }
 }
 
+/* A tenant that could have been dropped begins anew, whether or not its closed holds keep it. */
 static uint32_t obtain_tenant(struct core *core, struct hf_bytes id)
 {
     uint32_t index = core_enter(core, CORE_TENANTS, id);
 
-    return index != NONE ? index : core_obtain(core, CORE_TENANTS, 0, id);
+    if (index == NONE) {
+        return core_obtain(core, CORE_TENANTS, 0, id);
+    }
+    if (tenant_at(core, index)->limit == 0 && used(tenant_at(core, index)) == 0) {
+        quota_commits_clear(core, tenant_at(core, index));
+    }
+    return index;
 }
 
 /* The hold under an id. With the last of its holds the tenant may go, too. */
@@ -81,26 +88,71 @@ CORE_COMMAND(quota_limit)
     drop_tenant(core, index);
 }
 
+static void refuse_sum(struct reply *reply, const struct tenant *tenant,
+                       const struct hf_quota_sync_args *a, int64_t since)
+{
+    if (a->since > 0) {
+        reply_refuse_with(reply, HF_INVALID_AMOUNT,
+                          "actual #, # committed since, and what is on hold are more than 2^53-1",
+                          a->actual, since, 0);
+    } else {
+        reply_refuse_with(reply, HF_INVALID_AMOUNT, "actual # and # on hold are more than #",
+                          a->actual, tenant->held, HF_INTEGER_MAX);
+    }
+}
+
+/* Is it a time of which it is known what was committed since? It is refused if not. */
+static bool check_since(const struct core *core, int64_t since_ms, struct reply *reply)
+{
+    if (since_ms > core->now_ms) {
+        reply_refuse_with(reply, HF_INVALID_ARGUMENT,
+                          "SINCE # is # ms in the future: it is the time that QUOTA.MARK told "
+                          "before the reading began",
+                          since_ms, since_ms - core->now_ms, 0);
+    } else if (since_ms > 0 && since_ms < core->now_ms - QUOTA_SINCE_MAX_MS) {
+        reply_refuse_with(reply, HF_INVALID_ARGUMENT,
+                          "SINCE # is # ms ago, and what was committed is known for # ms: read "
+                          "again",
+                          since_ms, core->now_ms - since_ms, QUOTA_SINCE_MAX_MS);
+    } else {
+        return true;
+    }
+    return false;
+}
+
 CORE_COMMAND(quota_sync)
 {
     const struct hf_quota_sync_args *a = &args->quota_sync;
-    uint32_t index = obtain_tenant(core, a->tenant);
     (void)entropy;
 
+    if (!check_since(core, a->since, reply)) {
+        return;
+    }
+    uint32_t index = obtain_tenant(core, a->tenant);
     if (index == NONE) {
         reply_busy(core, reply);
         return;
     }
     struct tenant *tenant = tenant_at(core, index);
-    if (a->actual > HF_INTEGER_MAX - tenant->held) {
-        reply_refuse_with(reply, HF_INVALID_AMOUNT, "actual # and # on hold are more than #",
-                          a->actual, tenant->held, HF_INTEGER_MAX);
+    int64_t since = a->since > 0 ? quota_commits_since(core, tenant, a->since) : 0;
+    if (a->actual > HF_INTEGER_MAX - tenant->held ||
+        since > HF_INTEGER_MAX - tenant->held - a->actual) {
+        refuse_sum(reply, tenant, a, since);
         return;
     }
-    tenant->committed = a->actual;
+    tenant->committed = a->actual + since;
     tenant_check(tenant);
     answer(reply, tenant);
     drop_tenant(core, index);
+}
+
+CORE_COMMAND(quota_mark)
+{
+    core_enter(core, CORE_TENANTS, args->quota_mark.tenant);
+    (void)entropy;
+
+    core_tell_time(core);
+    reply_number(reply, core->now_ms);
 }
 
 CORE_COMMAND(quota_get)
@@ -197,8 +249,13 @@ CORE_COMMAND(quota_reserve)
         return;
     }
     struct tenant *tenant = tenant_at(core, index); /* it has a limit, so it exists */
+    if (!quota_commits_reserve(core, tenant)) {
+        reply_busy(core, reply);
+        return;
+    }
     if (a->hold.size == 0) {
         tenant->committed += a->amount;
+        quota_commits_add(core, tenant, a->amount);
         tenant_check(tenant);
         CHECK(used(tenant) <= tenant->limit);
         answer(reply, tenant);
@@ -284,6 +341,7 @@ static void end_hold(struct core *core, uint32_t index, enum hold_state state, i
     hold->used = amount;
     tenant->held -= hold->amount;
     tenant->committed += amount;
+    quota_commits_add(core, tenant, amount);
     tenant_check(tenant);
     core_close(core, CORE_QUOTA_HOLDS, index);
 }
@@ -315,6 +373,10 @@ CORE_COMMAND(quota_commit)
                               "# used of #, # more requested than is held: commit less, or raise "
                               "the limit; the hold stays open",
                               used(owner), owner->limit, more);
+            return;
+        }
+        if (!quota_commits_reserve(core, tenant_at(core, tenant))) { /* RESERVE made room for it */
+            reply_busy(core, reply);
             return;
         }
         end_hold(core, index, HOLD_COMMITTED, amount);
@@ -371,6 +433,11 @@ void quota_hold_due(struct core *core, uint32_t index)
     tenant_at(core, hold->record.scope)->held -= hold->amount;
     tenant_check(tenant_at(core, hold->record.scope));
     core_forget(core, CORE_QUOTA_HOLDS, index);
+}
+
+void tenant_let_go(struct core *core, uint32_t index)
+{
+    quota_commits_drop(core, tenant_at(core, index));
 }
 
 void quota_hold_let_go(struct core *core, uint32_t index)

@@ -131,6 +131,8 @@ struct tenant {
     uint32_t holds; /* records that name this tenant */
     uint32_t roster_place;
     struct roster open_holds;
+    uint32_t commits; /* 1 + the index of its struct quota_commits in core->commits; 0: none */
+    uint32_t spare;
 };
 
 enum hold_state { HOLD_OPEN = 0, HOLD_COMMITTED = 1, HOLD_CANCELLED = 2 };
@@ -315,6 +317,7 @@ struct core {
 
     struct store stores[CORE_KIND_COUNT];
     struct slab sales;
+    struct slab commits;              /* quota_commits.h */
     uint32_t recent[CORE_KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
     uint32_t lapsed;                  /* bookings in state BOOKING_LAPSED */
     uint32_t holders;                 /* of slots, of all semaphores */
@@ -428,6 +431,8 @@ void core_note_due(struct core *core, int64_t time_ms);
 
 /* Sets a record's deadline, in place of the one it has. */
 void core_arm(struct core *core, enum kind kind, uint32_t index, int64_t deadline_ms);
+/* An answer has the time in it, so it has to be as durable as a change. */
+void core_tell_time(struct core *core);
 
 /* Closes a hold, whose timer is disarmed: its outcome is retained for the retry window. */
 void core_close(struct core *core, enum kind kind, uint32_t index);
@@ -479,8 +484,8 @@ core_record_function booking_due, quota_hold_due, sem_client_due, lock_due, orde
     room_entry_due, room_pass_due, room_note_due, idem_due;
 
 /* A record is about to be removed: frees what it owns and uncounts it in the records it names. */
-core_record_function booking_let_go, quota_hold_let_go, semaphore_let_go, lock_let_go, order_let_go,
-    room_let_go, room_pass_let_go, room_note_let_go, idem_let_go;
+core_record_function booking_let_go, tenant_let_go, quota_hold_let_go, semaphore_let_go,
+    lock_let_go, order_let_go, room_let_go, room_pass_let_go, room_note_let_go, idem_let_go;
 
 /* Hands slots that became free while time advanced to the first in line, at most as many as there
  * is budget for. True if none is left. */

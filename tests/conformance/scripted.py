@@ -2,7 +2,7 @@
 """A fixed sequence that reaches every command and every refusal there is, in a few hundred steps.
 
 Each line is the milliseconds since the last one, and a command. @pass is the pass that
-ann got in the event, @token what its join answered, @soon a second from now. Seats and
+ann got in the event, @token what its join answered, @soon a second from now, @ago a second before. Seats and
 quota come first, from scripted_holds.py.
 """
 
@@ -537,6 +537,8 @@ class Scripted:
 
     def word(self, now, event, word):
         """What stands for it: of ann's pass in the event, its secret, or the token of its entry."""
+        if word == b"@ago":
+            return b"%d" % (now - 1000)
         if word == b"@soon":
             return b"%d" % (now + 1000)
         if (event, word) not in self.secrets:

@@ -264,7 +264,7 @@ class QuotaWorkload(Workload):
     ADD = "reserve"
     MIX = {
         "limit": 8, "reserve": 38, "refund": 10, "commit": 14, "cancel": 14, "extend": 10,
-        "sync": 6, "get": 10, "list": 5, "close": 3,
+        "sync": 12, "mark": 2, "get": 10, "list": 5, "close": 3,
     }
 
     def __init__(self, *scope):
@@ -352,7 +352,16 @@ class QuotaWorkload(Workload):
         actual = dice.between(0, 100)
         if tenant and dice.chance(0.06):
             actual = min(MAX_INTEGER, MAX_INTEGER - tenant.held() + dice.pick((0, 1)))
-        return [b"QUOTA.SYNC", self.name, b"%d" % actual]
+        since = None
+        if dice.chance(0.6):
+            before = dice.pick((-1, 0, 0, 1, 10, 100, 1000, 10_000, 60_000, 86_400_000, 86_400_001))
+            since = [b"SINCE", b"%d" % max(0, self.model.now - before)]
+        if tenant and tenant.commits and dice.chance(0.6):
+            since = [b"SINCE", b"%d" % (dice.pick(tenant.commits)[0] + dice.pick((0, 0, 1)))]
+        return [b"QUOTA.SYNC", self.name, b"%d" % actual, *self.options(since)]
+
+    def mark(self, target):
+        return [b"QUOTA.MARK", self.name]
 
     def get(self, target):
         return [b"QUOTA.GET", self.name]

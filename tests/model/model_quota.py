@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quota: amounts counted against a tenant's limit, some of them only on hold."""
 
+from fractions import Fraction
+
 from model_arguments import (
-    AMOUNT, CURSOR, ID, MAX_INTEGER, PAGE_COUNT, POSITIVE_AMOUNT, TTL, Command,
+    AMOUNT, COUNT, CURSOR, ID, MAX_INTEGER, PAGE_COUNT, POSITIVE_AMOUNT, TTL, Command,
 )
 from model_closed import ClosedHolds
 from model_values import listed
 
 DEFAULT_TTL_MS = 900_000
 MAX_EXTENSION = 12  # first TTLs
+COMMITS_KEPT = 16  # sums of what was committed lately
+COMMITS_FINE_MS = 1000
+SINCE_MAX_MS = 24 * 3600 * 1000
 
 
 class Hold:
@@ -29,6 +34,33 @@ class Tenant:
         self.limit = 0
         self.committed = 0
         self.holds = {}  # hold id -> Hold
+        self.commits = []  # [time of the last, sum]: what was committed lately, the oldest first
+
+    def commit(self, now, amount):
+        """So much is usage from now on. Old sums are merged where that blurs their times least."""
+        self.committed += amount
+        if amount == 0:
+            return
+        commits = self.commits = [c for c in self.commits if c[0] >= now - SINCE_MAX_MS]
+        if commits and commits[-1][0] == now:
+            commits[-1][1] = min(MAX_INTEGER, commits[-1][1] + amount)
+            return
+        if len(commits) == COMMITS_KEPT:
+            befores = [now - SINCE_MAX_MS] + [at for at, _ in commits]
+            blur = [Fraction(at - before, max(COMMITS_FINE_MS, now - at))
+                    for before, (at, _) in zip(befores, commits[1:])]
+            first = blur.index(min(blur))
+            commits[first + 1][1] = min(MAX_INTEGER, commits[first + 1][1] + commits[first][1])
+            del commits[first]
+        commits.append([now, amount])
+
+    def committed_since(self, since):
+        return min(MAX_INTEGER, sum(amount for at, amount in self.commits if at >= since))
+
+    def begin_anew(self):
+        """With nothing set and nothing used it is as good as none."""
+        if self.limit == 0 and self.used() == 0:
+            self.commits = []
 
     def expire(self, now):
         for hold_id in [i for i, hold in self.holds.items() if hold.expires_at <= now]:
@@ -59,8 +91,9 @@ class Quota:
             b"QUOTA.EXTEND": Command(self.extend, (ID, ID, TTL)),
             b"QUOTA.LIST": Command(self.list, (ID,), after=CURSOR, count=PAGE_COUNT),
             b"QUOTA.CLOSE": Command(self.close, (ID,)),
-            b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT)),
+            b"QUOTA.SYNC": Command(self.sync, (ID, AMOUNT), since=COUNT),
             b"QUOTA.GET": Command(self.get, (ID,)),
+            b"QUOTA.MARK": Command(self.mark, (ID,)),
         }
 
     def tenant(self, name, now):
@@ -72,6 +105,7 @@ class Quota:
 
     def limit(self, now, tenant_id, limit):
         tenant = self.tenant(tenant_id, now)
+        tenant.begin_anew()
         tenant.limit = limit
         return tenant.figures()
 
@@ -89,7 +123,7 @@ class Quota:
         if tenant.used() + amount > tenant.limit:
             return [-1, tenant.used(), tenant.limit]
         if hold is None:
-            tenant.committed += amount
+            tenant.commit(now, amount)
         else:
             tenant.holds[hold] = Hold(amount, ttl, now + ttl)
             self.closed.forget(tenant_id, hold)
@@ -109,7 +143,7 @@ class Quota:
                 return [0, "QUOTA_EXCEEDED"]
             del tenant.holds[hold_id]
             hold.committed, hold.used = True, really
-            tenant.committed += really
+            tenant.commit(now, really)
             self.closed.remember(now, tenant_id, hold_id, hold)
             return tenant.figures()
         closed = self.closed.find(now, tenant_id, hold_id)
@@ -153,12 +187,19 @@ class Quota:
         self.closed.forget_scope(tenant_id)
         return tenant.figures()
 
-    def sync(self, now, tenant_id, actual):
+    def sync(self, now, tenant_id, actual, since=None):
+        if since and not now - SINCE_MAX_MS <= since <= now:
+            return [0, "INVALID_ARGUMENT"]
         tenant = self.tenant(tenant_id, now)
+        tenant.begin_anew()
+        actual += tenant.committed_since(since) if since else 0
         if actual + tenant.held() > MAX_INTEGER:
             return [0, "INVALID_AMOUNT"]
         tenant.committed = actual
         return tenant.figures()
+
+    def mark(self, now, tenant_id):
+        return [1, now]
 
     def get(self, now, tenant_id):
         tenant = self.tenant(tenant_id, now)
