@@ -121,7 +121,8 @@ static inline struct hf_bytes hf_text(const char *text)
     X(BUSY, 503, "out of memory or too much to do; nothing was changed, try again later")          \
     X(ENGINE_DOWN, 503, "the engine does not answer")                                              \
     X(LEDGER_DOWN, 503, "the ledger does not answer")                                              \
-    X(NOT_ADMITTED, 403, "the event is entered through its waiting room: a pass is needed")
+    X(NOT_ADMITTED, 403, "the event is entered through its waiting room: a pass is needed")        \
+    X(PAYMENT_DECLINED, 402, "the payment was declined")
 
 /* HF_OK, or an error of the list as HF_INVALID_QUANTITY and so on, numbered from 1. */
 enum hf_error {
@@ -197,6 +198,16 @@ struct hf_open_options {
     int64_t fallback_rate;       /* orders a second past an engine that is away; 0: 50 */
     int64_t servers;             /* processes that share the ledger, and that rate; 0: 1 */
     int64_t reconcile_every_ms;  /* 0: 5 s; HF_ZERO: only on demand */
+    /* Checkout. The peer that takes payments: "test:", which moves no money, or http(s)://…; NULL:
+     * there is none, and nothing can be checked out. */
+    const char *payment_url;
+    const char *payment_secret;     /* "whsec_…", signs requests to the peer, and its callbacks */
+    const char *payment_secret_old; /* accepted in callbacks, too, while secrets are changed */
+    const char *currency;           /* of a checkout that names none; NULL: "USD" */
+    const char *late_payment;       /* "rebook" (NULL) or "refund" */
+    int64_t saga_lease_ms;      /* a process that is silent for so long loses its sagas; 0: 10 s */
+    int64_t payment_timeout_ms; /* of a request to the peer; 0: 10 s */
+    int64_t payment_retries;    /* of one whose outcome is unknown; 0: 20 */
 };
 
 /* Opens an engine and a ledger; hf_open(url) is hf_open_with() of the engine alone. Besides its
@@ -990,6 +1001,72 @@ struct hf_reconcile_reply {
 };
 HF_API enum hf_error hf_reconcile(hf_handle *handle, const struct hf_reconcile_args *args,
                                   struct hf_reconcile_reply *reply);
+
+/* ---- checkout; scope: event, saga ------------------------------------------------------------ */
+
+/* A checkout is a saga: seats are held, a payment is taken, the booking confirmed; or all of it is
+ * taken back. It goes on by itself in the process of the engine, and in any other that shares the
+ * ledger if that one ends. The calls of this section need a ledger, as those of a sale do. */
+
+/* SEATS.CHECKOUT: begins one. PAYMENT_DECLINED, INSUFFICIENT_STOCK and whatever else it was
+ * compensated for, once that is known; INVALID_STATE if the booking was checked out with other
+ * arguments, or no payment_url was given. */
+struct hf_seats_checkout_args {
+    struct hf_bytes event, zone, user;
+    int64_t quantity, max_per_user;
+    struct hf_bytes booking;       /* empty: one is made */
+    struct hf_bytes saga;          /* empty: one is made */
+    int64_t unit_price;            /* in whole minor units of the currency; 0: nothing to pay */
+    struct hf_bytes currency;      /* three letters; empty: the option `currency` */
+    struct hf_bytes pass;          /* of the waiting room, if the event has a gate */
+    struct hf_bytes payment_token; /* what the payment peer is to charge */
+    int64_t wait_ms;               /* for the end; 0: until the ledger has it */
+};
+struct hf_seats_checkout_reply {
+    char saga_id[HF_ID_SIZE], booking_id[HF_ID_SIZE];
+    char status[HF_WORD_SIZE];   /* "STARTED", "RESERVED", "PAYING", "PAID", "COMPLETED",
+                                * "COMPENSATING", "COMPENSATED" or "NEEDS_ATTENTION" */
+    char provider[HF_WORD_SIZE]; /* "test": no money is moved; or "http" */
+};
+HF_API enum hf_error hf_seats_checkout(hf_handle *handle, const struct hf_seats_checkout_args *args,
+                                       struct hf_seats_checkout_reply *reply);
+
+/* SAGA.GET: how far it is. NOT_FOUND. */
+struct hf_saga_get_args {
+    struct hf_bytes saga;
+    int64_t wait_ms; /* for the end */
+};
+#define HF_SAGA_ERROR_SIZE 256
+struct hf_saga_get_reply {
+    char saga_id[HF_ID_SIZE], status[HF_WORD_SIZE];
+    char event_id[HF_ID_SIZE], booking_id[HF_ID_SIZE], zone_id[HF_ID_SIZE], user_id[HF_ID_SIZE];
+    int64_t quantity, unit_price, amount;
+    char currency[8];
+    char payment_id[HF_ID_SIZE];
+    char payment[HF_WORD_SIZE]; /* "none", "sent", "succeeded", "declined" or "refunded" */
+    char provider[HF_WORD_SIZE];
+    char error_code[32], error_message[HF_SAGA_ERROR_SIZE];
+    int64_t attempts;               /* of the step that it is at */
+    int64_t created_at, updated_at; /* ms since the epoch, by the database's clock */
+};
+HF_API enum hf_error hf_saga_get(hf_handle *handle, const struct hf_saga_get_args *args,
+                                 struct hf_saga_get_reply *reply);
+
+/* SAGA.RESUME and SAGA.REFUND: what an administrator does about one that needs attention; a
+ * completed one can be refunded, too. NOT_FOUND, INVALID_STATE. */
+struct hf_saga_resume_args {
+    struct hf_bytes saga;
+};
+struct hf_saga_refund_args {
+    struct hf_bytes saga;
+};
+struct hf_saga_change_reply {
+    char saga_id[HF_ID_SIZE], status[HF_WORD_SIZE];
+};
+HF_API enum hf_error hf_saga_resume(hf_handle *handle, const struct hf_saga_resume_args *args,
+                                    struct hf_saga_change_reply *reply);
+HF_API enum hf_error hf_saga_refund(hf_handle *handle, const struct hf_saga_refund_args *args,
+                                    struct hf_saga_change_reply *reply);
 
 /* ---- waiting room; scope: event -------------------------------------------------------------- */
 

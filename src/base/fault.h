@@ -37,7 +37,20 @@
     X(confirm_confirmed)                                                                           \
     X(confirm_told)                                                                                \
     X(refund_ended)                                                                                \
-    X(refund_refunded)
+    X(refund_refunded)                                                                             \
+    X(saga_started)                                                                                \
+    X(saga_seats_held)                                                                             \
+    X(saga_reserved)                                                                               \
+    X(saga_paying)                                                                                 \
+    X(saga_charged)                                                                                \
+    X(saga_paid)                                                                                   \
+    X(saga_confirmed)                                                                              \
+    X(saga_completed)                                                                              \
+    X(saga_compensating)                                                                           \
+    X(saga_released)                                                                               \
+    X(saga_refunded)                                                                               \
+    X(saga_compensated)                                                                            \
+    X(saga_needs_attention)
 
 #ifdef HOLDFAST_FAULT_POINTS
 enum fault_point {

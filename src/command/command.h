@@ -94,6 +94,7 @@ enum command_flag {
     COMMAND_GIVES_BACK = 16,
     /* The service carries it out, by engine commands and ledger transactions; no engine does. */
     COMMAND_SERVICE = 32,
+    COMMAND_ADMIN = 64, /* for administrators */
 };
 
 enum command_id {
@@ -138,6 +139,7 @@ struct command_spec {
 
     const char *method, *route; /* of HTTP; every command has one */
     bool created;               /* its success is 201 */
+    bool accepted;              /* its success is 202: more is to come */
     /* The argument, counted from 1, that the server makes if an HTTP client leaves it out; 0: none.
      * With `carries`, the id that is made carries the scope, so that the id alone is enough. */
     unsigned made;

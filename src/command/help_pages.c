@@ -110,6 +110,7 @@ static const char *family_title(size_t i)
         {"LOCK.", "Lock: one holder, its own key to unlock (scope: resource)"},
         {"STOCK.", "Stock: flash sale (scope: product)"},
         {"RECONCILE", "Reconciliation: the engine and the ledger (of no scope)"},
+        {"SAGA.", "Sagas: checkouts in flight and ended (scope: saga)"},
         {"ROOM.", "Waiting room (scope: event)"},
         {"IDEM.", "Idempotency (scope: key)"},
         {"LIST", "Looking inside (of no scope)"},
@@ -171,7 +172,7 @@ static void markdown_command(const struct command_spec *spec, struct buffer *out
     out->size -= out->size == start; /* the space */
     if (spec->route != NULL) {
         buffer_format(out, "\n- HTTP: `%s %s`, %d", spec->method, spec->route,
-                      spec->created ? 201 : 200);
+                      spec->created ? 201 : spec->accepted ? 202 : 200);
     }
     if (spec->alias != NULL) {
         buffer_format(out, "; `%s %s` for an id that the server made", spec->method, spec->alias);

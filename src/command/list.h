@@ -34,6 +34,7 @@
     X(SEATS_ZONE,     seats_zone,     seats_zone_reply,     PLAIN, EVENTS)                         \
     X(SEATS_USER,     seats_user,     seats_user_reply,     PLAIN, EVENTS)                         \
     X(SEATS_CLOSE,    seats_close,    seats_close_reply,    PLAIN, EVENTS)                         \
+    X(SEATS_CHECKOUT, seats_checkout, seats_checkout_reply, PLAIN, SERVICE)                        \
     X(QUOTA_LIMIT,    quota_limit,    quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_RESERVE,  quota_reserve,  quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_REFUND,   quota_refund,   quota_refund_reply,   PLAIN, TENANTS)                        \
@@ -72,6 +73,9 @@
     X(STOCK_RETURN,   stock_return,   stock_return_reply,   PLAIN, SERVICE)                        \
     X(STOCK_ORDER,    stock_order,    stock_order_reply,    PLAIN, SERVICE)                        \
     X(RECONCILE,      reconcile,      reconcile_reply,      PLAIN, SERVICE)                        \
+    X(SAGA_GET,       saga_get,       saga_get_reply,       PLAIN, SERVICE)                        \
+    X(SAGA_RESUME,    saga_resume,    saga_change_reply,    PLAIN, SERVICE)                        \
+    X(SAGA_REFUND,    saga_refund,    saga_change_reply,    PLAIN, SERVICE)                        \
     X(ROOM_OPEN,      room_open,      room_open_reply,      PLAIN, ROOMS)                          \
     X(ROOM_JOIN,      room_join,      room_join_reply,      PLAIN, ROOMS)                          \
     X(ROOM_POSITION,  room_position,  room_position_reply,  PLAIN, ROOMS)                          \

@@ -15,6 +15,7 @@
 static const struct {
     ledger_job_task *run;
     bool writes;
+    bool once; /* what the database refuses is not tried again */
 } tasks[LEDGER_TASK_COUNT] = {
     [LEDGER_TASK_FIND] = {ledger_job_find, false},
     [LEDGER_TASK_END] = {ledger_job_end, true},
@@ -34,6 +35,10 @@ static const struct {
     [LEDGER_TASK_SETTLE] = {ledger_job_settle, true},
     [LEDGER_TASK_REPLAY] = {ledger_job_replay, true},
     [LEDGER_TASK_SWEEP] = {ledger_job_sweep, true},
+    [LEDGER_TASK_SAGA_MOVE] = {ledger_job_saga_move, true, true},
+    [LEDGER_TASK_SAGA_FIND] = {ledger_job_saga_find, false},
+    [LEDGER_TASK_SAGA_CLAIM] = {ledger_job_saga_claim, true},
+    [LEDGER_TASK_SAGA_WAKE] = {ledger_job_saga_wake, true},
 };
 
 /* ---- for the tasks --------------------------------------------------------------------------- */
@@ -147,7 +152,7 @@ static bool goes_on(struct ledger_writer *writer, struct ledger_job *job, enum s
             return false;
         }
         ledger_link_renew(writer);
-        return true;
+        return !tasks[job->task].once;
     }
     answer(job, LEDGER_AWAY, &problem);
     ledger_writer_count(writer, &writer->ledger->figures.retries);

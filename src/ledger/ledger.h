@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/problem.h"
+#include "ledger/saga.h"
 
 struct ledger;
 struct ledger_sale;
@@ -195,6 +196,14 @@ enum ledger_task {
     LEDGER_TASK_SETTLE, /* what became of deliveries */
     LEDGER_TASK_REPLAY, /* makes a page of notices that have ended pending again */
     LEDGER_TASK_SWEEP,  /* removes a page of those that ended long ago */
+    /* sagas: saga.h */
+    LEDGER_TASK_SAGA_MOVE,  /* all of `moves`, or none: LEDGER_REFUSED if one does not fit */
+    LEDGER_TASK_SAGA_FIND,  /* by its id; with a scope, by event and booking */
+    LEDGER_TASK_SAGA_CLAIM, /* those whose lease has ended become `id`'s for `delta` ms: so many of
+                               `sagas` are filled in as `count` says, which becomes how many */
+    LEDGER_TASK_SAGA_WAKE,  /* the saga of the payment `id`, if nobody drives it, is due now.
+                               LEDGER_DONE_BEFORE: the message `user` has come in `scope` before;
+                               `zone` is a scope whose messages are forgotten */
     LEDGER_TASK_COUNT
 };
 
@@ -284,6 +293,9 @@ struct ledger_job {
     int64_t before, now, in_flight;
     struct ledger_notice notice;  /* END, NOTE */
     struct ledger_outbox *outbox; /* DUE, SETTLE, REPLAY, SWEEP */
+    /* SAGA_*: what is moved; what was found, or room for what is claimed. */
+    struct ledger_move *const *moves;
+    struct ledger_saga *sagas;
 
     int64_t deadline_ms;
     void (*done)(struct ledger_job *job, void *context);

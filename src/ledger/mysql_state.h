@@ -11,7 +11,7 @@
 #include <mysql.h>
 #include <signal.h>
 
-#define MYSQL_COLUMNS_MAX 16
+#define MYSQL_COLUMNS_MAX 32
 
 /* An INSERT of many rows is prepared for 1, 2, 4, … and 256 rows, as far as they are needed. More
  * rows at once gain nothing, and servers have a limit of 65535 values for a statement. */

@@ -31,6 +31,14 @@
 /* A row was told of if its writer is gone, or says so. */
 #define TOLD "COALESCE((SELECT w.told FROM writers w WHERE w.writer_id = r.writer), r.batch)"
 
+/* What is read of a saga. */
+#define SAGA                                                                                       \
+    "SELECT saga_id, event_id, booking_id, zone_id, user_id, quantity, max_per_user, unit_price,"  \
+    " currency, pass, payment_id, payment_token, state, came_from, payment, error_code,"           \
+    " error_message, attempts, created_at, updated_at, due_at, owner, fence FROM sagas"
+/* When a lease of so many ms from now ends; one of less than nothing, never. */
+#define LEASE_END "CASE WHEN ? < 0 THEN 9007199254740991 ELSE {now} + ? END"
+
 static const struct {
     const char *text, *types;
 } templates[LEDGER_STATEMENT_COUNT] = {
@@ -225,6 +233,32 @@ static const struct {
                            " ORDER BY due_at LIMIT " TEXT(LEDGER_OUTBOX_PAGE),
                            "iii"},
     [LEDGER_OUTBOX_REMOVE] = {"DELETE FROM outbox WHERE outbox_id = ? AND state <> 0", "i"},
+    [LEDGER_SAGA_ADD] = {"INSERT INTO sagas (saga_id, event_id, booking_id, zone_id, user_id,"
+                         " quantity, max_per_user, unit_price, currency, pass, payment_id,"
+                         " payment_token, state, owner, fence, lease_until)"
+                         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now} + ?)",
+                         "tttttiiittttttii"},
+    [LEDGER_SAGA_MOVE] = {"UPDATE sagas SET state = ?, came_from = ?, payment = ?, error_code = ?,"
+                          " error_message = ?, attempts = ?, due_at = {now} + ?, owner = ?,"
+                          " fence = ?, updated_at = {now}, lease_until = " LEASE_END
+                          " WHERE saga_id = ? AND fence = ? AND state = ?",
+                          "tttttiitiiitit"},
+    [LEDGER_SAGA_FIND] = {SAGA " WHERE saga_id = ?", "t"},
+    [LEDGER_SAGA_OF_BOOKING] = {SAGA " WHERE event_id = ? AND booking_id = ?", "tt"},
+    [LEDGER_SAGA_OF_PAYMENT] = {SAGA " WHERE payment_id = ?{lock}", "t"},
+    [LEDGER_SAGAS_DUE] = {SAGA " WHERE lease_until < {now} ORDER BY lease_until LIMIT ?{lock}",
+                          "i"},
+    [LEDGER_SAGA_CLAIM] = {"UPDATE sagas SET owner = ?, fence = ?, lease_until = {now} + ?"
+                           " WHERE saga_id = ? AND fence = ?",
+                           "tiiti"},
+    [LEDGER_SAGA_WAKE] = {"UPDATE sagas SET lease_until = 0, due_at = {now}"
+                          " WHERE saga_id = ? AND fence = ? AND owner = ''"
+                          " AND lease_until < 9007199254740991",
+                          "ti"},
+    [LEDGER_BARRIER_FIND] = {"SELECT made_at FROM barriers WHERE scope = ? AND id = ?"
+                             " AND step = ?{lock}",
+                             "ttt"},
+    [LEDGER_BARRIERS_FORGET] = {"DELETE FROM barriers WHERE scope = ?", "t"},
 
     [LEDGER_SCHEMA_VERSION] = {"SELECT MAX(version) FROM holdfast_schema", ""},
     [LEDGER_SCHEMA_LOCK] = {"{take_schema_lock}", ""},

@@ -49,6 +49,15 @@ static void read_settings(struct service_options *service, const struct hf_open_
     set(&service->fallback_rate, options->fallback_rate);
     set(&service->servers, options->servers);
     set(&service->reconcile_every_ms, options->reconcile_every_ms);
+    service->payment_url = options->payment_url;
+    service->payment_secret = options->payment_secret;
+    service->payment_secret_old = options->payment_secret_old;
+    service->currency = options->currency != NULL ? options->currency : service->currency;
+    service->late_payment =
+        options->late_payment != NULL ? options->late_payment : service->late_payment;
+    set(&service->saga_lease_ms, options->saga_lease_ms);
+    set(&service->payment_timeout_ms, options->payment_timeout_ms);
+    set(&service->payment_retries, options->payment_retries);
 }
 
 enum hf_error open_options_read(struct open_options *out, const struct hf_open_options *given,

@@ -325,6 +325,14 @@ void options_service(const struct server_options *options, struct options_urls *
         .fallback_rate = options->fallback_rate,
         .servers = options->servers,
         .reconcile_every_ms = options->reconcile_every_ms,
+        .payment_url = options->payment_url,
+        .payment_secret = options->payment_secret,
+        .payment_secret_old = options->payment_secret_old,
+        .currency = options->currency,
+        .late_payment = options->late_payment,
+        .saga_lease_ms = options->saga_lease_ms,
+        .payment_timeout_ms = options->payment_timeout_ms,
+        .payment_retries = options->payment_retries,
     };
 }
 

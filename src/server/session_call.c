@@ -163,7 +163,9 @@ static bool engine_serves(struct session *session)
 
 bool session_accepts(struct session *session, const struct command_spec *spec)
 {
-    enum role needed = spec->flags & COMMAND_WRITES ? ROLE_WRITE : ROLE_READ;
+    enum role needed = spec->flags & COMMAND_ADMIN    ? ROLE_ADMIN
+                       : spec->flags & COMMAND_WRITES ? ROLE_WRITE
+                                                      : ROLE_READ;
 
     return session_allows(session, needed) && engine_serves(session);
 }

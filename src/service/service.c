@@ -24,6 +24,10 @@ static const struct service_command {
     [STOCK_LOAD] = {.run = stock_change_begin, .needs_open = true},
     [STOCK_ADJUST] = {.run = stock_change_begin, .needs_open = true},
     [STOCK_TAKE] = {.run = stock_gate, .needs_guard = true},
+    [SEATS_CHECKOUT] = {.run = checkout_begin},
+    [SAGA_GET] = {.run = saga_show},
+    [SAGA_RESUME] = {.run = saga_resume},
+    [SAGA_REFUND] = {.run = saga_refund},
     [SEATS_OPEN] = {.run = seats_open_guarded, .needs_guard = true},
     [SEATS_RESERVE] = {.run = seats_reserve_guarded, .needs_guard = true},
     [SEATS_CONFIRM] = {.run = seats_confirm_guarded, .needs_guard = true},
@@ -53,10 +57,9 @@ static const struct service_command *find_command(struct service *service,
     return found;
 }
 
-static void service_submit(struct engine *engine, struct command *command, engine_done *done,
-                           void *context)
+void service_carry_out(struct service *service, struct command *command, engine_done *done,
+                       void *context)
 {
-    struct service *service = service_self(engine);
     const struct service_command *found = find_command(service, command);
 
     if (found == NULL) {
@@ -71,7 +74,13 @@ static void service_submit(struct engine *engine, struct command *command, engin
         return;
     }
     service_need_ledger(call, found->run);
-    service_work(service, 0);
+}
+
+static void service_submit(struct engine *engine, struct command *command, engine_done *done,
+                           void *context)
+{
+    service_carry_out(service_self(engine), command, done, context);
+    service_work(service_self(engine), 0);
 }
 
 static bool service_ready(struct engine *engine, const struct command *command)
@@ -97,6 +106,7 @@ static void service_turn(struct engine *engine)
         rebuild_watch(service);
         product_turn(service, now_ms);
         reconcile_turn(service, now_ms);
+        sagas_turn(service, now_ms);
         service_work(service, now_ms);
     } else {
         service_work(service, 0);
@@ -133,6 +143,7 @@ static int64_t service_idle_ms(struct engine *engine)
     int64_t now_ms = service_now(service);
     idle_ms = sooner(idle_ms, ledger_idle_ms(service->ledger));
     idle_ms = sooner(idle_ms, until(reconcile_due(service), now_ms));
+    idle_ms = sooner(idle_ms, until(sagas_due(service), now_ms));
     if (!list_empty(&service->timers)) {
         struct service_call *call = LIST_ENTRY(service->timers.next, struct service_call, node);
         idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
@@ -174,14 +185,22 @@ static void service_settle(struct engine *engine)
 /* ---- disk ------------------------------------------------------------------------------------
  * */
 
+/* What the calls waited for is on disk: they go on in the next turn. */
+static void flushed(struct service *service)
+{
+    list_splice_last(&service->ready, &service->flushing);
+}
+
 static bool service_flush_begin(struct engine *engine)
 {
     struct service *service = service_self(engine);
     bool begun = engine_flush_begin(service->inner);
 
     service->told_flushing = service->told_count;
+    list_splice_last(&service->flushing, &service->unflushed);
     if (!begun) {
         service_told_flushed(service, service->told_count); /* it is on disk already */
+        flushed(service);
     }
     return begun;
 }
@@ -199,6 +218,7 @@ static void service_flush_end(struct engine *engine)
     engine_flush_end(service->inner);
     if (engine_failure(service->inner) == NULL) {
         service_told_flushed(service, service->told_flushing);
+        flushed(service);
     }
     service->told_flushing = 0;
 }

@@ -28,6 +28,15 @@ struct service_options {
     int64_t fallback_rate;       /* orders a second that go past an engine that is away, in all */
     int64_t servers;             /* among how many servers that rate is divided */
     int64_t reconcile_every_ms;  /* 0: only on demand */
+    /* Checkout. */
+    const char *payment_url;    /* of the payment peer; "test:"; NULL: nothing can be checked out */
+    const char *payment_secret; /* signs what is sent to it and what it sends; or NULL */
+    const char *payment_secret_old; /* also accepted from it, while secrets are changed; or NULL */
+    const char *currency;           /* of a checkout that names none */
+    const char *late_payment;       /* "rebook", or "refund" */
+    int64_t saga_lease_ms;          /* a server that is silent for so long has lost its sagas */
+    int64_t payment_timeout_ms;     /* of a request to the peer */
+    int64_t payment_retries;        /* of one whose outcome is unknown */
 };
 
 /* The settings a server has if nothing is said. */

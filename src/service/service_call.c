@@ -288,6 +288,16 @@ void call_told(struct service_call *call)
     }
 }
 
+void call_when_durable(struct service_call *call, service_run *next)
+{
+    if (answers_ahead(call->service)) {
+        call->run = next;
+        list_add_last(&call->service->unflushed, &call->node);
+    } else {
+        call_ready(call, next);
+    }
+}
+
 void service_told_flushed(struct service *service, size_t count)
 {
     CHECK(count <= service->told_count);

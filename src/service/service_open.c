@@ -3,6 +3,7 @@
  * Opens a service and closes it: the engine inside, the ledger if it was given or is there
  * already, and what the service keeps of its own. */
 #include "base/thread.h"
+#include "service/payments.h"
 #include "service/service_state.h"
 
 #include <inttypes.h>
@@ -21,6 +22,7 @@ void service_close(struct engine *engine)
     service_ledger_close(service);
     products_free(service);
     calls_free(service);
+    sagas_free(service);
     free(service->told);
     reply_free(&service->reply);
     free(service->ledger_url);
@@ -40,6 +42,11 @@ struct service_options service_defaults(void)
         .fallback_rate = 50,
         .servers = 1,
         .reconcile_every_ms = 5000,
+        .saga_lease_ms = 10000,
+        .payment_timeout_ms = 10000,
+        .payment_retries = 20,
+        .currency = "USD",
+        .late_payment = "rebook",
     };
 }
 
@@ -67,6 +74,9 @@ enum hf_error service_check(const struct service_options *service, struct proble
         {"fallback-rate", service->fallback_rate, 0, 1000000},
         {"servers", service->servers, 1, 10000},
         {"reconcile-every in ms", service->reconcile_every_ms, 0, 24 * 3600 * 1000},
+        {"saga-lease in ms", service->saga_lease_ms, 200, 3600 * 1000},
+        {"payment-timeout in ms", service->payment_timeout_ms, 10, 10 * 60 * 1000},
+        {"payment-retries", service->payment_retries, 1, 1000},
     };
     const char *url = service->ledger_url != NULL ? service->ledger_url : service->ledger_lazily;
 
@@ -75,6 +85,9 @@ enum hf_error service_check(const struct service_options *service, struct proble
                          problem) != HF_OK) {
             return HF_INVALID_ARGUMENT;
         }
+    }
+    if (payments_check(service, problem) != HF_OK) {
+        return HF_INVALID_ARGUMENT;
     }
     if (url == NULL) {
         return service->ledger_inventory == NULL
@@ -119,6 +132,8 @@ static bool init(struct service *service, const struct engine_options *options,
     list_init(&service->gated);
     list_init(&service->spare);
     list_init(&service->awaits_ledger);
+    list_init(&service->unflushed);
+    list_init(&service->flushing);
     slab_init(&service->products, &service->memory, sizeof(struct service_product));
     table_init(&service->by_id, &service->memory);
     now_ms = service_now(service);
@@ -129,7 +144,7 @@ static bool init(struct service *service, const struct engine_options *options,
     limiter_init(&service->limiter, settings->fallback_rate, settings->servers, now_ms);
     service->mark_due_ms = now_ms;
     service->reconcile_due_ms = now_ms;
-    return reply_init(&service->reply, &service->memory) &&
+    return sagas_init(service) && reply_init(&service->reply, &service->memory) &&
            copy_text(&service->ledger_url, settings->ledger_url != NULL
                                                ? settings->ledger_url
                                                : settings->ledger_lazily) &&

@@ -216,6 +216,10 @@ struct service {
     uint64_t told_total, told_marked; /* ever told to the ledger; when it was last marked */
     int64_t mark_due_ms, reconcile_due_ms;
 
+    struct sagas *sagas;
+    char *payment_texts[5]; /* copies of the texts of the settings */
+    struct list unflushed, flushing; /* calls that wait until the engine's state is on disk */
+
     uint64_t outcomes[OUTCOME_COUNT];
     uint64_t looks, corrections, drift, reconciliations, rebuilt;
     int64_t reconciled_ms; /* when the last reconciliation ended; 0: never */
@@ -273,6 +277,8 @@ void call_give_lease(struct service_call *call, service_run *next);
 /* The engine knows what the ledger has of this call: at once, or when that is on disk. */
 void call_told(struct service_call *call);
 void service_told_flushed(struct service *service, size_t count);
+/* Runs `next` when what the engine has answered so far is on disk. */
+void call_when_durable(struct service_call *call, service_run *next);
 
 /* An empty reply to be filled in and given by call_answer(). */
 struct reply *call_reply(struct service_call *call);
@@ -305,6 +311,10 @@ void service_close(struct engine *engine);
 enum hf_error service_open_around(struct engine *inner, const struct engine_options *options,
                                   const struct service_options *settings, struct engine **engine,
                                   struct problem *problem);
+/* Carries out a command as a client's would be: guarded, or by the engine alone. The call's answer
+ * comes at once or in a later turn. */
+void service_carry_out(struct service *service, struct command *command, engine_done *done,
+                       void *context);
 /* Is the engine a service? */
 bool service_is(const struct engine *engine);
 
@@ -402,6 +412,18 @@ void reconcile_command(struct service_call *call); /* RECONCILE */
 void reconcile_turn(struct service *service, int64_t now_ms);
 /* When reconcile_turn() has something to do. */
 int64_t reconcile_due(const struct service *service);
+
+
+/* checkout.c, saga.c */
+void checkout_begin(struct service_call *call); /* SEATS.CHECKOUT */
+void saga_show(struct service_call *call);      /* SAGA.GET */
+void saga_resume(struct service_call *call);    /* SAGA.RESUME */
+void saga_refund(struct service_call *call);    /* SAGA.REFUND */
+bool sagas_init(struct service *service);
+void sagas_free(struct service *service);
+void sagas_turn(struct service *service, int64_t now_ms);
+/* When sagas_turn() has something to do. */
+int64_t sagas_due(const struct service *service);
 
 void service_figures(struct engine *engine, engine_figure *each, void *context);
 

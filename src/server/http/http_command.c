@@ -259,6 +259,17 @@ void http_run(struct session *session)
     }
 }
 
+/* Does the reply of the command itself name the field? */
+static bool answers_field(const struct command_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->field_count; i++) {
+        if (strcmp(spec->fields[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int http_write_reply(struct session *session, const struct reply *reply, struct buffer *out)
 {
     struct http *http = http_of(session);
@@ -268,7 +279,8 @@ int http_write_reply(struct session *session, const struct reply *reply, struct 
         reply_to_json_all(reply, spec, out);
         return hf_error_status(reply->code);
     }
-    if (http->made_size > 0) {
+    bool adds = http->made_size > 0 && !answers_field(spec, spec->args[spec->made - 1].field);
+    if (adds) {
         buffer_text(out, "{\"");
         buffer_text(out, spec->args[spec->made - 1].field);
         buffer_text(out, "\":");
@@ -276,8 +288,8 @@ int http_write_reply(struct session *session, const struct reply *reply, struct 
     }
     size_t start = out->size;
     reply_to_json_all(reply, spec, out);
-    if (http->made_size > 0 && !out->failed) {
+    if (adds && !out->failed) {
         out->data[start] = ','; /* goes on with the object begun above */
     }
-    return spec->created ? 201 : 200;
+    return spec->created ? 201 : spec->accepted ? 202 : 200;
 }

@@ -197,6 +197,7 @@ static void write_success(struct buffer *out, const struct route *route)
     buffer_format(out, "\"%d\":{\"description\":",
                   route->endpoint == ENDPOINT_SNAPSHOT ? 202
                   : spec != NULL && spec->created      ? 201
+                  : spec != NULL && spec->accepted     ? 202
                                                        : 200);
     openapi_text(out, spec != NULL && spec->reply_note != NULL ? spec->reply_note : "Done");
     buffer_format(out, ",\"content\":{\"%s\":{\"schema\":", type);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which peer takes the payments, and the one that is none: `test:` moves no money. What it answers
+ * follows from the amount alone, so that every server answers the same and nothing is kept. */
+#include "service/payments.h"
+
+#include "base/text.h"
+#include "service/service_state.h"
+
+#include <stdio.h>
+
+#define TEST_URL "test:"
+#define TEST_SAYS "this is a test, no money is moved"
+
+int64_t payment_amount(const struct ledger_saga *saga)
+{
+    return saga->quantity * saga->unit_price;
+}
+
+bool payment_is_currency(struct hf_bytes text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < 'A' || text.data[i] > 'Z') {
+            return false;
+        }
+    }
+    return text.size == 3;
+}
+
+enum hf_error payments_check(const struct service_options *settings, struct problem *problem)
+{
+    const char *url = settings->payment_url;
+
+    if (!payment_is_currency(hf_text(settings->currency))) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "currency \"%.20s\": must be three capital letters, such as EUR",
+                           settings->currency);
+    }
+    if (strcmp(settings->late_payment, "rebook") != 0 &&
+        strcmp(settings->late_payment, "refund") != 0) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "late-payment \"%.20s\": must be rebook or refund",
+                           settings->late_payment);
+    }
+    if (url == NULL || strcmp(url, TEST_URL) == 0) {
+        return HF_OK;
+    }
+    return problem_set(problem, HF_INVALID_ARGUMENT, "payment-url \"%.100s\": must be test:", url);
+}
+
+const char *payments_provider(const struct service *service)
+{
+    return service->settings.payment_url != NULL ? "test" : NULL;
+}
+
+static void test_send(enum payment_verb verb, const struct ledger_saga *saga,
+                      struct payment_answer *answer)
+{
+    int64_t ending = payment_amount(saga) % 100;
+
+    answer->outcome = verb == PAYMENT_REFUND                   ? PAYMENT_REFUNDED
+                      : ending == 13                           ? PAYMENT_DECLINED
+                      : ending == 17 && verb == PAYMENT_CHARGE ? PAYMENT_PENDING
+                                                               : PAYMENT_SUCCEEDED;
+    snprintf(answer->message, sizeof answer->message, "%s: %s",
+             answer->outcome == PAYMENT_DECLINED ? "an amount that ends in 13 is declined"
+                                                 : "taken as paid",
+             TEST_SAYS);
+}
+
+void payments_send(struct service *service, enum payment_verb verb, const struct ledger_saga *saga,
+                   payment_done *done, void *context)
+{
+    struct payment_answer answer = {.outcome = PAYMENT_UNKNOWN};
+
+    (void)service;
+    test_send(verb, saga, &answer);
+    done(context, &answer);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Moves of sagas: into the ledger first. While one transaction of moves is in flight the next one
+ * collects, so that many checkouts cost few commits:
+ *
+ *     saga_move ─> moves ─> one job, one transaction ─> next step of each
+ *                    ^             │ refused: one of them does not fit
+ *                    └─────────────┘ in halves, until that one stands alone
+ *
+ * A move that stands alone and was refused, or whose outcome is unknown, is looked up: the row says
+ * whether it was made, whether it is still to be made, or whether the saga is another's by now. */
+#include "base/check.h"
+#include "base/fault.h"
+#include "service/saga.h"
+
+#include <stdio.h>
+
+static void submit(struct saga *saga);
+static void move_answered(struct service_call *call);
+
+static struct sagas *sagas_of(const struct saga *saga)
+{
+    return saga->call->service->sagas;
+}
+
+/* ---- the transaction ------------------------------------------------------------------------- */
+
+static void carry(struct service *service);
+
+static void moves_answered(struct ledger_job *job, void *context)
+{
+    struct service *service = context;
+    struct sagas *sagas = service->sagas;
+    struct list again;
+
+    list_init(&again);
+    sagas->moving = false;
+    sagas->transactions++;
+    for (size_t i = 0; i < job->count; i++) {
+        struct ledger_move *move = sagas->carried[i];
+        struct saga *saga = LIST_ENTRY(move, struct saga, move);
+        if (job->answer == LEDGER_REFUSED && job->count > 1) {
+            move->together = job->count / 2;
+            list_add_last(&again, &move->node);
+        } else {
+            saga->answer = job->answer;
+            saga->problem = job->problem;
+            call_ready(saga->call, move_answered);
+        }
+    }
+    list_splice_first(&sagas->moves, &again);
+    carry(service);
+}
+
+static size_t take(struct sagas *sagas)
+{
+    size_t count = 0, most = SAGA_BATCH_MAX;
+
+    while (!list_empty(&sagas->moves)) {
+        struct ledger_move *move = LIST_ENTRY(sagas->moves.next, struct ledger_move, node);
+        most = move->together < most ? move->together : most;
+        if (count >= most) {
+            break;
+        }
+        list_remove(&move->node);
+        sagas->carried[count++] = move;
+    }
+    return count;
+}
+
+static void carry(struct service *service)
+{
+    struct sagas *sagas = service->sagas;
+
+    if (sagas->moving || list_empty(&sagas->moves)) {
+        return;
+    }
+    sagas->moving = true;
+    sagas->job = (struct ledger_job){.task = LEDGER_TASK_SAGA_MOVE,
+                                     .moves = sagas->carried,
+                                     .count = take(sagas),
+                                     .deadline_ms = sql_now_ms() + service_ledger_timeout(service),
+                                     .done = moves_answered,
+                                     .context = service};
+    ledger_submit(service->ledger, &sagas->job);
+}
+
+static void submit(struct saga *saga)
+{
+    struct sagas *sagas = sagas_of(saga);
+
+    saga->next_lease_ms = service_now(saga->call->service) + saga->move.lease_ms;
+    saga->move.together = SAGA_BATCH_MAX;
+    sagas->moves_total++;
+    list_add_last(&sagas->moves, &saga->move.node);
+    carry(saga->call->service);
+}
+
+/* ---- after it -------------------------------------------------------------------------------- */
+
+static void pass_fault_point(enum saga_state state)
+{
+    switch (state) {
+    case SAGA_STARTED:
+        FAULT_POINT(saga_started);
+        break;
+    case SAGA_RESERVED:
+        FAULT_POINT(saga_reserved);
+        break;
+    case SAGA_PAYING:
+        FAULT_POINT(saga_paying);
+        break;
+    case SAGA_PAID:
+        FAULT_POINT(saga_paid);
+        break;
+    case SAGA_COMPLETED:
+        FAULT_POINT(saga_completed);
+        break;
+    case SAGA_COMPENSATING:
+        FAULT_POINT(saga_compensating);
+        break;
+    case SAGA_COMPENSATED:
+        FAULT_POINT(saga_compensated);
+        break;
+    default:
+        FAULT_POINT(saga_needs_attention);
+        break;
+    }
+}
+
+/* What the ledger has now. */
+static void commit(struct saga *saga)
+{
+    bool changed = saga->state != saga->next_state || saga->move.is_new;
+
+    saga->moving = false;
+    saga->row = saga->next;
+    saga->state = saga->next_state;
+    saga->charge = saga->next_charge;
+    saga->leased_until_ms = saga->next_lease_ms;
+    saga->fresh = changed;
+    CHECK(saga_broken_rule(saga->state, saga->charge) == NULL);
+    pass_fault_point(saga->state);
+    if (changed && saga_state_is_final(saga->state)) {
+        sagas_of(saga)->ended[saga->state]++;
+    }
+    if (saga->state == SAGA_NEEDS_ATTENTION) {
+        log_line(&saga->call->service->options.log, LOG_WARNING,
+                 "saga %s needs attention: it was %s; %s: %s", saga->row.saga, saga->row.came_from,
+                 saga->row.error_code, saga->row.error);
+    }
+}
+
+static void go_on(struct saga *saga)
+{
+    struct service_call *call = saga->call;
+    bool leaves = saga->parks || saga_state_is_final(saga->next_state);
+
+    commit(saga);
+    if (saga->client != NULL || !leaves) {
+        saga->moved(call);
+    } else {
+        saga_drop(call);
+    }
+}
+
+static void look_up(struct service_call *call);
+
+static void submit_again(struct service_call *call)
+{
+    submit(saga_of(call));
+}
+
+static void later(struct saga *saga, service_run *run)
+{
+    unsigned doublings = saga->tries < 5 ? saga->tries : 5;
+
+    saga->tries++;
+    call_later(saga->call, run, (int64_t)50 << doublings);
+}
+
+static bool is_made(const struct saga *saga, const struct ledger_saga *found)
+{
+    return found->fence == saga->next.fence && strcmp(found->state, saga->next.state) == 0 &&
+           strcmp(found->owner, saga->next.owner) == 0;
+}
+
+static void looked_up(struct service_call *call)
+{
+    struct saga *saga = saga_of(call);
+    const struct ledger_saga *found = call->job.sagas;
+    bool known = call->job.answer == LEDGER_DONE || call->job.answer == LEDGER_NOT_FOUND;
+    bool there = call->job.answer == LEDGER_DONE;
+
+    if (!known) {
+        later(saga, look_up);
+    } else if (there && is_made(saga, found)) {
+        saga->answer = LEDGER_DONE;
+        go_on(saga);
+    } else if (there && found->fence == saga->move.old_fence &&
+               strcmp(found->state, saga->move.from) == 0) {
+        later(saga, submit_again);
+    } else {
+        sagas_of(saga)->lost++;
+        saga_drop(call);
+    }
+}
+
+static void look_up(struct service_call *call)
+{
+    struct ledger_job *job = call_job(call, LEDGER_TASK_SAGA_FIND);
+
+    job->id = hf_text(saga_of(call)->row.saga);
+    job->sagas = &saga_of(call)->looked;
+    call_submit(call, looked_up);
+}
+
+static void move_answered(struct service_call *call)
+{
+    struct saga *saga = saga_of(call);
+
+    if (saga->answer == LEDGER_DONE) {
+        go_on(saga);
+    } else if (saga->client != NULL) {
+        saga->moving = false;
+        saga->moved(call);
+    } else if (saga->answer == LEDGER_AWAY) {
+        later(saga, submit_again);
+    } else {
+        look_up(call);
+    }
+}
+
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+void saga_insert(struct saga *saga, service_run *next)
+{
+    saga->next = saga->row;
+    saga->next_state = SAGA_STARTED;
+    saga->next_charge = SAGA_CHARGE_NONE;
+    saga->moved = next;
+    saga->moving = true;
+    saga->parks = false;
+    saga->move = (struct ledger_move){.saga = &saga->next,
+                                      .is_new = true,
+                                      .from = "",
+                                      .lease_ms = saga->call->service->settings.saga_lease_ms};
+    submit(saga);
+}
+
+/* How long it is this process' if it moves so. */
+static int64_t lease_of(const struct saga *saga, const struct saga_change *change)
+{
+    const struct service_options *settings = &saga->call->service->settings;
+    bool pays = change->to == SAGA_PAYING || change->to == SAGA_COMPENSATING;
+
+    return saga_state_is_final(change->to) ? LEDGER_SAGA_NEVER
+           : saga->parks                   ? change->wait_ms
+                                           : settings->saga_lease_ms + change->wait_ms +
+                               (pays ? settings->payment_timeout_ms : 0);
+}
+
+static void fill_in(struct saga *saga, const struct saga_change *change)
+{
+    struct ledger_saga *next = &saga->next;
+    bool leaves = saga->parks || saga_state_is_final(change->to);
+
+    *next = saga->row;
+    if (change->to == SAGA_NEEDS_ATTENTION) {
+        snprintf(next->came_from, sizeof next->came_from, "%s", saga_state_name(saga->state));
+    }
+    snprintf(next->state, sizeof next->state, "%s", saga_state_name(change->to));
+    snprintf(next->payment, sizeof next->payment, "%s", saga_charge_name(change->charge));
+    if (change->error != HF_OK) {
+        snprintf(next->error_code, sizeof next->error_code, "%s", hf_error_name(change->error));
+        snprintf(next->error, sizeof next->error, "%s", change->message);
+    }
+    next->attempts = change->attempts;
+    snprintf(next->owner, sizeof next->owner, "%s", leaves ? "" : saga->call->service->server_id);
+    next->fence = saga->row.fence + (change->takes ? 1 : 0);
+}
+
+void saga_move(struct saga *saga, const struct saga_change *change, service_run *next)
+{
+    const struct service_options *settings = &saga->call->service->settings;
+
+    CHECK(!saga->moving && saga_may_move(saga->state, change->to));
+    saga->parks = change->wait_ms > settings->saga_lease_ms / 2 && !saga->woken;
+    fill_in(saga, change);
+    saga->next_state = change->to;
+    saga->next_charge = change->charge;
+    saga->moved = next;
+    saga->moving = true;
+    saga->tries = 0;
+    saga->move = (struct ledger_move){.saga = &saga->next,
+                                      .from = saga->row.state,
+                                      .old_fence = saga->row.fence,
+                                      .lease_ms = lease_of(saga, change),
+                                      .due_ms = change->wait_ms};
+    submit(saga);
+}
