@@ -44,8 +44,8 @@
     X(QUOTA_LIST,     quota_list,     quota_list_reply,     PAGE,  TENANTS)                        \
     X(QUOTA_CLOSE,    quota_close,    quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_SYNC,     quota_sync,     quota_reply,          PLAIN, TENANTS)                        \
-    X(QUOTA_GET,      quota_get,      quota_get_reply,      PLAIN, TENANTS)                        \
     X(QUOTA_MARK,     quota_mark,     quota_mark_reply,     PLAIN, TENANTS)                        \
+    X(QUOTA_GET,      quota_get,      quota_get_reply,      PLAIN, TENANTS)                        \
     X(SEM_ACQUIRE,    sem_acquire,    sem_acquire_reply,    PLAIN, SEMAPHORES)                     \
     X(SEM_QUEUE,      sem_queue,      sem_queue_reply,      PLAIN, SEMAPHORES)                     \
     X(SEM_WAKE,       sem_wake,       sem_wake_reply,       PLAIN, SEMAPHORES)                     \

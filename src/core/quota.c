@@ -229,6 +229,29 @@ static bool answer_known(const struct core *core, const struct tenant *tenant, u
     return true;
 }
 
+/* Makes the hold that RESERVE asks for, in place of one that was cancelled; false when there is no
+ * memory. */
+static bool add_hold(struct core *core, uint32_t index, uint32_t known,
+                     const struct hf_quota_reserve_args *a)
+{
+    struct tenant *tenant = tenant_at(core, index);
+    struct key key = core_key(core, CORE_QUOTA_HOLDS, index, a->hold);
+    uint32_t added = core_add(core, CORE_QUOTA_HOLDS, &key);
+
+    if (added == NONE) {
+        return false;
+    }
+    tenant->holds++;
+    if (known != NONE) {
+        core_forget(core, CORE_QUOTA_HOLDS, known);
+    }
+    hold_at(core, added)->amount = a->amount;
+    hold_at(core, added)->ttl_ms = a->ttl_ms;
+    tenant->held += a->amount;
+    core_arm(core, CORE_QUOTA_HOLDS, added, core->now_ms + a->ttl_ms);
+    return true;
+}
+
 CORE_COMMAND(quota_reserve)
 {
     const struct hf_quota_reserve_args *a = &args->quota_reserve;
@@ -249,34 +272,17 @@ CORE_COMMAND(quota_reserve)
         return;
     }
     struct tenant *tenant = tenant_at(core, index); /* it has a limit, so it exists */
-    if (!quota_commits_reserve(core, tenant)) {
+    if (!quota_commits_reserve(core, tenant) ||
+        (a->hold.size > 0 && !add_hold(core, index, known, a))) {
         reply_busy(core, reply);
         return;
     }
     if (a->hold.size == 0) {
         tenant->committed += a->amount;
         quota_commits_add(core, tenant, a->amount);
-        tenant_check(tenant);
-        CHECK(used(tenant) <= tenant->limit);
-        answer(reply, tenant);
-        return;
     }
-    struct key key = core_key(core, CORE_QUOTA_HOLDS, index, a->hold);
-    uint32_t added = core_add(core, CORE_QUOTA_HOLDS, &key);
-    if (added == NONE) {
-        reply_busy(core, reply);
-        return;
-    }
-    tenant->holds++;
-    if (known != NONE) {
-        core_forget(core, CORE_QUOTA_HOLDS, known);
-    }
-    hold_at(core, added)->amount = a->amount;
-    hold_at(core, added)->ttl_ms = a->ttl_ms;
-    tenant->held += a->amount;
     tenant_check(tenant);
     CHECK(used(tenant) <= tenant->limit);
-    core_arm(core, CORE_QUOTA_HOLDS, added, core->now_ms + a->ttl_ms);
     answer(reply, tenant);
 }
 

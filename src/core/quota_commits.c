@@ -49,9 +49,9 @@ static void remove_old(struct quota_commits *commits, int64_t now_ms)
     }
 }
 
-/* Merges the two neighbours that together span the least time beside their age. A sum spans the time
- * from the one before it on, the first from the earliest that a SYNC can ask for. Products of two
- * times within QUOTA_SINCE_MAX_MS are exact in a double, too: Redis has no other numbers. */
+/* Merges the two neighbours that together span the least time beside their age. A sum spans the
+ * time from the one before it on, the first from the earliest that a SYNC can ask for. Products of
+ * two times within QUOTA_SINCE_MAX_MS are exact in a double, too: Redis has no other numbers. */
 static void merge_two(struct quota_commits *commits, int64_t now_ms)
 {
     int64_t best_span_ms = 1, best_age_ms = 0, before_ms = now_ms - QUOTA_SINCE_MAX_MS;

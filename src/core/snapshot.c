@@ -51,9 +51,10 @@
 #include "core/codec.h"
 #include "core/room.h"
 
-/* Former versions: 5 has nothing of what tenants committed lately, 4 remembers no admissions, 3 is the last with the first vocabulary, 2 has no
- * holds that were extended, 1 nothing of runs. What a record has only since a later version,
- * codec_fields() leaves at its default when it reads them. */
+/* Former versions: 5 has nothing of what tenants committed lately, 4 remembers no admissions, 3 is
+ * the last with the first vocabulary, 2 has no holds that were extended, 1 nothing of runs. What
+ * a record has only since a later version, codec_fields() leaves at its default when it reads
+ * them. */
 #define VERSION_WITHOUT_RUN 1
 
 static const char magic[8] = "HOLDFAST";
