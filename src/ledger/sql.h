@@ -85,6 +85,10 @@ struct sql_driver {
     /* NULL, and why, if it cannot be reached until the deadline. */
     struct sql_connection *(*connect)(const char *url, int64_t deadline_ms,
                                       struct problem *problem);
+    /* The same for one that only reads, which changes nothing about the database and holds up no
+     * writer. NULL: `connect` does. */
+    struct sql_connection *(*connect_reader)(const char *url, int64_t deadline_ms,
+                                             struct problem *problem);
     void (*close)(struct sql_connection *connection);
     enum sql_result (*run)(struct sql_connection *connection, const struct sql_step *steps,
                            size_t count, bool commit, int64_t deadline_ms,

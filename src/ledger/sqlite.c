@@ -353,18 +353,19 @@ static void sqlite_close(struct sql_connection *connection)
 }
 
 /* The foreign keys of a shop's own tables hold for what we change there, too. */
-static int configure(struct sqlite_connection *self)
+static int configure(struct sqlite_connection *self, bool reads_only)
 {
+    const char *settings = reads_only ? "PRAGMA query_only = ON;"
+                                      : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                                        "PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;"
+                                        "PRAGMA wal_autocheckpoint = 4000;";
     /* A misspelt column is an error, not a text. */
     sqlite3_db_config(self->database, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     sqlite3_busy_handler(self->database, wait_while_busy, self);
     sqlite3_progress_handler(self->database, INSTRUCTIONS, is_past_deadline, self);
-    int code = sqlite3_exec(self->database,
-                            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                            "PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;"
-                            "PRAGMA wal_autocheckpoint = 4000;",
-                            NULL, NULL, NULL);
-    code = code == SQLITE_OK ? prepare(self, "BEGIN IMMEDIATE", &self->begin) : code;
+    int code = sqlite3_exec(self->database, settings, NULL, NULL, NULL);
+    const char *begin_text = reads_only ? "BEGIN" : "BEGIN IMMEDIATE";
+    code = code == SQLITE_OK ? prepare(self, begin_text, &self->begin) : code;
     code = code == SQLITE_OK ? prepare(self, "COMMIT", &self->commit) : code;
     return code == SQLITE_OK ? prepare(self, "ROLLBACK", &self->rollback) : code;
 }
@@ -380,10 +381,11 @@ static void make_private(const char *path)
     }
 }
 
-static struct sql_connection *sqlite_connect(const char *url, int64_t deadline_ms,
-                                             struct problem *problem)
+static struct sql_connection *open_file(const char *url, bool reads_only, int64_t deadline_ms,
+                                        struct problem *problem)
 {
     struct sqlite_connection *self = calloc(1, sizeof *self);
+    int flags = reads_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 
     if (self == NULL) {
         problem_set(problem, HF_LEDGER_DOWN, "out of memory");
@@ -391,12 +393,12 @@ static struct sql_connection *sqlite_connect(const char *url, int64_t deadline_m
     }
     self->base.driver = &sql_sqlite;
     self->deadline_ms = deadline_ms;
-    make_private(path_of(url));
+    if (!reads_only) {
+        make_private(path_of(url));
+    }
     int code = sqlite3_open_v2(path_of(url), &self->database,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                                   SQLITE_OPEN_EXRESCODE,
-                               NULL);
-    code = code == SQLITE_OK ? configure(self) : code;
+                               flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    code = code == SQLITE_OK ? configure(self, reads_only) : code;
     if (code != SQLITE_OK) {
         problem_set(problem, HF_LEDGER_DOWN, "%s: %s", path_of(url),
                     self->database == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(self->database));
@@ -406,11 +408,24 @@ static struct sql_connection *sqlite_connect(const char *url, int64_t deadline_m
     return &self->base;
 }
 
+static struct sql_connection *sqlite_connect(const char *url, int64_t deadline_ms,
+                                             struct problem *problem)
+{
+    return open_file(url, false, deadline_ms, problem);
+}
+
+static struct sql_connection *sqlite_connect_reader(const char *url, int64_t deadline_ms,
+                                                    struct problem *problem)
+{
+    return open_file(url, true, deadline_ms, problem);
+}
+
 const struct sql_driver sql_sqlite = {
     .dialect = SQL_SQLITE,
     .check = sqlite_check,
     .show = sqlite_show,
     .connect = sqlite_connect,
+    .connect_reader = sqlite_connect_reader,
     .close = sqlite_close,
     .run = sqlite_run,
     .script = sqlite_script,
