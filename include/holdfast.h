@@ -208,6 +208,12 @@ struct hf_open_options {
     int64_t saga_lease_ms;      /* a process that is silent for so long loses its sagas; 0: 10 s */
     int64_t payment_timeout_ms; /* of a request to the peer; 0: 10 s */
     int64_t payment_retries;    /* of one whose outcome is unknown; 0: 20 */
+    /* The sync of quotas: when ("03:00" in UTC, "every 1h", "never"; NULL: at 03:00 if one of the
+     * next two is set), the query whose columns are a tenant and what it uses (NULL: the sum of size
+     * of the available files), and the database that is read (NULL: the ledger's). */
+    const char *quota_sync_at, *quota_sync_query, *quota_sync_db;
+    bool quota_sync_zero;         /* a tenant that the query does not answer uses nothing */
+    int64_t quota_sync_margin_ms; /* commits so long before the reading count as made since */
 };
 
 /* Opens an engine and a ledger; hf_open(url) is hf_open_with() of the engine alone. Besides its
@@ -575,6 +581,46 @@ struct hf_quota_mark_reply {
 };
 HF_API enum hf_error hf_quota_mark(hf_handle *handle, const struct hf_quota_mark_args *args,
                                    struct hf_quota_mark_reply *reply);
+
+/* QUOTA.SYNCALL: reads what tenants use from the database of the settings, and applies QUOTA.SYNC to
+ * each; a run that is going on is joined. INVALID_STATE, LEDGER_DOWN: nothing was changed. */
+struct hf_quota_syncall_args {
+    struct hf_bytes tenant; /* empty: all */
+    bool dry;               /* only tell */
+    int64_t run;            /* begin none, tell of this one; 0: begin one */
+    int64_t wait_ms;        /* for the end; 0: until it is there */
+};
+struct hf_quota_syncall_reply {
+    int64_t run;     /* its number */
+    int64_t done;    /* 1 once it has ended */
+    int64_t tenants; /* that were read */
+    int64_t applied; /* that were set */
+    int64_t changed; /* whose usage is another one now */
+    int64_t drift;   /* by how much in all, without signs */
+    int64_t missing; /* that the engine has and the database did not answer */
+    int64_t skipped; /* that could not be set */
+};
+HF_API enum hf_error hf_quota_syncall(hf_handle *handle, const struct hf_quota_syncall_args *args,
+                                      struct hf_quota_syncall_reply *reply);
+
+/* QUOTA.SYNCED: the tenants that the last run changed, did not find or could not set. */
+struct hf_quota_synced_args {
+    struct hf_bytes after; /* the cursor of the page before; empty: from the beginning */
+    int64_t count;         /* items at most, up to HF_PAGE_MAX; 0: 100 */
+};
+struct hf_quota_synced_item {
+    char tenant[HF_ID_SIZE];
+    char outcome[HF_WORD_SIZE]; /* "changed", "missing", "skipped" */
+    int64_t before, after;
+    char why[96]; /* of one that was skipped */
+};
+struct hf_quota_synced_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for the next page; empty at the end */
+    size_t count;
+    struct hf_quota_synced_item *items; /* free with hf_free() */
+};
+HF_API enum hf_error hf_quota_synced(hf_handle *handle, const struct hf_quota_synced_args *args,
+                                     struct hf_quota_synced_reply *reply);
 
 /* QUOTA.GET: a tenant's totals; used includes held. */
 struct hf_quota_get_args {

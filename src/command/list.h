@@ -45,6 +45,8 @@
     X(QUOTA_CLOSE,    quota_close,    quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_SYNC,     quota_sync,     quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_MARK,     quota_mark,     quota_mark_reply,     PLAIN, TENANTS)                        \
+    X(QUOTA_SYNCALL,  quota_syncall,  quota_syncall_reply,  PLAIN, SERVICE)                        \
+    X(QUOTA_SYNCED,   quota_synced,   quota_synced_reply,   PAGE,  SERVICE)                        \
     X(QUOTA_GET,      quota_get,      quota_get_reply,      PLAIN, TENANTS)                        \
     X(SEM_ACQUIRE,    sem_acquire,    sem_acquire_reply,    PLAIN, SEMAPHORES)                     \
     X(SEM_QUEUE,      sem_queue,      sem_queue_reply,      PLAIN, SEMAPHORES)                     \

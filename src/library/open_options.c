@@ -58,6 +58,11 @@ static void read_settings(struct service_options *service, const struct hf_open_
     set(&service->saga_lease_ms, options->saga_lease_ms);
     set(&service->payment_timeout_ms, options->payment_timeout_ms);
     set(&service->payment_retries, options->payment_retries);
+    service->quota_sync_at = options->quota_sync_at;
+    service->quota_sync_query = options->quota_sync_query;
+    service->quota_sync_db = options->quota_sync_db;
+    service->quota_sync_zero = options->quota_sync_zero;
+    set(&service->quota_sync_margin_ms, options->quota_sync_margin_ms);
 }
 
 enum hf_error open_options_read(struct open_options *out, const struct hf_open_options *given,
@@ -74,6 +79,11 @@ enum hf_error open_options_read(struct open_options *out, const struct hf_open_o
     out->engine = options.engine != NULL ? options.engine : "";
     read_settings(&out->service, &options);
     if (remote_url_is(out->engine)) {
+        if (options.quota_sync_db != NULL || options.quota_sync_query != NULL) {
+            return problem_set(problem, HF_INVALID_ARGUMENT,
+                               "a server reads usage by its own settings: start it with "
+                               "--quota-sync-db and --quota-sync-query, and leave them out here");
+        }
         return options.ledger == NULL && options.ledger_inventory == NULL
                    ? HF_OK
                    : problem_set(problem, HF_INVALID_ARGUMENT,

@@ -333,6 +333,11 @@ void options_service(const struct server_options *options, struct options_urls *
         .saga_lease_ms = options->saga_lease_ms,
         .payment_timeout_ms = options->payment_timeout_ms,
         .payment_retries = options->payment_retries,
+        .quota_sync_at = options->quota_sync_at,
+        .quota_sync_query = options->quota_sync_query,
+        .quota_sync_db = options->quota_sync_db,
+        .quota_sync_zero = strcmp(options->quota_sync_missing, "zero") == 0,
+        .quota_sync_margin_ms = options->quota_sync_margin_ms,
     };
 }
 

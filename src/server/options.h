@@ -44,6 +44,8 @@ struct server_options {
     char *payment_url, *payment_secret, *payment_secret_old; /* NULL: none */
     char *currency, *late_payment;
     int64_t saga_lease_ms, payment_timeout_ms, payment_retries;
+    char *quota_sync_at, *quota_sync_query, *quota_sync_db, *quota_sync_missing;
+    int64_t quota_sync_margin_ms;
     bool check_config; /* check all that can be checked, and start nothing */
 
     /* Tests only, no setting reaches it: the engine's time. */

@@ -15,12 +15,15 @@ static const struct service_command {
     service_run *run;
     /* A plain command: only a ledger that was given, or is open, has a say in it. */
     bool needs_guard, needs_open;
+    bool alone; /* it needs no ledger */
 } service_commands[COMMAND_COUNT] = {
     [STOCK_BUY] = {.run = purchase_begin},
     [STOCK_RETURN] = {.run = order_return},
     [STOCK_ORDER] = {.run = order_find},
     [STOCK_OPEN] = {.run = stock_change_open},
     [RECONCILE] = {.run = reconcile_command},
+    [QUOTA_SYNCALL] = {.run = quota_sync_command, .alone = true},
+    [QUOTA_SYNCED] = {.run = quota_synced_command, .alone = true},
     [STOCK_LOAD] = {.run = stock_change_begin, .needs_open = true},
     [STOCK_ADJUST] = {.run = stock_change_begin, .needs_open = true},
     [STOCK_TAKE] = {.run = stock_gate, .needs_guard = true},
@@ -73,7 +76,11 @@ void service_carry_out(struct service *service, struct command *command, engine_
         done(context, &service->reply);
         return;
     }
-    service_need_ledger(call, found->run);
+    if (found->alone) {
+        call_ready(call, found->run);
+    } else {
+        service_need_ledger(call, found->run);
+    }
 }
 
 static void service_submit(struct engine *engine, struct command *command, engine_done *done,
@@ -101,15 +108,16 @@ static void service_turn(struct engine *engine)
     pthread_mutex_unlock(&service->mutex);
     engine_turn(service->inner);
     service_ledger_turn(service);
+    int64_t now_ms = service_now(service);
+    quota_sync_turn(service, now_ms);
     if (service->ledger != NULL) {
-        int64_t now_ms = service_now(service);
         rebuild_watch(service);
         product_turn(service, now_ms);
         reconcile_turn(service, now_ms);
         sagas_turn(service, now_ms);
         service_work(service, now_ms);
     } else {
-        service_work(service, 0);
+        service_work(service, now_ms);
     }
 }
 
@@ -131,6 +139,12 @@ static int64_t service_idle_ms(struct engine *engine)
     if (!list_empty(&service->ready)) {
         return 0;
     }
+    int64_t now_ms = service_now(service), sync_ms = quota_sync_due(service);
+    idle_ms = sync_ms == INT64_MAX ? idle_ms : sooner(idle_ms, until(sync_ms, now_ms));
+    if (!list_empty(&service->timers)) {
+        struct service_call *call = LIST_ENTRY(service->timers.next, struct service_call, node);
+        idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
+    }
     if (service->ledger == NULL) {
         bool done = false;
         if (service->opening) {
@@ -140,14 +154,9 @@ static int64_t service_idle_ms(struct engine *engine)
         }
         return done ? 0 : idle_ms;
     }
-    int64_t now_ms = service_now(service);
     idle_ms = sooner(idle_ms, ledger_idle_ms(service->ledger));
     idle_ms = sooner(idle_ms, until(reconcile_due(service), now_ms));
     idle_ms = sooner(idle_ms, until(sagas_due(service), now_ms));
-    if (!list_empty(&service->timers)) {
-        struct service_call *call = LIST_ENTRY(service->timers.next, struct service_call, node);
-        idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
-    }
     if (!list_empty(&service->gated)) {
         struct service_call *call = LIST_ENTRY(service->gated.next, struct service_call, gated);
         idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
@@ -160,7 +169,7 @@ static void service_wait(struct engine *engine, int64_t ms)
     struct service *service = service_self(engine);
     struct timespec end;
 
-    if (service->ledger == NULL && !service->opening) {
+    if (service->ledger == NULL && !service->opening && list_empty(&service->timers)) {
         engine_wait(service->inner, ms);
         return;
     }

@@ -37,6 +37,12 @@ struct service_options {
     int64_t saga_lease_ms;          /* a server that is silent for so long has lost its sagas */
     int64_t payment_timeout_ms;     /* of a request to the peer */
     int64_t payment_retries;        /* of one whose outcome is unknown */
+
+    const char *quota_sync_at; /* "03:00" UTC, "every 1h", "never"; NULL: if a query or db is set */
+    const char *quota_sync_query; /* NULL: USAGE_QUERY */
+    const char *quota_sync_db;    /* NULL: the ledger's database */
+    bool quota_sync_zero;         /* a tenant that the query does not answer uses nothing */
+    int64_t quota_sync_margin_ms; /* commits so long before the reading count as made since */
 };
 
 /* The settings a server has if nothing is said. */

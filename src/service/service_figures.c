@@ -94,6 +94,7 @@ void service_figures(struct engine *engine, engine_figure *each, void *context)
     struct service *service = service_self(engine);
 
     engine_figures(service->inner, each, context);
+    quota_sync_figures(service, each, context);
     if (service->ledger != NULL) {
         tell_service(service, each, context);
         tell_ledger(service, each, context);

@@ -27,6 +27,10 @@ void service_close(struct engine *engine)
     reply_free(&service->reply);
     free(service->ledger_url);
     free(service->ledger_inventory);
+    quota_sync_close(service);
+    free(service->quota_sync_at);
+    free(service->quota_sync_query);
+    free(service->quota_sync_db);
     pthread_cond_destroy(&service->changed);
     pthread_mutex_destroy(&service->mutex);
     free(service);
@@ -77,6 +81,7 @@ enum hf_error service_check(const struct service_options *service, struct proble
         {"saga-lease in ms", service->saga_lease_ms, 200, 3600 * 1000},
         {"payment-timeout in ms", service->payment_timeout_ms, 10, 10 * 60 * 1000},
         {"payment-retries", service->payment_retries, 1, 1000},
+        {"quota-sync-margin in ms", service->quota_sync_margin_ms, 0, 3600 * 1000},
     };
     const char *url = service->ledger_url != NULL ? service->ledger_url : service->ledger_lazily;
 
@@ -88,6 +93,9 @@ enum hf_error service_check(const struct service_options *service, struct proble
     }
     if (payments_check(service, problem) != HF_OK) {
         return HF_INVALID_ARGUMENT;
+    }
+    if (quota_sync_check(service, problem) != HF_OK) {
+        return problem->code;
     }
     if (url == NULL) {
         return service->ledger_inventory == NULL
@@ -106,6 +114,21 @@ static bool copy_text(char **to, const char *from)
 {
     *to = from != NULL ? strdup(from) : NULL;
     return from == NULL || *to != NULL;
+}
+
+/* Those of the sync are read at any time: the service has its own. */
+static bool copy_sync_settings(struct service *service, const struct service_options *settings)
+{
+    bool copied = copy_text(&service->quota_sync_at, settings->quota_sync_at) &&
+                  copy_text(&service->quota_sync_query, settings->quota_sync_query) &&
+                  copy_text(&service->quota_sync_db, settings->quota_sync_db);
+
+    service->settings.quota_sync_at = service->quota_sync_at;
+    service->settings.quota_sync_query = service->quota_sync_query;
+    service->settings.quota_sync_db = service->quota_sync_db;
+    service->settings.ledger_url = service->guards ? service->ledger_url : NULL;
+    service->settings.ledger_lazily = service->guards ? NULL : service->ledger_url;
+    return copied;
 }
 
 static bool init(struct service *service, const struct engine_options *options,
@@ -148,7 +171,8 @@ static bool init(struct service *service, const struct engine_options *options,
            copy_text(&service->ledger_url, settings->ledger_url != NULL
                                                ? settings->ledger_url
                                                : settings->ledger_lazily) &&
-           copy_text(&service->ledger_inventory, settings->ledger_inventory);
+           copy_text(&service->ledger_inventory, settings->ledger_inventory) &&
+           copy_sync_settings(service, settings) && quota_sync_open(service);
 }
 
 /* Is the database file of a default ledger there already? */

@@ -212,6 +212,10 @@ struct service {
     struct service_told *told;
     size_t told_count, told_capacity, told_flushing;
 
+    struct quota_sync *sync; /* quota_sync.h */
+    struct service_call *sync_call;
+    char *quota_sync_at, *quota_sync_query, *quota_sync_db; /* copies of those of the settings */
+
     bool marking, reconciling;
     uint64_t told_total, told_marked; /* ever told to the ledger; when it was last marked */
     int64_t mark_due_ms, reconcile_due_ms;
@@ -413,7 +417,6 @@ void reconcile_turn(struct service *service, int64_t now_ms);
 /* When reconcile_turn() has something to do. */
 int64_t reconcile_due(const struct service *service);
 
-
 /* checkout.c, saga.c */
 void checkout_begin(struct service_call *call); /* SEATS.CHECKOUT */
 void saga_show(struct service_call *call);      /* SAGA.GET */
@@ -424,6 +427,19 @@ void sagas_free(struct service *service);
 void sagas_turn(struct service *service, int64_t now_ms);
 /* When sagas_turn() has something to do. */
 int64_t sagas_due(const struct service *service);
+
+/* ---- quota_sync.c ----------------------------------------------------------------------------
+ * */
+
+enum hf_error quota_sync_check(const struct service_options *settings, struct problem *problem);
+bool quota_sync_open(struct service *service); /* false when there is no memory */
+void quota_sync_close(struct service *service);
+void quota_sync_command(struct service_call *call);   /* QUOTA.SYNCALL */
+void quota_synced_command(struct service_call *call); /* QUOTA.SYNCED */
+void quota_sync_turn(struct service *service, int64_t now_ms);
+/* When quota_sync_turn() has something to do; INT64_MAX: never. */
+int64_t quota_sync_due(const struct service *service);
+void quota_sync_figures(const struct service *service, engine_figure *each, void *context);
 
 void service_figures(struct engine *engine, engine_figure *each, void *context);
 

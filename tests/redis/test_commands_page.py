@@ -35,6 +35,10 @@ def server(request, redis_server, tmp_path):
     flags = ["--engine", redis_server.url] if request.param == "redis" else []
     if ledger and flags:
         flags += ["--ledger", f"sqlite:{tmp_path}/ledger.db"]
+    if ledger:
+        (tmp_path / "usage.db").touch()
+        flags += ["--quota-sync-db", f"sqlite:{tmp_path}/usage.db", "--quota-sync-at", "never",
+                  "--quota-sync-query", "SELECT 'acme', 180"]
     with Server(*flags, memory=not ledger) as one:
         yield one
 
