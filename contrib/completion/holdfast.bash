@@ -5,12 +5,13 @@
 # tests/e2e/test_packaging.py compares the other lists with it.
 
 _holdfast_subcommands='
-    serve call exec load bench top audit reconcile journal backup restore auth demo help version
+    serve call exec load bench top audit reconcile sync-quotas journal backup restore auth demo help version
 '
 _holdfast_serve_flags='
     --config --dir --memory --fsync --bind --resp-port --http-port --engine --auth-file
     --ledger --ledger-inventory --ledger-connections --ledger-timeout --servers --fallback-rate
     --breaker-window --breaker-failures --breaker-open-for --reconcile-every
+    --quota-sync-at --quota-sync-query --quota-sync-db --quota-sync-missing --quota-sync-margin
     --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
     --max-memory --max-connections --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
@@ -53,6 +54,8 @@ _holdfast_value() {
     --ledger | --ledger-* | --servers | --fallback-rate | --breaker-* | --reconcile-every) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
     --semaphore | --slots | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
+    --quota-sync-missing) _holdfast_words report zero ;;
+    --quota-sync-* | --db | --query) ;;
     --url | --connections | --pipeline | --interval) ;;
     *) return 1 ;;
     esac
@@ -74,6 +77,7 @@ _holdfast() {
         ;;
     call) _holdfast_commands_in_any_case --url --engine --ledger --json ;;
     reconcile) _holdfast_words --dry-run --url --engine --ledger ;;
+    sync-quotas) _holdfast_words --dry-run --url --engine --db --query ;;
     help) _holdfast_commands_in_any_case --markdown ;;
     exec)
         _holdfast_words --semaphore --limit --slots --lock --id --heartbeat --ttl --wait \

@@ -32,6 +32,7 @@ int cli_load(int argc, char **argv);
 int cli_reconcile(int argc, char **argv);
 int cli_restore(int argc, char **argv);
 int cli_serve(int argc, char **argv);
+int cli_sync_quotas(int argc, char **argv);
 int cli_top(int argc, char **argv);
 
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */

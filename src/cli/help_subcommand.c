@@ -100,6 +100,19 @@ static const struct {
     {"serve",
      "holdfast serve [settings]\n\nThe server. Each setting may also stand in the "
      "environment (HOLDFAST_RESP_PORT=0) or in\nthe file of --config (resp-port = 0).\n\n"},
+    {"sync-quotas",
+     "holdfast sync-quotas [TENANT] [--dry-run] [--url URL | --engine URL [--db URL] [--query "
+     "SELECT]]\n\n"
+     "Reads what tenants use from the database, of one tenant or of all, and sets it in the "
+     "engine; "
+     "what\nwas committed meanwhile stays counted. A server does so by itself, if it is told "
+     "when.\n\n" WHERE "    --engine URL      the same in this process: embedded:DIR, redis://…\n"
+     "    --db URL          the database: sqlite:PATH, postgres://…, mysql://…\n"
+     "    --query SELECT    its columns are a tenant and what it uses\n"
+     "    --dry-run         set nothing, only tell\n\n"
+     "Exit code: 0 done, and with --dry-run nothing differs; 1 something differs, was skipped or "
+     "it "
+     "was\nrefused; 2 usage; 69 no server or no database; 77 not let in.\n"},
     {"top", "holdfast top [--url URL] [--interval TIME] [--once]\n\n"
             "What a server is doing, live; q ends it.\n\n" WHERE
             "    --interval TIME   between two looks, 100ms to 1h\n"

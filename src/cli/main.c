@@ -21,15 +21,25 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } subcommands[] = {
-    {"audit", cli_audit},         {"auth", cli_auth},
-    {"backup", cli_backup},       {"bench", cli_bench},
-    {"call", cli_call},           {"demo", cli_demo},
-    {"exec", cli_exec},           {"help", cli_help},
-    {"journal", cli_journal},     {"load", cli_load},
-    {"reconcile", cli_reconcile}, {"restore", cli_restore},
-    {"serve", cli_serve},         {"top", cli_top},
-    {"version", cli_version},     {"--help", cli_help},
-    {"--version", cli_version},   {"-h", cli_help},
+    {"audit", cli_audit},
+    {"auth", cli_auth},
+    {"backup", cli_backup},
+    {"bench", cli_bench},
+    {"call", cli_call},
+    {"demo", cli_demo},
+    {"exec", cli_exec},
+    {"help", cli_help},
+    {"journal", cli_journal},
+    {"load", cli_load},
+    {"reconcile", cli_reconcile},
+    {"restore", cli_restore},
+    {"serve", cli_serve},
+    {"sync-quotas", cli_sync_quotas},
+    {"top", cli_top},
+    {"version", cli_version},
+    {"--help", cli_help},
+    {"--version", cli_version},
+    {"-h", cli_help},
 };
 
 /* --help or -h as the only argument, or behind a word of the subcommand's own: journal dump -h. */

@@ -9,14 +9,15 @@ import subprocess
 import pytest
 
 from harness import ROOT, run
-from server import Server
+from server import Server, wait_until
 
 EXAMPLES = ROOT / "examples"
 CODE = "[0-9A-HJKMNP-TV-Z]{10}"  # Crockford's base 32
 
 
 def test_every_example_is_run_here():
-    tested = {"flash_sale.c", "lease.c", "seats.c", "semaphore.c", "seats.sh", "seats.py"}
+    tested = {"flash_sale.c", "lease.c", "seats.c", "semaphore.c", "seats.sh", "seats.py",
+              "upload_quota.py"}
     sources = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".c", ".py", ".sh")}
     assert sources == tested
 
@@ -114,3 +115,26 @@ def test_seats_in_python(build):
         "bob is refused: INSUFFICIENT_STOCK: 0 seats available, 1 requested\n"
         f"ann has paid: CONFIRMED, code {CODE}\n"
         r"\{'capacity': 2, 'available': 0, 'reserved': 0, 'confirmed': 2\}" "\n", ended.out)
+
+
+def test_upload_quota_in_python(holdfast, tmp_path):
+    """And a sync from the table it wrote finds nothing to change."""
+    files = tmp_path / "files.db"
+    with Server("--quota-sync-db", f"sqlite:{files}", "--quota-sync-at", "never",
+                memory=True) as server:
+        ended = run("/usr/bin/python3", EXAMPLES / "upload_quota.py",
+                    f"http://127.0.0.1:{server.http_port}", files)
+        assert (ended.code, ended.err) == (0, "")
+        assert ended.lines == [
+            "photo: 400 reserved, PUT https://store.example/acme/photo",
+            "photo: 350 stored, 350 of 1000 used",
+            "film: refused, 350 used of 1000, 700 requested",
+            "song: 500 reserved, PUT https://store.example/acme/song",
+            "song: cancelled, the client went away",
+            "book: 600 reserved, PUT https://store.example/acme/book",
+            "book: 600 stored, 950 of 1000 used",
+            "the table has 950, the quota 950"]
+        wait_until(lambda: holdfast("sync-quotas", "--dry-run", "--url", server.url).code == 0)
+        ended = holdfast("sync-quotas", "--url", server.url)
+        assert ended.code == 0 and "the engine agrees with the database" in ended.out
+        assert server.call("QUOTA.GET", "acme") == [950, 1000, 0]

@@ -27,7 +27,7 @@ def test_help_names_every_subcommand(holdfast, subcommand):
 
 
 SUBCOMMANDS = ["audit", "auth", "backup", "bench", "call", "demo", "exec", "help", "journal",
-               "load", "restore", "serve", "top", "version"]
+               "load", "restore", "serve", "sync-quotas", "top", "version"]
 
 
 @pytest.mark.parametrize("subcommand", SUBCOMMANDS)

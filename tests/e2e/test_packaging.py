@@ -17,7 +17,7 @@ UNIT = ROOT / "contrib" / "holdfast.service"
 @pytest.fixture(scope="module")
 def subcommands(holdfast):
     """All that `holdfast help` names."""
-    return set(re.findall(r"(?m)^    holdfast (\w+)", holdfast("help").out))
+    return set(re.findall(r"(?m)^    holdfast ([\w-]+)", holdfast("help").out))
 
 
 def shell_list(path, name):
@@ -79,7 +79,8 @@ def test_bash_completion_passes_its_linter():
 def test_the_manual_page_has_every_subcommand(subcommands):
     page = MANUAL.read_text()
     for name in subcommands:
-        assert re.search(rf"(?m)^\.B {name}\b", page), name
+        name = name.replace("-", "\\-")
+        assert f"\n.B {name}" in page, name
         assert f"\\fBholdfast {name}" in page
 
 
