@@ -30,11 +30,12 @@
 -- Derives user:confirmed:{$event}:$user, seats:rules:{$event}, seats:bookings:{$event};
 --         queue:user:{$event}:$user, where the event's waiting room has a gate
 -- batch: seats reserve_run
--- uses: clock expiry
--- later: slot common seats booking
+-- uses: moment
+-- later: expiry slot common seats booking
 
--- Redis makes every function anew for each call of a script, and texts that nobody has yet take
--- time as well: what most calls do not need is behind later().
+-- Redis makes every function anew for each call of a script. That takes as long as a seventh of a
+-- command, a text that nobody has yet a fifth, tonumber() a third: what most calls do not need is
+-- behind later(), or done where it is needed.
 
 -- The end of a refusal for the user's sake: what the count has beside seats that are held.
 local GRACE = '; holds that expired count for 60 s more' -- limits.SEATS_USER_GRACE_MS
@@ -44,7 +45,8 @@ local KEYS, ARGV, redis, string = KEYS, ARGV, redis, string -- globals take long
 local call, find, format = redis.call, string.find, string.format
 local zone_key, user_key, booking_key = KEYS[1], KEYS[2], KEYS[3]
 local wanted, user, booking_id, zone, event = ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local quantity, max_per_user, ttl = tonumber(wanted), tonumber(ARGV[2]), tonumber(ARGV[9])
+local max_per_user, ttl = tonumber(ARGV[2]), tonumber(ARGV[9])
+local quantity = wanted == '1' and 1 or wanted == '2' and 2 or tonumber(wanted)
 if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
     return {0, 'INVALID_QUANTITY', errors.INVALID_QUANTITY}
 end
@@ -92,10 +94,10 @@ if not fit or KEYS[4] and KEYS[4] ~= due_key then
 end
 
 -- The first read (parts/slot.lua), of what most calls do not find: one that is missing is enough.
-local found = redis.pcall('EXISTS', booking_key, rules_key)
-if found ~= 0 and found ~= 1 then
+local found = redis.pcall('EXISTS', booking_key, rules_key, user_key)
+if found ~= 0 and found ~= 1 and found ~= 2 then
     local problem
-    if found == 2 then
+    if found == 3 then
         problem = later().refuse_moving(zone_key)
     else
         problem = later().not_here(zone_key, found)
@@ -104,7 +106,14 @@ if found ~= 0 and found ~= 1 then
         return problem
     end
 end
-local now = now_ms()
+local now
+if told_ms then
+    now = told_ms()
+else
+    local time = call('TIME')
+    local ms = time[2] / 1000
+    now = time[1] * 1000 + (ms - ms % 1)
+end
 local created_at = format('%d', now)
 if call('ZCOUNT', due_key, '-inf', created_at) > 0 then
     local answer = later().refuse_due(due_key, now, not KEYS[4])
@@ -112,10 +121,11 @@ if call('ZCOUNT', due_key, '-inf', created_at) > 0 then
         return answer
     end
 end
-local available, user_had = tonumber(call('GET', zone_key)), call('GET', user_key)
-if not available then
+local zone_has = call('GET', zone_key)
+if not zone_has or #zone_has < 2 and not tonumber(zone_has) then
     return {0, 'ZONE_NOT_FOUND', 'no such zone: open it first'}
 end
+local user_had = found > 0 and call('GET', user_key)
 local user_count, show, price = 0, ARGV[7] or '', ARGV[8] or '0'
 if user_had then
     user_count = tonumber(user_had)
@@ -124,7 +134,7 @@ if price == '' then
     price = '0'
 end
 local max, for_life, gate, closing, listed, closed
-if found > 0 then
+if found > 1 or found == 1 and not user_had then
     local rules = call('HMGET', rules_key, 'max:' .. zone, 'lifetime:' .. zone, 'gate', 'closing',
         'listed')
     max, for_life, gate, closing, listed = rules[1], rules[2], rules[3], rules[4], rules[5]
@@ -152,7 +162,7 @@ if found > 0 then
             if booking.foreign then
                 deadline = now + math.max(0, call('PTTL', booking_key))
             end
-            return {1, available, user_count, deadline, booking.status}
+            return {1, tonumber(zone_has), user_count, deadline, booking.status}
         end
         closed = booking ~= nil
     end
@@ -167,9 +177,12 @@ if gate then
             or 'PASS is not the pass of user "%s", or no longer valid'), event, user)}
     end
 end
-if quantity > available then
-    return {0, 'INSUFFICIENT_STOCK',
-        format('%.0f seats available, %.0f requested', available, quantity)}
+if quantity > 9 or #zone_has < 2 then -- else it has more digits, or is below 0
+    local available = tonumber(zone_has)
+    if not available or quantity > available then
+        return {0, 'INSUFFICIENT_STOCK',
+            format('%.0f seats available, %.0f requested', available or 0, quantity)}
+    end
 end
 local beyond_count = 0 -- confirmed seats that the count leaves out
 if for_life or quantity > MANY or user_count > MANY then
@@ -200,7 +213,16 @@ if find(user, ' ', 1, true) or find(booking_id, ' ', 1, true) or find(zone, ' ',
 end
 local expires = now + ttl_ms
 local expires_at = format('%d', expires)
-available = call('DECRBY', zone_key, wanted)
+local gone_at, counted_until = expires_at, format('%d', expires + limits.SEATS_USER_GRACE_MS)
+if told_until then
+    gone_at, counted_until = told_until(gone_at), told_until(counted_until)
+end
+local available = call('DECRBY', zone_key, wanted)
+if available < 0 then -- it was before, which only another program can have done
+    call('INCRBY', zone_key, wanted)
+    return {0, 'INSUFFICIENT_STOCK',
+        format('%.0f seats available, %.0f requested', available + quantity, quantity)}
+end
 user_count = redis.pcall('INCRBY', user_key, wanted)
 if type(user_count) == 'table' then -- it is not an integer
     call('INCRBY', zone_key, wanted)
@@ -208,7 +230,7 @@ if type(user_count) == 'table' then -- it is not an integer
 end
 local left = user_had and call('PTTL', user_key) -- -1: it has seats that are confirmed for life
 if not left or left >= 0 and left < ttl_ms + limits.SEATS_USER_GRACE_MS then
-    call('PEXPIREAT', user_key, redis_time(expires + limits.SEATS_USER_GRACE_MS))
+    call('PEXPIREAT', user_key, counted_until)
 end
 if closed then
     call('DEL', booking_key) -- it was kept for retries of what closed it
@@ -219,7 +241,7 @@ call('HSET', booking_key, 'booking_id', booking_id, 'user_id', user, 'zone_id', 
 if ARGV[10] == '1' then
     call('HSET', booking_key, 'lifetime', '1')
 end
-call('PEXPIREAT', booking_key, redis_time(expires_at))
+call('PEXPIREAT', booking_key, gone_at)
 call('ZADD', due_key, expires_at,
     'h ' .. zone .. ' ' .. user .. ' ' .. wanted .. ' ' .. booking_id)
 if listed then
