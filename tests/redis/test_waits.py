@@ -5,6 +5,8 @@ import pytest
 import redis
 
 from harness import Build, run
+from redis_cluster import RedisCluster
+from sentinels import Sentinels
 from server import Error, Server
 from servers import RedisServer, wait_until
 
@@ -29,6 +31,12 @@ def booking(server, name="b1"):
 def answer(server, *words):
     reply = server.call(*words)
     return str(reply) if isinstance(reply, Error) else reply
+
+
+def acknowledged(server, *words):
+    """The answer, once it is given: on a busy machine a replica may take longer than it should."""
+    return wait_until(lambda: isinstance(reply := answer(server, *words), list) and reply,
+                      f"{words} is acknowledged")
 
 
 def is_unknown(reply):
@@ -85,6 +93,94 @@ def test_a_replica_that_takes_over_has_all_that_was_acknowledged(pair):
     with Server("--engine", replica.url + "?worker=no") as server:
         assert [server.call("SEATS.GET", "gala", f"b{number}")[1] for number in acknowledged] == [
             f"b{number}" for number in acknowledged]
+
+
+# ---- on a cluster
+
+
+@pytest.fixture(name="nodes")
+def a_cluster_with_a_replica_each():
+    with RedisCluster(masters=2, replicas=1) as cluster:
+        yield cluster
+
+
+def event_of(cluster, master):
+    """An event whose keys are that master's, and which its replica has heard of."""
+    event = next(name for name in (f"e{number}" for number in range(1000))
+                 if cluster.master_of(f"{{{name}}}") is master)
+    client = master.client()
+    wait_until(lambda: client.set(f"begun:{{{event}}}", 1) and client.wait(1, 1000) == 1,
+               f"a replica of {master}")
+    return event
+
+
+def replica_of(cluster, master):
+    return next(node for node in cluster.replicas
+                if int(node.client().info("replication")["master_port"]) == master.port)
+
+
+def status_at(replica, event, name):
+    """What a replica in a cluster has of a booking: it tells only who asks for it."""
+    client = replica.client(single_connection_client=True)
+    client.execute_command("READONLY")
+    return client.hget(f"reservation:{{{event}}}:{name}", "status")
+
+
+def test_on_a_cluster_each_master_waits_for_its_own_replica(nodes):
+    one, other = nodes.masters
+    calm, cut = event_of(nodes, one), event_of(nodes, other)
+    with Server("--engine", nodes.url + WAITS) as server:
+        def words(event, name):
+            return "SEATS.RESERVE", event, "floor", name, "ann", 1, 99
+
+        for event, master in ((calm, one), (cut, other)):
+            assert acknowledged(server, "SEATS.OPEN", event, "floor", 100) == [1, 100, 100]
+            for number in range(10):
+                assert acknowledged(server, *words(event, f"b{number}"))[0] == 1
+                assert status_at(replica_of(nodes, master), event, f"b{number}") == b"reserved"
+        replica = replica_of(nodes, other)
+        replica.pause()
+        try:
+            assert is_unknown(answer(server, *words(cut, "late")))
+            assert other.client().hget(f"reservation:{{{cut}}}:late", "status") == b"reserved"
+            assert is_unknown(answer(server, *words(cut, "late"))), "a retry that changes nothing"
+            assert acknowledged(server, *words(calm, "late"))[0] == 1, "the other has its replica"
+        finally:
+            replica.resume()
+        assert acknowledged(server, *words(cut, "late"))[0] == 1
+        assert status_at(replica, cut, "late") == b"reserved"
+
+
+# ---- behind Sentinel
+
+
+def test_behind_sentinel_a_failover_loses_nothing_that_was_acknowledged():
+    """Two replicas have to have it, so that it does not matter which of them takes over; then one
+    is left, and that is too few."""
+    names = [f"b{number}" for number in range(20)]
+    two = WAITS.replace("wait_replicas=1", "wait_replicas=2")
+    with Sentinels(replicas=2, down_after_ms=3000) as group:
+        client = group.master.client()
+        wait_until(lambda: client.set("begun", 1) and client.wait(2, 1000) == 2, "two replicas")
+        with Server("--engine", group.url + two) as server:
+            assert acknowledged(server, "SEATS.OPEN", "gala", "floor", 100) == [1, 100, 100]
+            for name in names:
+                words = ("SEATS.RESERVE", "gala", "floor", name, "ann", 1, 99)
+                assert acknowledged(server, *words)[0] == 1
+            old = group.master
+            old.kill()
+            new = group.wait_failover(old)
+            assert [booking(new, name) for name in names] == [b"reserved"] * len(names)
+            late = ("SEATS.RESERVE", "gala", "floor", "late", "ann", 1, 99)
+            wait_until(lambda: "1 of 2 replicas" in str(answer(server, *late)),
+                       "the answer that one replica is too few")
+            assert booking(new, "late") == b"reserved"
+        with Server("--engine", group.url + WAITS) as server:  # one is enough for this one
+            assert acknowledged(server, *late)[0] == 1
+            assert acknowledged(server, "SEATS.ZONE", "gala", "floor")[3] == 100 - len(names) - 1
+
+
+# ---- the disk
 
 
 def test_wait_aof_needs_a_server_that_has_it(pair):
