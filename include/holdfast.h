@@ -1114,6 +1114,22 @@ HF_API enum hf_error hf_saga_resume(hf_handle *handle, const struct hf_saga_resu
 HF_API enum hf_error hf_saga_refund(hf_handle *handle, const struct hf_saga_refund_args *args,
                                     struct hf_saga_change_reply *reply);
 
+/* ---- webhooks; of no scope ------------------------------------------------------------------- */
+
+/* WEBHOOKS.REPLAY: sends webhooks again that were given up; with a time or a key also those that
+ * were delivered. */
+struct hf_webhooks_replay_args {
+    struct hf_bytes key;  /* of this booking or order; empty: of all */
+    struct hf_bytes type; /* "order.sold"; empty: of all */
+    int64_t since_ms;     /* written since then, in ms since 1970; 0: ever */
+};
+struct hf_webhooks_replay_reply {
+    int64_t replayed; /* that are pending again */
+};
+HF_API enum hf_error hf_webhooks_replay(hf_handle *handle,
+                                        const struct hf_webhooks_replay_args *args,
+                                        struct hf_webhooks_replay_reply *reply);
+
 /* ---- waiting room; scope: event -------------------------------------------------------------- */
 
 /* ROOM.OPEN: the settings of an event's room, all of them. Users in line, and passes alive.

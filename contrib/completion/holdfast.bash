@@ -5,13 +5,14 @@
 # tests/e2e/test_packaging.py compares the other lists with it.
 
 _holdfast_subcommands='
-    serve call exec load bench top audit reconcile sync-quotas journal backup restore auth demo help version
+    serve call exec load bench top audit reconcile sync-quotas webhooks journal backup restore auth demo help version
 '
 _holdfast_serve_flags='
     --config --dir --memory --fsync --bind --resp-port --http-port --engine --auth-file
     --ledger --ledger-inventory --ledger-connections --ledger-timeout --servers --fallback-rate
     --breaker-window --breaker-failures --breaker-open-for --reconcile-every
     --quota-sync-at --quota-sync-query --quota-sync-db --quota-sync-missing --quota-sync-margin
+    --webhook-url --outgoing-allow --outgoing-ca
     --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
     --max-memory --max-connections --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
@@ -43,7 +44,7 @@ _holdfast_commands_in_any_case() {
 # The value of the flag before the word.
 _holdfast_value() {
     case $1 in
-    --config | --auth-file | --tls-cert | --tls-key | --dir) _holdfast_files ;;
+    --config | --auth-file | --outgoing-ca | --tls-cert | --tls-key | --dir) _holdfast_files ;;
     --fsync) _holdfast_words always everysec no ;;
     --log-level) _holdfast_words debug info warning error ;;
     --log-format) _holdfast_words text json ;;
@@ -56,6 +57,7 @@ _holdfast_value() {
     --semaphore | --slots | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
     --quota-sync-missing) _holdfast_words report zero ;;
     --quota-sync-* | --db | --query) ;;
+    --webhook-url | --outgoing-allow | --since | --type | --key) ;;
     --url | --connections | --pipeline | --interval) ;;
     *) return 1 ;;
     esac
@@ -78,6 +80,7 @@ _holdfast() {
     call) _holdfast_commands_in_any_case --url --engine --ledger --json ;;
     reconcile) _holdfast_words --dry-run --url --engine --ledger ;;
     sync-quotas) _holdfast_words --dry-run --url --engine --db --query ;;
+    webhooks) _holdfast_words replay --since --type --key --url ;;
     help) _holdfast_commands_in_any_case --markdown ;;
     exec)
         _holdfast_words --semaphore --limit --slots --lock --id --heartbeat --ttl --wait \

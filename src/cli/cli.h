@@ -34,6 +34,7 @@ int cli_restore(int argc, char **argv);
 int cli_serve(int argc, char **argv);
 int cli_sync_quotas(int argc, char **argv);
 int cli_top(int argc, char **argv);
+int cli_webhooks(int argc, char **argv);
 
 /* "holdfast: …" on standard error; returns EXIT_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -40,6 +40,8 @@ static const char overview[] =
     "    holdfast sync-quotas [TENANT]          reads what tenants use from the database, and sets "
     "it.\n"
     "                                           --dry-run, --url, --engine, --db, --query\n"
+    "    holdfast webhooks replay               sends webhooks again. --since, --type, --key, "
+    "--url\n"
     "    holdfast backup DIR DEST               a consistent copy, also while it is in use\n"
     "    holdfast restore BACKUP DIR            a data directory from a backup\n"
     "    holdfast auth NAME ROLE                a line for the file of users: read, write or "

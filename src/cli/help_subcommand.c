@@ -117,6 +117,13 @@ static const struct {
             "What a server is doing, live; q ends it.\n\n" WHERE
             "    --interval TIME   between two looks, 100ms to 1h\n"
             "    --once            one look, and the end\n"},
+    {"webhooks", "holdfast webhooks replay [--since TIME] [--type TYPE] [--key ID] [--url URL]\n\n"
+                 "Has a server send webhooks again: those that it gave up, and with --since or "
+                 "--key those\nthat were delivered, too.\n\n" WHERE
+                 "    --since TIME      written since then: 2h (ago), 2031-05-17T20:00:00Z, or\n"
+                 "                      milliseconds since 1970\n"
+                 "    --type TYPE       of this type, such as order.sold\n"
+                 "    --key ID          of this booking or order\n"},
     {"version", "holdfast version\n"},
 };
 

@@ -36,6 +36,7 @@ static const struct {
     {"serve", cli_serve},
     {"sync-quotas", cli_sync_quotas},
     {"top", cli_top},
+    {"webhooks", cli_webhooks},
     {"version", cli_version},
     {"--help", cli_help},
     {"--version", cli_version},
@@ -45,7 +46,8 @@ static const struct {
 /* --help or -h as the only argument, or behind a word of the subcommand's own: journal dump -h. */
 static bool asks_help(int argc, char **argv)
 {
-    bool has_word = argc == 4 && strcmp(argv[1], "journal") == 0;
+    bool has_word =
+        argc == 4 && (strcmp(argv[1], "journal") == 0 || strcmp(argv[1], "webhooks") == 0);
 
     return (argc == 3 || has_word) && cli_is_help(argv[argc - 1]);
 }

@@ -111,6 +111,7 @@ static const char *family_title(size_t i)
         {"STOCK.", "Stock: flash sale (scope: product)"},
         {"RECONCILE", "Reconciliation: the engine and the ledger (of no scope)"},
         {"SAGA.", "Sagas: checkouts in flight and ended (scope: saga)"},
+        {"WEBHOOKS.", "Webhooks: what is told to others (of no scope)"},
         {"ROOM.", "Waiting room (scope: event)"},
         {"IDEM.", "Idempotency (scope: key)"},
         {"LIST", "Looking inside (of no scope)"},

@@ -12,6 +12,7 @@ const struct command_spec command_table[COMMAND_COUNT] = {
 #include "command/rows_lock.h"
 #include "command/rows_stock.h"
 #include "command/rows_saga.h"
+#include "command/rows_webhooks.h"
 #include "command/rows_room.h"
 #include "command/rows_idempotency.h"
 #include "command/rows_list.h"

@@ -223,7 +223,7 @@ struct ledger_item {
     bool ended; /* it is the return that is in flight, not the sale */
 };
 
-/* ---- the outbox: outbox.h has its rules -------------------------------------------------------- */
+/* ---- the outbox: outbox.h has its rules ------------------------------------------------------ */
 
 enum ledger_event_state { LEDGER_EVENT_PENDING, LEDGER_EVENT_DELIVERED, LEDGER_EVENT_GIVEN_UP };
 
@@ -249,7 +249,7 @@ struct ledger_settled {
 struct ledger_outbox {
     /* By how much the caller's clock is ahead of the database's: 0, but in tests. */
     int64_t ahead_ms;
-    /* DUE: up to `max`, the one that has waited longest first. */
+    /* DUE: up to `max`, at most LEDGER_DUE_PAGE, the one that has waited longest first. */
     struct ledger_event *events;
     size_t max, count;
     int64_t pending, oldest_ms; /* at most LEDGER_PENDING_MAX are counted; 0 if there is none */
@@ -268,6 +268,7 @@ struct ledger_outbox {
     bool more;
 };
 #define LEDGER_PENDING_MAX 100000
+#define LEDGER_DUE_PAGE 128
 
 /* Owned by the caller, who keeps it and its texts until done() was called. */
 struct ledger_job {

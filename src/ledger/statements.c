@@ -13,6 +13,7 @@
 #include "ledger/statements.h"
 
 #include "base/check.h"
+#include "ledger/ledger.h"
 
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -206,18 +207,19 @@ static const struct {
     [LEDGER_NOTICE_ADD] = {"INSERT INTO outbox (scope, subject_id, type, payload) {rows}", "tttt"},
     [LEDGER_OUTBOX_DUE] =
         {"SELECT o.outbox_id, o.scope, o.subject_id, o.type, o.payload, o.attempts, o.created_at,"
-         " {now} + ? - o.retry_from, COALESCE((SELECT MAX(p.due_at) FROM outbox p"
-         " WHERE p.subject_id = o.subject_id AND p.scope = o.scope AND p.state = 0"
-         " AND p.outbox_id < o.outbox_id), -1), {now} + ? FROM outbox o"
-         " WHERE o.state = 0 AND o.due_at <= {now} + ?"
+         " CAST({now} + ? - o.retry_from AS {integer}),"
+         " COALESCE((SELECT MAX(p.due_at) FROM outbox p WHERE p.subject_id = o.subject_id"
+         " AND p.scope = o.scope AND p.state = 0 AND p.outbox_id < o.outbox_id), -1),"
+         " CAST({now} + ? AS {integer}) FROM outbox o WHERE o.state = 0 AND o.due_at <= {now} + ?"
          " ORDER BY o.due_at, o.outbox_id LIMIT " TEXT(LEDGER_DUE_PAGE),
          "iii"},
     [LEDGER_OUTBOX_PENDING] = {"SELECT COUNT(*) FROM (SELECT 1 AS one FROM outbox WHERE state = 0"
                                " LIMIT ?) counted",
                                "i"},
-    [LEDGER_OUTBOX_OLDEST] = {"SELECT {now} + ? - created_at FROM outbox WHERE state = 0"
-                              " ORDER BY outbox_id LIMIT 1",
-                              "i"},
+    [LEDGER_OUTBOX_OLDEST] =
+        {"SELECT CAST({now} + ? - created_at AS {integer}) FROM outbox WHERE state = 0"
+         " ORDER BY outbox_id LIMIT 1",
+         "i"},
     [LEDGER_OUTBOX_SETTLE] = {"UPDATE outbox SET state = ?, attempts = ?, due_at = {now} + ?"
                               " WHERE outbox_id = ? AND state = 0",
                               "iiii"},

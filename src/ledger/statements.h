@@ -92,8 +92,7 @@ enum ledger_statement {
  * LEDGER_BOOKINGS_STALE; findings of each kind in an audit. */
 #define LEDGER_PAGE_LAST 499
 #define LEDGER_FINDINGS 1000
-/* Notices in a page of those that are due; that a replay or a sweep changes at once. */
-#define LEDGER_DUE_PAGE 128
+/* Notices that a replay, a sweep or a SETTLE changes at once. */
 #define LEDGER_OUTBOX_PAGE 500
 
 struct ledger_statements {

@@ -195,6 +195,12 @@ static const struct setting *next_flag(int argc, char **argv, int *at, struct hf
         problem_set(problem, HF_INVALID_ARGUMENT,
                     "there is no flag --%.*s%s; `holdfast serve --help` lists them", SHOWN(name),
                     hint_for(name, "--", hint));
+    } else if (!(setting->sources & FLAG)) {
+        problem_set(problem, HF_INVALID_ARGUMENT,
+                    "%s is a secret, which the list of processes would show: put it into the file "
+                    "of --config or the environment",
+                    setting->name);
+        return NULL;
     } else if (!attached && setting->kind != KIND_FLAG) {
         if (*at == argc || strncmp(argv[*at], "--", 2) == 0) {
             problem_set(problem, HF_INVALID_ARGUMENT, "--%s needs a value: --%s %s", setting->name,
@@ -338,6 +344,11 @@ void options_service(const struct server_options *options, struct options_urls *
         .quota_sync_db = options->quota_sync_db,
         .quota_sync_zero = strcmp(options->quota_sync_missing, "zero") == 0,
         .quota_sync_margin_ms = options->quota_sync_margin_ms,
+        .webhook_url = options->webhook_url,
+        .webhook_secret = options->webhook_secret,
+        .webhook_secret_old = options->webhook_secret_old,
+        .outgoing_allow = options->outgoing_allow,
+        .outgoing_ca = options->outgoing_ca,
     };
 }
 

@@ -13,17 +13,19 @@
 
 /* Filled in by options_load(); a text is never empty, and NULL only where it says so. */
 struct server_options {
-    char *dir;                            /* where the data is kept; NULL with `memory` */
-    bool memory;                          /* keep nothing */
-    char *fsync;                          /* always, everysec or no; NULL, and `dir` too, with an
+    char *dir;                    /* where the data is kept; NULL with `memory` */
+    bool memory;                  /* keep nothing */
+    char *fsync;                  /* always, everysec or no; NULL, and `dir` too, with an
                                            * engine that has its own by its URL */
-    char *bind;                           /* an address in digits */
-    int64_t resp_port, http_port;         /* 0: a free one */
-    char *engine;                         /* "embedded" */
-    char *ledger;                         /* NULL: that of the data directory, or none */
-    char *ledger_inventory;               /* NULL: the table of our own */
-    char *auth_file, *tls_cert, *tls_key; /* NULL: none */
-    char *cors_origin;                    /* NULL: no page of another site may call */
+    char *bind;                   /* an address in digits */
+    int64_t resp_port, http_port; /* 0: a free one */
+    char *engine;                 /* "embedded" */
+    char *ledger;                 /* NULL: that of the data directory, or none */
+    char *webhook_url, *webhook_secret, *webhook_secret_old; /* NULL: none */
+    char *outgoing_allow, *outgoing_ca;                      /* NULL: none, the system's */
+    char *ledger_inventory;                                  /* NULL: the table of our own */
+    char *auth_file, *tls_cert, *tls_key;                    /* NULL: none */
+    char *cors_origin; /* NULL: no page of another site may call */
     enum log_level log_level;
     bool log_json;
     int64_t max_memory_bytes; /* of the state; 0: three quarters of the machine's */

@@ -146,6 +146,7 @@ void order_return(struct service_call *call)
 {
     struct ledger_job *job = call_job(call, LEDGER_TASK_END);
 
+    job->notice.type = webhooks_type(call->service, "order.returned");
     job->kind = LEDGER_ORDER;
     job->scope = call->command.args.stock_return.product;
     job->id = call->command.args.stock_return.order;

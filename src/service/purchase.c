@@ -206,6 +206,7 @@ void purchase_fill_sale(struct service_call *call)
     sale->quantity = args->quantity;
     sale->unit_price = args->unit_price;
     sale->max = args->max == HF_INTEGER_MAX ? 0 : args->max;
+    sale->notice = webhooks_type(call->service, "order.sold");
     sale->problem.message[0] = '\0';
 }
 

@@ -144,6 +144,9 @@ static void booking_job(struct service_call *call, enum ledger_task task)
     job->kind = LEDGER_BOOKING;
     job->scope = event_of(call);
     job->id = booking_of(call);
+    if (task == LEDGER_TASK_END) {
+        job->notice.type = webhooks_type(call->service, "booking.cancelled");
+    }
 }
 
 /* ---- SEATS.CONFIRM ---------------------------------------------------------------------------
@@ -276,7 +279,8 @@ static void confirm_found(struct service_call *call)
                                  .zone = hf_text(work->zone),
                                  .payment = call->command.args.seats_confirm.payment,
                                  .quantity = work->quantity,
-                                 .unit_price = work->unit_price};
+                                 .unit_price = work->unit_price,
+                                 .notice = webhooks_type(call->service, "booking.confirmed")};
     call_sell(call, booking_sold);
 }
 

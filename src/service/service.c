@@ -3,6 +3,7 @@
  * The service as an engine: it forwards what is not its own, and lets the engine inside, the
  * ledger and the calls in flight have their turns. Without a ledger a plain command costs one more
  * jump. */
+#include "net/http_client.h"
 #include "service/service_state.h"
 
 #include <time.h>
@@ -24,6 +25,7 @@ static const struct service_command {
     [RECONCILE] = {.run = reconcile_command},
     [QUOTA_SYNCALL] = {.run = quota_sync_command, .alone = true},
     [QUOTA_SYNCED] = {.run = quota_synced_command, .alone = true},
+    [WEBHOOKS_REPLAY] = {.run = webhooks_replay},
     [STOCK_LOAD] = {.run = stock_change_begin, .needs_open = true},
     [STOCK_ADJUST] = {.run = stock_change_begin, .needs_open = true},
     [STOCK_TAKE] = {.run = stock_gate, .needs_guard = true},
@@ -110,11 +112,15 @@ static void service_turn(struct engine *engine)
     service_ledger_turn(service);
     int64_t now_ms = service_now(service);
     quota_sync_turn(service, now_ms);
+    if (service->http != NULL) {
+        http_client_turn(service->http);
+    }
     if (service->ledger != NULL) {
         rebuild_watch(service);
         product_turn(service, now_ms);
         reconcile_turn(service, now_ms);
         sagas_turn(service, now_ms);
+        webhooks_turn(service, now_ms);
         service_work(service, now_ms);
     } else {
         service_work(service, now_ms);
@@ -157,6 +163,9 @@ static int64_t service_idle_ms(struct engine *engine)
     idle_ms = sooner(idle_ms, ledger_idle_ms(service->ledger));
     idle_ms = sooner(idle_ms, until(reconcile_due(service), now_ms));
     idle_ms = sooner(idle_ms, until(sagas_due(service), now_ms));
+    if (service->webhooks != NULL) {
+        idle_ms = sooner(idle_ms, until(webhooks_due(service), now_ms));
+    }
     if (!list_empty(&service->gated)) {
         struct service_call *call = LIST_ENTRY(service->gated.next, struct service_call, gated);
         idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));

@@ -43,6 +43,11 @@ struct service_options {
     const char *quota_sync_db;    /* NULL: the ledger's database */
     bool quota_sync_zero;         /* a tenant that the query does not answer uses nothing */
     int64_t quota_sync_margin_ms; /* commits so long before the reading count as made since */
+    /* Requests of ours to others (net/http_client.h), and webhooks. */
+    const char *outgoing_allow; /* networks that are not public and may be sent to; or NULL */
+    const char *outgoing_ca;    /* a file of trusted certificates; NULL: the system's */
+    const char *webhook_url;    /* the receiver; NULL: nothing is told to anybody */
+    const char *webhook_secret, *webhook_secret_old; /* old: also signs, during a rotation */
 };
 
 /* The settings a server has if nothing is said. */

@@ -182,6 +182,9 @@ static void sale_answered(struct ledger_sale *sale, void *context)
         call->writer = sale->writer;
         call->batch = sale->batch;
     }
+    if (sale->answer == LEDGER_DONE && sale->notice != NULL) {
+        webhooks_kick(call->service);
+    }
     call_ready(call, call->run);
 }
 
@@ -202,6 +205,9 @@ static void job_answered(struct ledger_job *job, void *context)
         call->untold = true;
         call->writer = job->writer;
         call->batch = job->batch;
+    }
+    if (job->answer == LEDGER_DONE && job->notice.type != NULL) {
+        webhooks_kick(call->service);
     }
     call_ready(call, call->run);
 }

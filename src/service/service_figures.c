@@ -98,6 +98,7 @@ void service_figures(struct engine *engine, engine_figure *each, void *context)
     if (service->ledger != NULL) {
         tell_service(service, each, context);
         tell_ledger(service, each, context);
+        webhooks_figures(service, each, context);
     }
 }
 

@@ -3,6 +3,7 @@
  * Opens a service and closes it: the engine inside, the ledger if it was given or is there
  * already, and what the service keeps of its own. */
 #include "base/thread.h"
+#include "net/http_client.h"
 #include "service/payments.h"
 #include "service/service_state.h"
 
@@ -19,7 +20,9 @@ void service_close(struct engine *engine)
         engine_close(service->inner);
     }
     service_told_flushed(service, service->told_count);
+    http_client_close(service->http);
     service_ledger_close(service);
+    webhooks_free(service);
     products_free(service);
     calls_free(service);
     sagas_free(service);
@@ -91,7 +94,7 @@ enum hf_error service_check(const struct service_options *service, struct proble
             return HF_INVALID_ARGUMENT;
         }
     }
-    if (payments_check(service, problem) != HF_OK) {
+    if (payments_check(service, problem) != HF_OK || webhooks_check(service, problem) != HF_OK) {
         return HF_INVALID_ARGUMENT;
     }
     if (quota_sync_check(service, problem) != HF_OK) {
@@ -187,10 +190,12 @@ static bool ledger_exists(const struct service *service)
 static enum hf_error begin(struct service *service, struct problem *problem)
 {
     service_fill_type(service);
-    if (!service->guards && !ledger_exists(service)) {
-        return HF_OK;
+    enum hf_error code = webhooks_open(service, problem);
+    bool needs_ledger = service->guards || service->webhooks != NULL || ledger_exists(service);
+    if (code != HF_OK || !needs_ledger) {
+        return code;
     }
-    enum hf_error code = service_open_ledger(service, problem);
+    code = service_open_ledger(service, problem);
     service->ledger = service->opened;
     service->opened = NULL;
     return code;

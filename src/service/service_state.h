@@ -221,8 +221,10 @@ struct service {
     int64_t mark_due_ms, reconcile_due_ms;
 
     struct sagas *sagas;
-    char *payment_texts[5]; /* copies of the texts of the settings */
+    char *payment_texts[5];          /* copies of the texts of the settings */
     struct list unflushed, flushing; /* calls that wait until the engine's state is on disk */
+    struct http_client *http;        /* NULL: no setting needs one */
+    struct webhooks *webhooks;       /* NULL: there is no receiver */
 
     uint64_t outcomes[OUTCOME_COUNT];
     uint64_t looks, corrections, drift, reconciliations, rebuilt;
@@ -440,6 +442,27 @@ void quota_sync_turn(struct service *service, int64_t now_ms);
 /* When quota_sync_turn() has something to do; INT64_MAX: never. */
 int64_t quota_sync_due(const struct service *service);
 void quota_sync_figures(const struct service *service, engine_figure *each, void *context);
+
+/* ---- webhooks: webhooks.h --------------------------------------------------------------------
+ * */
+
+enum hf_error webhooks_check(const struct service_options *settings, struct problem *problem);
+/* Opens them, and the HTTP client, if there is a receiver; webhooks_free() frees what there is. */
+enum hf_error webhooks_open(struct service *service, struct problem *problem);
+void webhooks_free(struct service *service);
+void webhooks_turn(struct service *service, int64_t now_ms);
+/* When webhooks_turn() has something to do. */
+int64_t webhooks_due(const struct service *service);
+/* A notice was written. */
+void webhooks_kick(struct service *service);
+void webhooks_replay(struct service_call *call); /* WEBHOOKS.REPLAY */
+void webhooks_figures(const struct service *service, engine_figure *each, void *context);
+/* The type of a notice if somebody is to be told, or NULL: for ledger_sale.notice and
+ * ledger_job.notice.type. */
+static inline const char *webhooks_type(const struct service *service, const char *type)
+{
+    return service->webhooks != NULL ? type : NULL;
+}
 
 void service_figures(struct engine *engine, engine_figure *each, void *context);
 

@@ -270,6 +270,8 @@ def test_a_purchase_from_beginning_to_end(curl, name):
             "products": 1, "corrected": 0, "drift": 0}
     assert curl.post("/v1/reconcile").json["drift"] == 0
     assert curl.post("/v1/reconcile", {"product": name + "-none"}).code == "PRODUCT_NOT_FOUND"
+    replayed = curl.post("/v1/webhooks/replay", {"key": order, "type": "order.sold", "since_ms": 1})
+    assert done(replayed, 200, "replayed") == {"replayed": 0}
 
 
 def test_a_purchase_is_made_once_for_a_key(curl, name):
@@ -544,7 +546,7 @@ def test_the_document_holds_together(document):
         "POST /v1/products/{product}/takes/{order}/extend", "POST /v1/products/{product}/adjust",
         "POST /v1/products/{product}/orders", "GET /v1/products/{product}/orders/{order}",
         "POST /v1/products/{product}/orders/{order}/return", "POST /v1/products/{product}/open",
-        "POST /v1/reconcile",
+        "POST /v1/reconcile", "POST /v1/webhooks/replay",
         "GET /v1/events/{event}/users/{user}", "POST /v1/keys/{key}/begin",
         "POST /v1/keys/{key}/complete", "POST /v1/keys/{key}/abort", "GET /v1/list/{kind}",
         "POST /v1/events/{event}/queue", "GET /v1/events/{event}/queue/{user}",

@@ -55,6 +55,7 @@ static const struct {
     {STOCK_ORDER, "GET", "/v1/products/{product}/orders/{order}"},
     {STOCK_RETURN, "POST", "/v1/products/{product}/orders/{order}/return"},
     {RECONCILE, "POST", "/v1/reconcile"},
+    {WEBHOOKS_REPLAY, "POST", "/v1/webhooks/replay"},
     {IDEM_BEGIN, "POST", "/v1/keys/{key}/begin"},
     {IDEM_COMPLETE, "POST", "/v1/keys/{key}/complete"},
     {IDEM_ABORT, "POST", "/v1/keys/{key}/abort"},

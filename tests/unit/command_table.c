@@ -208,7 +208,8 @@ static void scope_comes_first_and_required_arguments_before_optional_ones(void *
     for (EACH_ROW(spec)) {
         assert_int_equal(spec->required == 0, spec == &command_table[RECONCILE] ||
                                                   spec == &command_table[QUOTA_SYNCALL] ||
-                                                  spec == &command_table[QUOTA_SYNCED]);
+                                                  spec == &command_table[QUOTA_SYNCED] ||
+                                                  spec == &command_table[WEBHOOKS_REPLAY]);
         assert_true(spec->arg_count >= 1 && spec->required <= spec->arg_count);
         assert_true(spec->arg_count <= COMMAND_ARGS_MAX);
         assert_true(1 + spec->required + 2 * (spec->arg_count - spec->required) <=

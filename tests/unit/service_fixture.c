@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SETTLED_WITHIN_MS 20000
@@ -182,10 +183,21 @@ int sale_teardown(void **state)
     return 0;
 }
 
+static int64_t read_clock(void *context)
+{
+    const struct sale_world *world = context;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + world->ahead_ms;
+}
+
 void sale_open(struct sale_world *world, enum sale_kind kind)
 {
     struct engine_options options = {.log = {.level = LOG_ERROR},
-                                     .answers_before_flush = world->answers_before_flush};
+                                     .answers_before_flush = world->answers_before_flush,
+                                     .clock = world->simulated ? read_clock : NULL,
+                                     .clock_context = world};
     struct problem problem = {.message = ""};
 
     world->settings.ledger_url = kind == SALE_GUARDED ? world->ledger_url : NULL;

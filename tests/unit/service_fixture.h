@@ -51,6 +51,8 @@ struct sale_world {
     struct engine *inner;  /* the embedded engine */
     struct service_options settings;
     bool answers_before_flush;
+    bool simulated; /* the clock is the machine's and so much more: */
+    int64_t ahead_ms;
     enum sale_fault fault;
     unsigned fault_command; /* COMMAND_COUNT: any */
     unsigned fault_count;   /* so many of them, then no more */
