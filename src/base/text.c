@@ -135,13 +135,26 @@ bool text_unescape(struct hf_bytes text, char *out, size_t out_size)
     return true;
 }
 
+static const char code_digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 void text_code(char out[TEXT_CODE], uint64_t number)
 {
-    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
     for (size_t i = 0; i < TEXT_CODE; i++) {
-        out[i] = digits[number >> (5 * i) & 31];
+        out[i] = code_digits[number >> (5 * i) & 31];
     }
+}
+
+bool text_code_read(struct hf_bytes text, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        const char *digit = text.data[i] == '\0' ? NULL : strchr(code_digits, text.data[i]);
+        if (digit == NULL || text.size != TEXT_CODE) {
+            return false;
+        }
+        *number |= (uint64_t)(digit - code_digits) << (5 * i);
+    }
+    return text.size == TEXT_CODE;
 }
 
 bool text_is_word(struct hf_bytes text, const char *word)

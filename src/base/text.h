@@ -19,6 +19,8 @@ int text_hex_digit(char c);
 /* Ten digits of Crockford's base 32, no NUL: a number of 50 bits as people can read it out. */
 #define TEXT_CODE 10
 void text_code(char out[TEXT_CODE], uint64_t number);
+/* The way back; false if it is no such code. */
+bool text_code_read(struct hf_bytes text, uint64_t *number);
 
 /* Undoes %XX, into `out` with a NUL. False if one is malformed, or stands for NUL, or it all does
  * not fit. */

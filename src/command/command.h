@@ -199,6 +199,7 @@ union command_args {
 struct command {
     const struct command_spec *spec;
     uint8_t entropy[COMMAND_ENTROPY]; /* random bytes for a COMMAND_RANDOM */
+    bool seeded; /* the submitter has set the entropy, and the engine does not make it */
     union command_args args;
 };
 

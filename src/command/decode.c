@@ -150,6 +150,7 @@ static void begin(struct command *command, const struct command_spec *spec)
 {
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
+    command->seeded = false;
     memset(&command->args, 0, spec->args_size);
 }
 
@@ -433,6 +434,7 @@ enum hf_error command_from_struct(struct command *command, const struct command_
 
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
+    command->seeded = false;
     memcpy(&command->args, args, spec->args_size);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];

@@ -180,7 +180,7 @@ static void add_waiter(struct embedded *embedded, engine_done *done, void *conte
 static void fill_entropy(struct embedded *embedded, struct command *command)
 {
     embedded->commands++;
-    if (!(command->spec->flags & COMMAND_RANDOM)) {
+    if (!(command->spec->flags & COMMAND_RANDOM) || command->seeded) {
         return;
     }
     if (embedded->options.fixed_entropy) {

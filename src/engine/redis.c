@@ -185,7 +185,7 @@ static void redis_submit(struct engine *head, struct command *command, engine_do
         refuse(engine, HF_BUSY, "too many commands wait for Redis; try again later", done, context);
         return;
     }
-    if (command->spec->flags & COMMAND_RANDOM) {
+    if (command->spec->flags & COMMAND_RANDOM && !command->seeded) {
         random_bytes(&engine->random, command->entropy, sizeof command->entropy);
     }
     struct pending_command *pending = take_pending(engine, command);

@@ -206,11 +206,31 @@ static void codes_have_ten_digits_of_32(void **state)
     assert_string_equal(out, "ZY00000000");
 }
 
+static void a_code_is_read_back(void **state)
+{
+    uint64_t numbers[] = {0, 1, 31 | 30 << 5, (UINT64_C(1) << 50) - 1, UINT64_C(0x2345678901abc)};
+    const char *others[] = {"",           "012345678",  "01234567890",
+                            "012345678I", "012345678a", "0123 56789"};
+    uint64_t number;
+    char out[TEXT_CODE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        text_code(out, numbers[i]);
+        assert_true(text_code_read((struct hf_bytes){out, sizeof out}, &number));
+        assert_int_equal(number, numbers[i]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(text_code_read(hf_text(others[i]), &number));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percent_signs_are_undone),
         cmocka_unit_test(codes_have_ten_digits_of_32),
+        cmocka_unit_test(a_code_is_read_back),
         cmocka_unit_test(digits_with_an_optional_minus_are_a_number),
         cmocka_unit_test(anything_else_is_no_number),
         cmocka_unit_test(a_number_ends_where_its_text_ends),
