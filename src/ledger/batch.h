@@ -63,6 +63,11 @@ void ledger_careful_run(struct ledger_writer *writer, struct ledger_span span);
 bool ledger_scratch_init(struct ledger_scratch *scratch, size_t batch_max);
 void ledger_scratch_free(struct ledger_scratch *scratch);
 
+/* Values of one HOLDS, which there is room for at least. */
+#define LEDGER_HOLD_ADD_VALUES 14
+#define LEDGER_HOLD_SET_VALUES 19
+#define LEDGER_HOLDS_VALUES (LEDGER_HOLDS_MAX * (LEDGER_HOLD_ADD_VALUES + LEDGER_HOLD_SET_VALUES))
+
 /* Room for the values of a step. */
 struct sql_value *ledger_scratch_values(struct ledger_scratch *scratch, size_t count);
 

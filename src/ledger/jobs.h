@@ -31,8 +31,9 @@ ledger_job_task ledger_job_mark, ledger_job_stale, ledger_job_bury; /* jobs_writ
 ledger_job_task ledger_job_drift, ledger_job_audit;                 /* jobs_audit.c */
 ledger_job_task ledger_job_note, ledger_job_due, ledger_job_settle; /* jobs_outbox.c */
 ledger_job_task ledger_job_replay, ledger_job_sweep;
-ledger_job_task ledger_job_saga_move, ledger_job_saga_find;         /* jobs_saga.c */
+ledger_job_task ledger_job_saga_move, ledger_job_saga_find; /* jobs_saga.c */
 ledger_job_task ledger_job_saga_claim, ledger_job_saga_wake;
+ledger_job_task ledger_job_holds, ledger_job_lapsed, ledger_job_list; /* jobs_bookings.c */
 
 /* Carries out steps of it. */
 enum sql_result ledger_job_steps(struct ledger_job_run *run, const struct sql_step *steps,

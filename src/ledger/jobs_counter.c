@@ -95,13 +95,13 @@ enum sql_result ledger_job_zone(struct ledger_job_run *run)
 static void see_flight(void *context, size_t row, const struct sql_value *columns, size_t count)
 {
     (void)row;
-    (void)count;
     *(struct ledger_counter *)context = (struct ledger_counter){
         .found = true,
         .left = columns[0].integer,
         .size = columns[1].integer,
         .selling = columns[2].integer,
         .ending = columns[3].integer,
+        .ended = count > 4 ? columns[4].integer : 0,
     };
 }
 

@@ -118,14 +118,14 @@ static enum sql_result end_booking(struct ledger_job_run *run)
     struct sql_value scope = sql_text(job->scope), step[3];
     struct sql_value row[] = {sql_integer(run->writer->id), sql_integer((int64_t)run->number),
                               scope, sql_text(job->id)};
-    struct sql_value counter[] = {sql_integer(job->found.quantity), scope,
-                                  sql_text(hf_text(job->found.zone))};
+    struct sql_value quantity = sql_integer(job->found.quantity);
+    struct sql_value counter[] = {quantity, quantity, scope, sql_text(hf_text(job->found.zone))};
     struct sql_step steps[] = {
         ledger_job_fence(run),
         ledger_step(run->writer, LEDGER_BOOKING_END, row, 1),
         barrier(run, "refund", step),
         ledger_step(run->writer, LEDGER_ZONE_GIVE, counter, SQL_ANY),
-        ledger_query(run->writer, LEDGER_ZONE_LOCK, &counter[1], ledger_see_number, &job->left),
+        ledger_query(run->writer, LEDGER_ZONE_LOCK, &counter[2], ledger_see_number, &job->left),
     };
 
     return end_with(run, steps, sizeof steps / sizeof steps[0]);
@@ -166,14 +166,16 @@ static enum sql_result cancel(struct ledger_job_run *run)
                                  number};
     struct sql_value booking[] = {common[0],           common[1], common[2], common[3],
                                   sql_text(job->zone), id,        number};
-    struct sql_value step[3];
+    struct sql_value step[3], hold[] = {common[1], common[0]};
     struct sql_step steps[] = {
         ledger_job_fence(run),
+        ledger_step(writer, LEDGER_HOLD_DROP, hold, SQL_ANY),
         job->kind == LEDGER_ORDER ? ledger_step(writer, LEDGER_ORDER_CANCEL, common, 1)
                                   : ledger_step(writer, LEDGER_BOOKING_CANCEL, booking, 1),
         barrier(run, "cancel", step),
     };
 
+    steps[1].rows = job->kind == LEDGER_BOOKING ? 1 : 0;
     job->answer = LEDGER_DONE;
     return ledger_job_steps(run, steps, sizeof steps / sizeof steps[0], true);
 }

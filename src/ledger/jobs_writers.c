@@ -53,7 +53,16 @@ enum sql_result ledger_job_mark(struct ledger_job_run *run)
 
 /* ---- the dead -------------------------------------------------------------------------------- */
 
-enum { STALE_SCOPE, STALE_ID, STALE_USER, STALE_QUANTITY, STALE_AT, STALE_STATUS };
+enum {
+    STALE_SCOPE,
+    STALE_ID,
+    STALE_USER,
+    STALE_QUANTITY,
+    STALE_AT,
+    STALE_STATUS,
+    STALE_PAYMENT,
+    STALE_CODE
+};
 
 static void see_stale(void *context, size_t row, const struct sql_value *columns, size_t count)
 {
@@ -61,7 +70,6 @@ static void see_stale(void *context, size_t row, const struct sql_value *columns
     struct ledger_row status = {.quantity = 0};
 
     (void)row;
-    (void)count;
     ledger_text_copy(status.status, sizeof status.status, &columns[STALE_STATUS]);
     struct ledger_item item = {
         .scope = columns[STALE_SCOPE].text,
@@ -71,6 +79,10 @@ static void see_stale(void *context, size_t row, const struct sql_value *columns
         .at_ms = columns[STALE_AT].integer,
         .ended = !ledger_row_stands(&status),
     };
+    if (count > STALE_CODE) {
+        item.payment = columns[STALE_PAYMENT].text;
+        item.code = columns[STALE_CODE].text;
+    }
     job->each(job->context, &item);
 }
 

@@ -137,7 +137,7 @@ enum ledger_kind {
 /* A row of orders or bookings. Times are the database's, in ms since 1970. */
 struct ledger_row {
     char user[HF_ID_MAX + 1], zone[HF_ID_MAX + 1], payment[HF_ID_MAX + 1];
-    char status[16];
+    char status[16], code[16]; /* code: of a confirmed booking */
     int64_t quantity, unit_price;
     int64_t made_at_ms, ended_at_ms; /* sold or confirmed; returned or refunded, or 0 */
     bool told;                       /* its batch is marked: the engine was told of it */
@@ -149,6 +149,8 @@ struct ledger_sale {
     enum ledger_kind kind;
     struct hf_bytes scope, id, user; /* product and order; event and booking */
     struct hf_bytes zone, payment;   /* of a booking; payment may be empty */
+    struct hf_bytes show, code;      /* of a booking; each may be empty */
+    int64_t created_ms;              /* of a booking: when the engine made the hold */
     int64_t quantity, unit_price;
     int64_t max;        /* of a product per user; 0: none. Checked against the rows of the ledger */
     const char *notice; /* the type of its notice, a constant, whose data is the row; NULL: none */
@@ -204,6 +206,9 @@ enum ledger_task {
     LEDGER_TASK_SAGA_WAKE,  /* the saga of the payment `id`, if nobody drives it, is due now.
                                LEDGER_DONE_BEFORE: the message `user` has come in `scope` before;
                                `zone` is a scope whose messages are forgotten */
+    LEDGER_TASK_HOLDS,      /* writes rows of bookings that are not sold, behind the engine */
+    LEDGER_TASK_LAPSED,     /* rows of holds past their deadline, at most LEDGER_HOLDS_MAX */
+    LEDGER_TASK_LIST, /* rows of bookings of an event, or of a user, in the order of their ids */
     LEDGER_TASK_COUNT
 };
 
@@ -214,11 +219,13 @@ struct ledger_counter {
     int64_t size;    /* capacity of a zone */
     int64_t selling; /* sold in batches that the engine may not know yet */
     int64_t ending;  /* returned in such batches */
+    int64_t ended;   /* of a zone: seats that were ever refunded; it only grows */
 };
 
 /* A row of a page. The texts are valid during the call. */
 struct ledger_item {
     struct hf_bytes scope, id, user;
+    struct hf_bytes payment, code; /* of a booking */
     int64_t quantity, at_ms;
     bool ended; /* it is the return that is in flight, not the sale */
 };
@@ -270,6 +277,18 @@ struct ledger_outbox {
 #define LEDGER_PENDING_MAX 100000
 #define LEDGER_DUE_PAGE 128
 
+/* A booking in whatever state: what a HOLDS writes, and what LAPSED and LIST show. Times are 0
+ * where there is none. The texts of one that is shown are valid during the call. */
+struct ledger_booking {
+    struct hf_bytes event, booking, zone, user, show;
+    struct hf_bytes status;        /* HOLDS: reserved, cancelled, expired; empty: forget the row */
+    struct hf_bytes payment, code; /* shown: of one that was confirmed */
+    int64_t quantity, unit_price;
+    int64_t created_ms, expires_ms, confirmed_ms, ended_ms;
+};
+
+#define LEDGER_HOLDS_MAX 256
+
 /* Owned by the caller, who keeps it and its texts until done() was called. */
 struct ledger_job {
     struct list node; /* the ledger's */
@@ -290,6 +309,15 @@ struct ledger_job {
     void (*finding)(void *context, const char *finding);
     char after[HF_ID_MAX + 1];
     bool more;
+    /* HOLDS: so many as `count` says, in the order in which they happened. A row is only moved
+     * on: a hold that is written late does not undo its end, and nothing undoes a sale. */
+    const struct ledger_booking *holds;
+    /* LAPSED, LIST: called on the ledger's thread for each row; with NULL when it begins, again if
+     * the transaction has to be repeated. LIST: of the event `scope` behind the id in `after`; or,
+     * with `user`, of that user behind the event in `after_event` and that id: `delta` rows at
+     * most. */
+    void (*booking)(void *context, const struct ledger_booking *booking);
+    char after_event[HF_ID_MAX + 1];
     /* DRIFT: before, after, in flight; `id` is the cause. */
     int64_t before, now, in_flight;
     struct ledger_notice notice;  /* END, NOTE */

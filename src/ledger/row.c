@@ -18,6 +18,7 @@ enum {
     ROW_TOLD,
     ROW_ZONE,
     ROW_PAYMENT,
+    ROW_CODE,
 };
 
 void ledger_text_copy(char *out, size_t size, const struct sql_value *value)
@@ -58,9 +59,10 @@ void ledger_row_read(struct ledger *ledger, const struct sql_value *columns, siz
     };
     ledger_text_copy(row->user, sizeof row->user, &columns[ROW_USER]);
     ledger_text_copy(row->status, sizeof row->status, &columns[ROW_STATUS]);
-    if (count > ROW_PAYMENT) {
+    if (count > ROW_CODE) {
         ledger_text_copy(row->zone, sizeof row->zone, &columns[ROW_ZONE]);
         ledger_text_copy(row->payment, sizeof row->payment, &columns[ROW_PAYMENT]);
+        ledger_text_copy(row->code, sizeof row->code, &columns[ROW_CODE]);
     }
 }
 

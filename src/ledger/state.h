@@ -46,8 +46,8 @@ struct ledger_entry {
     bool exists;                     /* its id was found: detail.found */
     bool differs;                    /* … with other arguments */
     struct hf_bytes scope, id, user; /* in the batch's texts, as are these: */
-    struct hf_bytes zone, payment;
-    int64_t quantity, unit_price, max;
+    struct hf_bytes zone, payment, show, code;
+    int64_t quantity, unit_price, max, created_ms;
     const char *notice; /* or NULL */
     int64_t deadline_ms;
     int64_t left;

@@ -7,6 +7,7 @@
  *     {lock}       locks the rows that a query finds; nothing on SQLite, whose transactions have
  *                  the lock of the whole file
  *     {integer}    the type of 64 bits that CAST knows
+ *     {each_booking}, {unless_there}   of a statement about many bookings
  *     {inventory}, {product}, {stock}   the table and columns of the setting, quoted
  *     {take_schema_lock}, {give_schema_lock}
  *     {rows}       is left to the driver, see sql.h */
@@ -39,6 +40,13 @@
     " error_message, attempts, created_at, updated_at, due_at, owner, fence FROM sagas"
 /* When a lease of so many ms from now ends; one of less than nothing, never. */
 #define LEASE_END "CASE WHEN ? < 0 THEN 9007199254740991 ELSE {now} + ? END"
+/* The columns of a booking that are shown; of a hold that has lapsed and was not marked yet, the
+ * state is what the mark will say. */
+#define SHOWN                                                                                      \
+    "event_id, booking_id, zone_id, user_id, show_id,"                                             \
+    " CASE WHEN status = 'reserved' AND expires_at <= {now} THEN 'expired' ELSE status END,"       \
+    " payment_id, confirmation_code, quantity, unit_price, created_at, COALESCE(expires_at, 0),"   \
+    " COALESCE(confirmed_at, 0), COALESCE(ended_at, 0)"
 
 static const struct {
     const char *text, *types;
@@ -68,9 +76,10 @@ static const struct {
     [LEDGER_ORDER_ADD] = {"INSERT INTO orders (order_id, product_id, user_id, quantity, unit_price,"
                           " writer, batch) {rows}",
                           "tttiiii"},
-    [LEDGER_BOOKING_ADD] = {"INSERT INTO bookings (event_id, booking_id, zone_id, user_id,"
-                            " quantity, unit_price, payment_id, writer, batch) {rows}",
-                            "ttttiitii"},
+    [LEDGER_BOOKING_ADD] = {"INSERT INTO bookings (event_id, booking_id, zone_id, user_id, show_id,"
+                            " quantity, unit_price, created_at, payment_id, confirmation_code,"
+                            " writer, batch) {rows}",
+                            "tttttiiittii"},
     [LEDGER_STOCK_SELL] = {"UPDATE {inventory} SET {stock} = {stock} - ?"
                            " WHERE {product} = ? AND {stock} >= ?",
                            "iti"},
@@ -89,8 +98,9 @@ static const struct {
                            "t"},
     [LEDGER_BOOKING_FIND] = {"SELECT r.event_id, r.user_id, r.status, r.quantity, r.unit_price,"
                              " COALESCE(r.confirmed_at, 0), COALESCE(r.ended_at, 0), r.writer,"
-                             " r.batch, " TOLD ", r.zone_id, r.payment_id"
-                             " FROM bookings r WHERE r.event_id = ? AND r.booking_id = ?",
+                             " r.batch, " TOLD ", r.zone_id, r.payment_id, r.confirmation_code"
+                             " FROM bookings r WHERE r.event_id = ? AND r.booking_id = ?"
+                             " AND r.batch <> 0",
                              "tt"},
     [LEDGER_STOCK_LOCK] = {"SELECT {stock} FROM {inventory} WHERE {product} = ?{lock}", "t"},
     [LEDGER_ZONE_LOCK] = {"SELECT capacity - sold, capacity FROM zones"
@@ -119,8 +129,9 @@ static const struct {
     [LEDGER_BARRIER_ADD] = {"INSERT INTO barriers (scope, id, step) VALUES (?, ?, ?)", "ttt"},
     [LEDGER_STOCK_ADD] = {"UPDATE {inventory} SET {stock} = {stock} + ? WHERE {product} = ?", "it"},
     [LEDGER_STOCK_MAKE] = {"INSERT INTO {inventory} ({product}, {stock}) VALUES (?, ?)", "ti"},
-    [LEDGER_ZONE_GIVE] = {"UPDATE zones SET sold = sold - ? WHERE event_id = ? AND zone_id = ?",
-                          "itt"},
+    [LEDGER_ZONE_GIVE] = {"UPDATE zones SET sold = sold - ?, refunded = refunded + ?"
+                          " WHERE event_id = ? AND zone_id = ?",
+                          "iitt"},
     [LEDGER_ZONE_SET] = {"UPDATE zones SET capacity = ? WHERE event_id = ? AND zone_id = ?", "itt"},
     [LEDGER_ZONE_MAKE] = {"INSERT INTO zones (event_id, zone_id, capacity, sold)"
                           " VALUES (?, ?, ?, 0)",
@@ -134,8 +145,8 @@ static const struct {
              "bookings", "r.event_id = z.event_id AND r.zone_id = z.zone_id",
              "confirmed") ", " FLYING("bookings",
                                       "r.event_id = z.event_id AND r.zone_id = z.zone_id",
-                                      "refunded") " FROM zones z WHERE z.event_id = ? AND "
-                                                  "z.zone_id = ?",
+                                      "refunded") ", z.refunded FROM zones z WHERE"
+                                                  " z.event_id = ? AND z.zone_id = ?",
          "tt"},
     [LEDGER_ORDERS_EDGE] =
         {"SELECT r.order_id" STALE(
@@ -152,7 +163,8 @@ static const struct {
                                  "order_id") " AND (? = 0 OR r.order_id <= ?) ORDER BY r.order_id",
                              "tit"},
     [LEDGER_BOOKINGS_STALE] = {"SELECT r.event_id, r.booking_id, r.user_id, r.quantity,"
-                               " r.created_at, r.status" STALE(
+                               " r.created_at, r.status, r.payment_id,"
+                               " r.confirmation_code" STALE(
                                    "bookings", "booking_id") " AND (? = 0 OR r.booking_id <= ?)"
                                                              " ORDER BY r.booking_id, r.event_id",
                                "tit"},
@@ -261,6 +273,39 @@ static const struct {
                              " AND step = ?{lock}",
                              "ttt"},
     [LEDGER_BARRIERS_FORGET] = {"DELETE FROM barriers WHERE scope = ?", "t"},
+    /* The rows of holds have batch 0, which no transaction of a writer has; only the primary key is
+     * of use to find them by. */
+    [LEDGER_HOLD_DROP] = {"DELETE FROM bookings WHERE {each_booking} AND batch = 0", "tt"},
+    [LEDGER_HOLD_ADD] = {"INSERT INTO bookings (event_id, booking_id, zone_id, user_id, show_id,"
+                         " quantity, unit_price, status, created_at, expires_at, confirmed_at,"
+                         " ended_at, writer, batch) {rows}{unless_there}",
+                         "tttttiitiiiiii"},
+    /* A hold that was made again is a later one with another deadline; one that was extended has a
+     * later deadline; an end is of the hold that was made then or was to lapse then. A hold that is
+     * begun behind the end of the one before begins anew. created_at stands first: MySQL goes on
+     * with what it has assigned. */
+    [LEDGER_HOLD_SET] =
+        {"UPDATE bookings SET created_at ="
+         " CASE WHEN ? >= COALESCE(ended_at, expires_at) THEN ? ELSE created_at END,"
+         " zone_id = ?, user_id = ?, show_id = ?, quantity = ?, unit_price = ?, status = ?,"
+         " ended_at = ?, expires_at = ? WHERE event_id = ? AND booking_id = ? AND batch = 0"
+         " AND CASE ?"
+         " WHEN 'reserved' THEN (status = 'reserved' AND expires_at < ?)"
+         " OR (status <> 'reserved' AND created_at < ? AND expires_at <> ?)"
+         " WHEN 'cancelled' THEN status <> 'cancelled' AND (created_at <= ? OR expires_at = ?)"
+         " ELSE status = 'reserved' AND expires_at = ? END",
+         "iitttiitiitttiiiiii"},
+    [LEDGER_HOLDS_LAPSED] = {"SELECT " SHOWN " FROM bookings WHERE status = 'reserved'"
+                             " AND expires_at <= {now} ORDER BY expires_at"
+                             " LIMIT " TEXT(LEDGER_HOLDS_MAX),
+                             ""},
+    [LEDGER_BOOKINGS_OF_EVENT] = {"SELECT " SHOWN " FROM bookings WHERE event_id = ?"
+                                  " AND booking_id > ? ORDER BY booking_id LIMIT ?",
+                                  "tti"},
+    [LEDGER_BOOKINGS_OF_USER] = {"SELECT " SHOWN " FROM bookings WHERE user_id = ?"
+                                 " AND event_id >= ? AND (event_id > ? OR booking_id > ?)"
+                                 " ORDER BY event_id, booking_id LIMIT ?",
+                                 "tttti"},
 
     [LEDGER_SCHEMA_VERSION] = {"SELECT MAX(version) FROM holdfast_schema", ""},
     [LEDGER_SCHEMA_LOCK] = {"{take_schema_lock}", ""},
@@ -285,6 +330,13 @@ static const struct token tokens[] = {
      {"r.writer = w.writer_id", "r.writer = w.writer_id",
       "r.writer >= w.writer_id AND r.writer <= w.writer_id"}},
     {"{bare}", {"", "", "CONCAT"}},
+    /* One statement for all rows where the driver can, or one for each. */
+    {"{each_booking}",
+     {"event_id = ? AND booking_id = ?", "(event_id, booking_id) IN ({rows})",
+      "event_id = ? AND booking_id = ?"}},
+    {"{unless_there}",
+     {" ON CONFLICT (event_id, booking_id) DO NOTHING",
+      " ON CONFLICT (event_id, booking_id) DO NOTHING", " ON DUPLICATE KEY UPDATE batch = batch"}},
     /* Both locks are the session's: they end with it at the latest. On SQLite a migration is one
      * transaction, which has the lock of the file. */
     {"{take_schema_lock}",

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 #define ORDER_VALUES 7
-#define BOOKING_VALUES 9
+#define BOOKING_VALUES 12
+#define HOLD_VALUES 2
 #define COUNTER_VALUES 4
 #define GUARD_VALUES 4
 #define EMPTY UINT32_MAX
@@ -26,8 +27,12 @@ bool ledger_scratch_init(struct ledger_scratch *scratch, size_t batch_max)
     while (slots < 2 * batch_max) {
         slots *= 2;
     }
-    scratch->value_max =
-        batch_max * (BOOKING_VALUES + COUNTER_VALUES + GUARD_VALUES + LEDGER_NOTICE_VALUES) + 16;
+    scratch->value_max = batch_max * (BOOKING_VALUES + HOLD_VALUES + COUNTER_VALUES + GUARD_VALUES +
+                                      LEDGER_NOTICE_VALUES) +
+                         16;
+    if (scratch->value_max < LEDGER_HOLDS_VALUES) {
+        scratch->value_max = LEDGER_HOLDS_VALUES;
+    }
     memory_init(&scratch->memory);
     buffer_init(&scratch->notices, &scratch->memory);
     scratch->values = malloc(scratch->value_max * sizeof *scratch->values);
@@ -161,11 +166,14 @@ static void put_booking(struct sql_value *at, const struct ledger_entry *entry, 
     at[1] = sql_text(entry->id);
     at[2] = sql_text(entry->zone);
     at[3] = sql_text(entry->user);
-    at[4] = sql_integer(entry->quantity);
-    at[5] = sql_integer(entry->unit_price);
-    at[6] = sql_text(entry->payment);
-    at[7] = sql_integer(writer);
-    at[8] = sql_integer(number);
+    at[4] = sql_text(entry->show);
+    at[5] = sql_integer(entry->quantity);
+    at[6] = sql_integer(entry->unit_price);
+    at[7] = sql_integer(entry->created_ms);
+    at[8] = sql_text(entry->payment);
+    at[9] = sql_text(entry->code);
+    at[10] = sql_integer(writer);
+    at[11] = sql_integer(number);
 }
 
 /* Adds a step of `rows` rows whose values were put at the end of the scratch, if there are any. */
@@ -219,6 +227,25 @@ static void add_rows(struct ledger_writer *writer, const struct chosen *chosen,
     }
     add_step(writer, steps, count, kind == LEDGER_ORDER ? LEDGER_ORDER_ADD : LEDGER_BOOKING_ADD,
              values, rows, 1);
+}
+
+/* The row of a hold gives way to that of its sale. */
+static void drop_holds(struct ledger_writer *writer, const struct chosen *chosen,
+                       struct sql_step *steps, size_t *count)
+{
+    struct ledger_scratch *scratch = &writer->scratch;
+    const struct sql_value *values = scratch->values + scratch->value_count;
+    size_t rows = 0;
+
+    for (size_t i = 0; i < chosen->span->count; i++) {
+        if (is_chosen(chosen, i, LEDGER_BOOKING)) {
+            struct sql_value *at = ledger_scratch_values(scratch, HOLD_VALUES);
+            at[0] = sql_text(chosen->span->entries[i]->scope);
+            at[1] = sql_text(chosen->span->entries[i]->id);
+            rows++;
+        }
+    }
+    add_step(writer, steps, count, LEDGER_HOLD_DROP, values, rows, SQL_ANY);
 }
 
 static void add_counters(struct ledger_writer *writer, enum ledger_kind kind,
@@ -318,6 +345,7 @@ size_t ledger_transaction_steps(struct ledger_writer *writer, const struct ledge
     steps[0] =
         ledger_writer_fence(writer, number, ledger_scratch_values(scratch, LEDGER_FENCE_VALUES));
     add_rows(writer, &chosen, LEDGER_ORDER, number, steps, &count);
+    drop_holds(writer, &chosen, steps, &count);
     add_rows(writer, &chosen, LEDGER_BOOKING, number, steps, &count);
     add_counters(writer, LEDGER_ORDER, steps, &count);
     add_counters(writer, LEDGER_BOOKING, steps, &count);

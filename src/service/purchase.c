@@ -202,7 +202,8 @@ void purchase_fill_sale(struct service_call *call)
     sale->scope = args->product;
     sale->id = args->order;
     sale->user = args->user;
-    sale->zone = sale->payment = (struct hf_bytes){"", 0};
+    sale->zone = sale->payment = sale->show = sale->code = (struct hf_bytes){"", 0};
+    sale->created_ms = 0;
     sale->quantity = args->quantity;
     sale->unit_price = args->unit_price;
     sale->max = args->max == HF_INTEGER_MAX ? 0 : args->max;

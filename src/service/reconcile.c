@@ -2,14 +2,17 @@
  *
  * Reconciliation of all products, every so often and on demand (RECONCILE): a page of names at a
  * time, each read in the engine, all of them in the ledger at once; only those that are suspicious
- * are looked at one by one and corrected (look.c). Nothing is paused.
+ * are looked at one by one and corrected (look.c). Nothing is paused. Holds that have lapsed are
+ * marked in the ledger (lapse.c).
  *
- *     MARK ─> (lease) ─> STALE … BURY ─> LIST ─> GET … ─> READ ─> look … ─> LIST … ─> answer
+ *     MARK ─> (lease) ─> STALE … BURY ─> LAPSED … ─> LIST ─> GET … ─> READ ─> look … ─> LIST …
+ *          ─> answer
  *
  * By the timer one server does it at a time, by a lease in the ledger. What is asked for by a
  * client is done without: each correction has the lease of its product. */
 #include "base/check.h"
 #include "base/text.h"
+#include "service/lapse.h"
 #include "service/stale.h"
 
 #include <stdio.h>
@@ -314,6 +317,11 @@ static void begin_pages(struct service_call *call)
     read_engine(call);
 }
 
+static void mark_lapsed(struct service_call *call)
+{
+    lapse_begin(call, begin_pages);
+}
+
 static void marked(struct service_call *call);
 
 /* What a client asks for is done, also if another server does the same for a long time. */
@@ -323,7 +331,7 @@ static void leased(struct service_call *call)
 
     if (call->job.answer == LEDGER_DONE) {
         pass->leased = true;
-        stale_begin(call, begin_pages);
+        stale_begin(call, mark_lapsed);
     } else if (call->job.answer != LEDGER_SOLD_OUT) {
         fail(call, &call->job.problem);
     } else if (call->retried) {
@@ -377,14 +385,6 @@ static void mark_ended(struct service_call *call)
     call_end(call);
 }
 
-static struct service_call *own_call(struct service *service)
-{
-    struct command command = {.spec = &command_table[RECONCILE]};
-
-    command.args.reconcile = (struct hf_reconcile_args){.product = {"", 0}};
-    return call_new(service, &command, NULL, NULL);
-}
-
 /* Says that this process' writers live, and what the engine knows: to others, so there must be
  * others or something new. */
 static void mark(struct service *service, int64_t now_ms)
@@ -395,7 +395,7 @@ static void mark(struct service *service, int64_t now_ms)
     if (service->marking || (!service->guards && service->told_total == service->told_marked)) {
         return;
     }
-    call = own_call(service);
+    call = call_own(service);
     if (call != NULL) {
         service->told_marked = service->told_total;
         service->marking = true;
@@ -419,7 +419,7 @@ void reconcile_turn(struct service *service, int64_t now_ms)
     if (engine_is_away(service->inner) || !breaker_allows(&service->breaker, now_ms)) {
         return;
     }
-    struct service_call *call = own_call(service);
+    struct service_call *call = call_own(service);
     if (call != NULL) {
         call->retried = service->reconciling = true;
         begin(call);

@@ -9,7 +9,7 @@
  * there was a ledger, the ledger of those from before the engine was lost. Each side's capacity is
  * less by what only the other one has. */
 #include "base/check.h"
-#include "service/service_state.h"
+#include "service/holds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,12 +277,37 @@ void seats_open_guarded(struct service_call *call)
 /* ---- SEATS.RESERVE ---------------------------------------------------------------------------
  * */
 
+enum { RESERVED_EXPIRES = 2 }; /* of the values of the engine's reply */
+
+/* The row of a hold follows. A retry that finds it confirmed has no deadline to show. */
+static void keep_reserved(struct service_call *call, const struct reply *reply)
+{
+    const struct hf_seats_reserve_args *args = &call->command.args.seats_reserve;
+
+    if (reply->code != HF_OK || reply->count <= RESERVED_EXPIRES ||
+        reply->values[RESERVED_EXPIRES].number == 0) {
+        return;
+    }
+    struct ledger_booking row = {.event = args->event,
+                                 .booking = args->booking,
+                                 .zone = args->zone,
+                                 .user = args->user,
+                                 .show = args->show,
+                                 .status = hf_text("reserved"),
+                                 .quantity = args->quantity,
+                                 .unit_price = args->unit_price,
+                                 .expires_ms = reply->values[RESERVED_EXPIRES].number};
+    row.created_ms = row.expires_ms - args->ttl_ms;
+    holds_keep(call->service, &row);
+}
+
 static void reserve_last(void *context, const struct reply *reply)
 {
     struct service_call *call = context;
 
     rebuild_note(call->service, reply->code, reply->unknown);
     call_answer(call, reply);
+    keep_reserved(call, reply);
     call_ready(call, finish);
 }
 
@@ -344,6 +369,7 @@ static void reserve_first(void *context, const struct reply *reply)
     }
     rebuild_note(call->service, reply->code, reply->unknown);
     call_answer(call, reply);
+    keep_reserved(call, reply);
     call_ready(call, call_end);
 }
 

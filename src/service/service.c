@@ -35,6 +35,8 @@ static const struct service_command {
     [SAGA_REFUND] = {.run = saga_refund},
     [SEATS_OPEN] = {.run = seats_open_guarded, .needs_guard = true},
     [SEATS_RESERVE] = {.run = seats_reserve_guarded, .needs_guard = true},
+    [SEATS_RELEASE] = {.run = seats_release_guarded, .needs_guard = true},
+    [SEATS_EXTEND] = {.run = seats_extend_guarded, .needs_guard = true},
     [SEATS_CONFIRM] = {.run = seats_confirm_guarded, .needs_guard = true},
     [SEATS_REFUND] = {.run = seats_refund_guarded, .needs_guard = true},
 };
@@ -121,6 +123,7 @@ static void service_turn(struct engine *engine)
         reconcile_turn(service, now_ms);
         sagas_turn(service, now_ms);
         webhooks_turn(service, now_ms);
+        holds_turn(service, now_ms);
         service_work(service, now_ms);
     } else {
         service_work(service, now_ms);
@@ -165,6 +168,9 @@ static int64_t service_idle_ms(struct engine *engine)
     idle_ms = sooner(idle_ms, until(sagas_due(service), now_ms));
     if (service->webhooks != NULL) {
         idle_ms = sooner(idle_ms, until(webhooks_due(service), now_ms));
+    }
+    if (holds_due(service) != INT64_MAX) {
+        idle_ms = sooner(idle_ms, until(holds_due(service), now_ms));
     }
     if (!list_empty(&service->gated)) {
         struct service_call *call = LIST_ENTRY(service->gated.next, struct service_call, gated);

@@ -60,6 +60,14 @@ struct service_call *call_new(struct service *service, const struct command *com
     return call;
 }
 
+struct service_call *call_own(struct service *service)
+{
+    struct command command = {.spec = &command_table[RECONCILE]};
+
+    command.args.reconcile = (struct hf_reconcile_args){.product = {"", 0}};
+    return call_new(service, &command, NULL, NULL);
+}
+
 void call_end(struct service_call *call)
 {
     CHECK(call->done == NULL && !call->untold && call->awaited == 0 && call->state == NULL);

@@ -83,6 +83,13 @@ static void tell_service(struct service *service, engine_figure *each, void *con
          (double)service->drift);
     each(context, "reconciliations_total", "Reconciliations of all products.", true,
          (double)service->reconciliations);
+    each(context, "holds_written_total", "Changes of holds that were written to the ledger.", true,
+         (double)service->holds_written);
+    each(context, "holds_dropped_total",
+         "Changes of holds that the ledger could not take: its bookings do not show them.", true,
+         (double)service->holds_dropped);
+    each(context, "holds_waiting", "Changes of holds that wait to be written.", false,
+         (double)service->holds_waiting);
     if (service->reconciled_ms != 0) {
         each(context, "reconciled_seconds", "How long ago the last one ended.", false,
              (double)(service_now(service) - service->reconciled_ms) / 1000);

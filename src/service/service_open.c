@@ -20,6 +20,7 @@ void service_close(struct engine *engine)
         engine_close(service->inner);
     }
     service_told_flushed(service, service->told_count);
+    holds_close(service);
     http_client_close(service->http);
     service_ledger_close(service);
     webhooks_free(service);
@@ -140,6 +141,7 @@ static bool init(struct service *service, const struct engine_options *options,
     int64_t now_ms;
     uint8_t id[8];
 
+    holds_init(service);
     service->options = *options;
     service->settings = *settings;
     service->guards = settings->ledger_url != NULL;

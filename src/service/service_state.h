@@ -226,6 +226,13 @@ struct service {
     struct http_client *http;        /* NULL: no setting needs one */
     struct webhooks *webhooks;       /* NULL: there is no receiver */
 
+    /* Rows of holds that are to be written behind the engine: holds.c */
+    struct list holds;
+    size_t holds_waiting, holds_most; /* in the queue; in the next job at most */
+    bool holds_writing;
+    int64_t holds_due_ms;
+    uint64_t holds_written, holds_dropped;
+
     uint64_t outcomes[OUTCOME_COUNT];
     uint64_t looks, corrections, drift, reconciliations, rebuilt;
     int64_t reconciled_ms; /* when the last reconciliation ended; 0: never */
@@ -246,6 +253,8 @@ int64_t service_now(const struct service *service);
 /* A call for a command, which is copied; NULL when there is no memory. */
 struct service_call *call_new(struct service *service, const struct command *command,
                               engine_done *done, void *context);
+/* A call of the service's own, which nobody waits for. */
+struct service_call *call_own(struct service *service);
 /* It is answered, and nothing refers to it any more. */
 void call_end(struct service_call *call);
 void calls_free(struct service *service);
@@ -414,6 +423,8 @@ void seats_open_guarded(struct service_call *call);
 void seats_confirm_guarded(struct service_call *call);
 void seats_refund_guarded(struct service_call *call);
 void seats_reserve_guarded(struct service_call *call);
+void seats_release_guarded(struct service_call *call);
+void seats_extend_guarded(struct service_call *call);
 void reconcile_command(struct service_call *call); /* RECONCILE */
 void reconcile_turn(struct service *service, int64_t now_ms);
 /* When reconcile_turn() has something to do. */
@@ -463,6 +474,15 @@ static inline const char *webhooks_type(const struct service *service, const cha
 {
     return service->webhooks != NULL ? type : NULL;
 }
+
+/* ---- holds.c ---------------------------------------------------------------------------------
+ * */
+
+void holds_init(struct service *service);
+void holds_turn(struct service *service, int64_t now_ms);
+/* When holds_turn() has something to do. */
+int64_t holds_due(const struct service *service);
+void holds_close(struct service *service);
 
 void service_figures(struct engine *engine, engine_figure *each, void *context);
 

@@ -4,7 +4,7 @@
  * orders of servers that are no more (stale.c), and those of which the ledger learns late that
  * they were sold. Settling twice does no harm; a take that is gone is taken again, whatever the
  * user's limit; what the engine refuses then is left to reconciliation. */
-#include "service/service_state.h"
+#include "service/seats_booking.h"
 
 /* ---- an order --------------------------------------------------------------------------------
  * */
@@ -87,6 +87,7 @@ void settle_late_sale(void *context, const struct ledger_sale *sale)
     } else {
         command.args.seats_confirm = (struct hf_seats_confirm_args){
             .event = sale->scope, .booking = sale->id, .payment = sale->payment};
+        seats_seed(&command, sale->code);
     }
     struct service_call *call = call_new(service, &command, NULL, NULL);
     if (call == NULL) {

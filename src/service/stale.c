@@ -8,15 +8,19 @@
  *     STALE (a page) ─> for each: SETTLE ─ not found ─> TAKE ─> SETTLE ─> … ─> BURY
  *
  * What the engine refuses is left to reconciliation: with the writer forgotten nothing hides it. A
- * return is not repeated, since it cannot be seen whether the engine was told. */
+ * return is not repeated, since it cannot be seen whether the engine was told; the refund of a
+ * booking is. */
 #include "base/fault.h"
 #include "base/text.h"
+#include "service/seats_booking.h"
 #include "service/stale.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct stale_item {
     char scope[HF_ID_SIZE], id[HF_ID_SIZE], user[HF_ID_SIZE];
+    char payment[HF_ID_SIZE], code[HF_CODE_SIZE]; /* of a booking */
     int64_t quantity;
     bool ended;
 };
@@ -80,6 +84,10 @@ static void collect(void *context, const struct ledger_item *row)
     keep_text(item->scope, row->scope);
     keep_text(item->id, row->id);
     keep_text(item->user, row->user);
+    snprintf(item->payment, sizeof item->payment, "%.*s", (int)row->payment.size,
+             row->payment.size > 0 ? row->payment.data : "");
+    snprintf(item->code, sizeof item->code, "%.*s", (int)row->code.size,
+             row->code.size > 0 ? row->code.data : "");
     item->quantity = row->quantity;
     item->ended = row->ended;
 }
@@ -147,20 +155,34 @@ static void confirm_item(struct service_call *call, const struct stale_item *ite
 {
     struct command confirm = {.spec = &command_table[SEATS_CONFIRM]};
 
-    confirm.args.seats_confirm =
-        (struct hf_seats_confirm_args){.event = hf_text(item->scope), .booking = hf_text(item->id)};
+    confirm.args.seats_confirm = (struct hf_seats_confirm_args){.event = hf_text(item->scope),
+                                                                .booking = hf_text(item->id),
+                                                                .payment = hf_text(item->payment)};
+    seats_seed(&confirm, hf_text(item->code));
     call_engine(call, &confirm, item_done);
+}
+
+/* A booking is known by its id to the engine, which refunds it once. */
+static void refund_item(struct service_call *call, const struct stale_item *item)
+{
+    struct command refund = {.spec = &command_table[SEATS_REFUND]};
+
+    refund.args.seats_refund =
+        (struct hf_seats_refund_args){.event = hf_text(item->scope), .booking = hf_text(item->id)};
+    call_engine(call, &refund, item_done);
 }
 
 static void settle_next(struct service_call *call)
 {
     struct stale_work *work = call->state;
 
-    while (work->at < work->count && work->items[work->at].ended) {
+    while (work->at < work->count && work->kind == LEDGER_ORDER && work->items[work->at].ended) {
         work->at++;
     }
     if (work->at == work->count || work->failed) {
         page_done(call);
+    } else if (work->kind == LEDGER_BOOKING && work->items[work->at].ended) {
+        refund_item(call, &work->items[work->at]);
     } else if (work->kind == LEDGER_BOOKING) {
         confirm_item(call, &work->items[work->at]);
     } else {

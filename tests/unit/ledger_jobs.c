@@ -222,9 +222,11 @@ static void the_audit_names_what_does_not_agree(void **state)
     world_buy(world, "lamp", "o-2", "ann", 3);
     do_row(world, &job, LEDGER_TASK_END, "lamp", "o-2");
     assert_string_equal(audit(world), "");
-    world_do(world, "INSERT INTO zones VALUES ('gala', 'floor', 10, 4);"
-                    "UPDATE orders SET status = 'returned' WHERE order_id = 'o-1';"
-                    "UPDATE orders SET status = 'sold' WHERE order_id = 'o-2'");
+    world_do(
+        world,
+        "INSERT INTO zones (event_id, zone_id, capacity, sold) VALUES ('gala', 'floor', 10, 4);"
+        "UPDATE orders SET status = 'returned' WHERE order_id = 'o-1';"
+        "UPDATE orders SET status = 'sold' WHERE order_id = 'o-2'");
     assert_string_equal(
         audit(world), "event gala, zone floor: 4 seats are sold, and 0 confirmed in bookings\n"
                       "product lamp, order o-1: returned without a barrier\n"

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With --ledger every booking is a row of the ledger in each of its states. The rows of holds are written
+behind the engine: the tests wait until they are there."""
+
+import pytest
+
+from server import wait_until
+from shop import metrics
+
+EVENT, ZONE = "gala", "floor"
+COLUMNS = ("event_id", "booking_id", "zone_id", "user_id", "show_id", "quantity", "unit_price", "status",
+           "created_at", "expires_at", "confirmed_at", "ended_at", "payment_id", "confirmation_code")
+
+
+@pytest.fixture
+def server(shop):
+    server = shop.serve("--reconcile-every", "100ms")
+    assert server.call("SEATS.OPEN", EVENT, ZONE, 100) == [1, 100, 100]
+    return server
+
+
+def reserve(server, booking, user="ann", quantity=2, *more):
+    answer = server.call("SEATS.RESERVE", EVENT, ZONE, booking, user, quantity, 100, *more)
+    assert answer[0] == 1, answer
+    return answer[3]
+
+
+def row(shop, booking):
+    """The booking's row as a dictionary; None if there is none. There is never more than one."""
+    rows = shop.rows(f"SELECT {', '.join(COLUMNS)} FROM bookings WHERE event_id = ? AND booking_id = ?",
+                     EVENT, booking)
+    assert len(rows) <= 1
+    return dict(zip(COLUMNS, rows[0])) if rows else None
+
+
+def wait_row(shop, booking, **wanted):
+    """Waits until the row has these values, and gives it."""
+    def fits():
+        found = row(shop, booking)
+        return found is not None and all(found[name] == value for name, value in wanted.items())
+    try:
+        wait_until(fits, f"{booking} is {wanted}", timeout=40)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {row(shop, booking)}")
+    return row(shop, booking)
+
+
+def test_every_state_has_its_row(shop, server):
+    expires = reserve(server, "b-1", "ann", 2, "SHOW", "late", "PRICE", 1500, "TTL", "10m")
+    first = wait_row(shop, "b-1", status="reserved")
+    assert first == {"event_id": EVENT, "booking_id": "b-1", "zone_id": ZONE, "user_id": "ann",
+                     "show_id": "late", "quantity": 2, "unit_price": 1500, "status": "reserved",
+                     "created_at": expires - 600_000, "expires_at": expires, "confirmed_at": None,
+                     "ended_at": None, "payment_id": "", "confirmation_code": ""}
+    extended = server.call("SEATS.EXTEND", EVENT, "b-1", "30m")[1]
+    assert wait_row(shop, "b-1", expires_at=extended)["created_at"] == first["created_at"]
+    code = server.call("SEATS.CONFIRM", EVENT, "b-1", "PAYMENT", "p-1")[2]
+    confirmed = row(shop, "b-1")
+    assert (confirmed["status"], confirmed["payment_id"], confirmed["confirmation_code"],
+            confirmed["show_id"], confirmed["created_at"], confirmed["unit_price"]) == (
+                "confirmed", "p-1", code, "late", first["created_at"], 1500)
+    assert confirmed["confirmed_at"] > 0 and confirmed["ended_at"] is None
+    words = server.call("SEATS.GET", EVENT, "b-1")
+    assert dict(zip(words[::2], words[1::2]))["confirmation_code"] == code
+    assert server.call("SEATS.REFUND", EVENT, "b-1")[:2] == [1, "REFUNDED"]
+    refunded = row(shop, "b-1")
+    assert refunded["status"] == "refunded" and refunded["ended_at"] >= refunded["confirmed_at"]
+
+    reserve(server, "b-2", "bob", 1)
+    assert server.call("SEATS.RELEASE", EVENT, "b-2", "USER", "ann")[1] == "NOT_OWNER"
+    assert server.call("SEATS.RELEASE", EVENT, "b-2")[1] == "SUCCESS"
+    cancelled = wait_row(shop, "b-2", status="cancelled")
+    assert cancelled["user_id"] == "bob" and cancelled["ended_at"] > 0
+    assert shop.value("SELECT sold FROM zones") == 0
+
+
+def test_a_hold_that_lapsed_is_marked(shop, server):
+    expires = reserve(server, "b-1", "ann", 2, "TTL", "1500ms")
+    reserve(server, "b-2", "ann", 1, "TTL", "10m")
+    expired = wait_row(shop, "b-1", status="expired")
+    assert expired["ended_at"] == expired["expires_at"] == expires
+    assert row(shop, "b-2")["status"] == "reserved"
+    # It may be made again, and sold, under the same id.
+    reserve(server, "b-1", "bob", 3)
+    again = wait_row(shop, "b-1", status="reserved", user_id="bob")
+    assert again["quantity"] == 3 and again["created_at"] >= expires and again["ended_at"] is None
+    assert server.call("SEATS.CONFIRM", EVENT, "b-1")[1] == "CONFIRMED"
+    assert row(shop, "b-1")["status"] == "confirmed"
+    # A released one, too.
+    assert server.call("SEATS.RELEASE", EVENT, "b-2")[1] == "SUCCESS"
+    wait_row(shop, "b-2", status="cancelled")
+    reserve(server, "b-2", "cem", 1)
+    wait_row(shop, "b-2", status="reserved", user_id="cem")
+
+
+def test_a_hold_that_was_extended_unseen_is_not_marked(shop, server):
+    """Its row has an old deadline: the engine is asked before the row is marked."""
+    expires = reserve(server, "b-1")
+    wait_row(shop, "b-1", status="reserved")
+    shop.rows("UPDATE bookings SET expires_at = 1000, created_at = 900")
+    wait_row(shop, "b-1", status="reserved", expires_at=expires)
+    # What was confirmed past the ledger has no row in it.
+    shop.rows("UPDATE bookings SET booking_id = 'gone', expires_at = 1000")
+    wait_row(shop, "gone", status="expired")
+
+
+def test_a_ledger_that_is_away_holds_nobody_up(served_shop):
+    shop = served_shop
+    server = shop.serve("--reconcile-every", "1h")
+    assert server.call("SEATS.OPEN", EVENT, ZONE, 1000) == [1, 1000, 1000]
+    shop.database.server.freeze()
+    try:
+        for number in range(300):
+            reserve(server, f"b-{number}", f"u-{number}", 1)
+        assert server.call("SEATS.RELEASE", EVENT, "b-7")[1] == "SUCCESS"
+    finally:
+        shop.database.server.thaw()
+    wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings") == 300, "all rows are there", timeout=40)
+    wait_row(shop, "b-7", status="cancelled")
+    wait_until(lambda: metrics(server)["holdfast_holds_waiting"] == 0, "nothing waits")
+    assert metrics(server)["holdfast_holds_dropped_total"] == 0
+
+
+def test_what_waits_is_written_when_the_server_stops(shop):
+    server = shop.serve("--reconcile-every", "1h")
+    server.call("SEATS.OPEN", EVENT, ZONE, 1000)
+    with server.connect(60) as connection:
+        for number in range(100):
+            connection.call("SEATS.RESERVE", EVENT, ZONE, f"b-{number}", "ann", 1, 1000)
+    server.stop()
+    assert shop.value("SELECT COUNT(*) FROM bookings") == 100
+
+
+def test_a_rush_leaves_one_row_each(redis_shop):
+    """Holds, ends and sales of the same bookings by two servers at once, whose rows are written in any
+    order: what each booking comes to in the engine, it comes to in the ledger."""
+    shop = redis_shop
+    servers = [shop.serve("--reconcile-every", "100ms") for _ in range(2)]
+    servers[0].call("SEATS.OPEN", EVENT, ZONE, 10_000)
+    ends = {"cancelled": ("SEATS.RELEASE", "SUCCESS"), "confirmed": ("SEATS.CONFIRM", "CONFIRMED")}
+    for number in range(120):
+        one, other = servers[number % 2], servers[1 - number % 2]
+        reserve(one, f"b-{number}", "ann", 1)
+        command, said = list(ends.values())[number % 3 % 2]
+        assert other.call(command, EVENT, f"b-{number}")[1] == said
+    wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings WHERE status = 'cancelled'") == 80,
+               "every row is at its end", timeout=40)
+    assert shop.value("SELECT COUNT(*) FROM bookings WHERE status = 'confirmed'") == 40
+    assert shop.value("SELECT COUNT(*) FROM bookings") == 120
+    assert shop.value("SELECT sold FROM zones") == 40
