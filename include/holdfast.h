@@ -310,7 +310,9 @@ HF_API void hf_reply_free(hf_reply *reply);
 #define HF_WORD_SIZE 16                            /* a state such as "CONFIRMED" with its NUL */
 #define HF_CURSOR_MAX 191                          /* bytes of a list's cursor */
 #define HF_CURSOR_SIZE (HF_CURSOR_MAX + 1)         /* a cursor with its NUL */
-#define HF_PAGE_MAX 1000                           /* items of one page of a list */
+#define HF_PAIR_CURSOR_MAX (2 * HF_ID_MAX + 1)     /* of a list in the order of two ids */
+#define HF_PAIR_CURSOR_SIZE (HF_PAIR_CURSOR_MAX + 1)
+#define HF_PAGE_MAX 1000 /* items of one page of a list */
 
 /* Each command below has a struct of its arguments, one of its reply, and a function that takes
  * both. The comment on top of the three says what it does and which refusals it has of its own. */
@@ -469,6 +471,65 @@ struct hf_seats_close_reply {
 };
 HF_API enum hf_error hf_seats_close(hf_handle *handle, const struct hf_seats_close_args *args,
                                     struct hf_seats_close_reply *reply);
+
+/* SEATS.BOOKINGS and SEATS.HISTORY: a booking as the ledger has it, in whatever state. A time is 0
+ * where there is none. */
+struct hf_booking {
+    char booking_id[HF_ID_SIZE], user_id[HF_ID_SIZE], zone_id[HF_ID_SIZE], event_id[HF_ID_SIZE],
+        show_id[HF_ID_SIZE];
+    int64_t quantity, unit_price;
+    char status[HF_WORD_SIZE]; /* reserved, confirmed, cancelled, expired or refunded */
+    int64_t created_at, expires_at, confirmed_at, ended_at;
+    char payment_id[HF_ID_SIZE];
+    char confirmation_code[HF_CODE_SIZE];
+};
+
+/* SEATS.BOOKINGS: the bookings of a user in all events, a page at a time. INVALID_ARGUMENT,
+ * LEDGER_DOWN, TIMEOUT. */
+struct hf_seats_bookings_args {
+    struct hf_bytes user;
+    struct hf_bytes event, zone; /* optional: only those of this event, of this zone */
+    struct hf_bytes status;      /* optional: only those in this state */
+    struct hf_bytes after;       /* optional: the cursor of the page before */
+    int64_t count;               /* 0: 100 */
+};
+struct hf_seats_bookings_reply {
+    char cursor[HF_PAIR_CURSOR_SIZE]; /* for `after` of the next page; empty at the end */
+    size_t count;
+    struct hf_booking *items; /* free with hf_free() */
+};
+HF_API enum hf_error hf_seats_bookings(hf_handle *handle, const struct hf_seats_bookings_args *args,
+                                       struct hf_seats_bookings_reply *reply);
+
+/* SEATS.HISTORY: the bookings of an event, those that have ended as well, a page at a time.
+ * INVALID_ARGUMENT, LEDGER_DOWN, TIMEOUT. */
+struct hf_seats_history_args {
+    struct hf_bytes event;
+    struct hf_bytes zone, user; /* optional: only those of this zone, of this user */
+    struct hf_bytes status;     /* optional: only those in this state */
+    struct hf_bytes after;      /* optional: the cursor of the page before */
+    int64_t count;              /* 0: 100 */
+};
+struct hf_seats_history_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for `after` of the next page; empty at the end */
+    size_t count;
+    struct hf_booking *items; /* free with hf_free() */
+};
+HF_API enum hf_error hf_seats_history(hf_handle *handle, const struct hf_seats_history_args *args,
+                                      struct hf_seats_history_reply *reply);
+
+/* SEATS.SUMMARY: what a user has in an event, and may still have in a zone. ZONE_NOT_FOUND. */
+struct hf_seats_summary_args {
+    struct hf_bytes event, user;
+    struct hf_bytes zone; /* optional: the zone whose limit is asked for */
+};
+struct hf_seats_summary_reply {
+    int64_t held, confirmed;
+    char limited[HF_WORD_SIZE]; /* "yes", "no", or "unknown" where no zone is given */
+    int64_t limit, left;        /* 0 unless limited is "yes" */
+};
+HF_API enum hf_error hf_seats_summary(hf_handle *handle, const struct hf_seats_summary_args *args,
+                                      struct hf_seats_summary_reply *reply);
 
 /* ---- quota: reserve and refund; scope: tenant ------------------------------------------------ */
 

@@ -34,6 +34,9 @@
     X(SEATS_ZONE,     seats_zone,     seats_zone_reply,     PLAIN, EVENTS)                         \
     X(SEATS_USER,     seats_user,     seats_user_reply,     PLAIN, EVENTS)                         \
     X(SEATS_CLOSE,    seats_close,    seats_close_reply,    PLAIN, EVENTS)                         \
+    X(SEATS_BOOKINGS, seats_bookings, seats_bookings_reply, PAGE,  SERVICE)                        \
+    X(SEATS_HISTORY,  seats_history,  seats_history_reply,  PAGE,  SERVICE)                        \
+    X(SEATS_SUMMARY,  seats_summary,  seats_summary_reply,  PLAIN, SERVICE)                        \
     X(SEATS_CHECKOUT, seats_checkout, seats_checkout_reply, PLAIN, SERVICE)                        \
     X(QUOTA_LIMIT,    quota_limit,    quota_reply,          PLAIN, TENANTS)                        \
     X(QUOTA_RESERVE,  quota_reserve,  quota_reply,          PLAIN, TENANTS)                        \

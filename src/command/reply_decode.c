@@ -233,7 +233,7 @@ static enum resp_state read_fields(struct decoding *decoding, size_t count, size
 static enum resp_state read_page(struct decoding *decoding, size_t i, size_t behind,
                                  const struct resp_item *item)
 {
-    static const struct reply_field cursor = {.is_text = true, .size = HF_CURSOR_SIZE};
+    static const struct reply_field cursor = {.is_text = true, .size = HF_PAIR_CURSOR_SIZE};
     const struct command_spec *spec = decoding->spec;
     enum resp_state state;
 

@@ -240,3 +240,81 @@
     HTTP("DELETE", "/v1/events/{event}"),
     SCRIPT("close_event", "force",
            KEY_SEATS_DUE, KEY_SEATS_RULES, KEY_SEATS_BOOKINGS, KEY_SEATS_ZONES)},
+
+#define BOOKING_STATES "any|reserved|confirmed|cancelled|expired|refunded"
+#define BOOKING_SHOWN                                                                              \
+    ANSWER(REPLY_PAGE, booking,                                                                    \
+           WORD(booking, booking_id), WORD(booking, user_id), WORD(booking, zone_id),              \
+           WORD(booking, event_id), WORD(booking, show_id), NUMBER(booking, quantity),             \
+           NUMBER(booking, unit_price), WORD(booking, status), NUMBER(booking, created_at),        \
+           NUMBER(booking, expires_at), NUMBER(booking, confirmed_at),                             \
+           NUMBER(booking, ended_at), WORD(booking, payment_id), WORD(booking, confirmation_code))
+#define BOOKING_PAGE_NOTE                                                                          \
+    "An empty cursor says that this was the end; a page that a filter leaves empty has one. "      \
+    "Times are in milliseconds since 1970, and left out where there is none"
+#define LEDGER_REFUSALS                                                                            \
+    REFUSALS({HF_INVALID_ARGUMENT, "AFTER is no cursor of this list"},                             \
+             {HF_LEDGER_DOWN, "no --ledger was given, or it does not answer"},                     \
+             {HF_TIMEOUT, "the ledger did not answer in time"})
+
+[SEATS_BOOKINGS] = {.name = "SEATS.BOOKINGS", .number = 62, .flags = READS | SERVICE,
+    .help = "The bookings of a user as the ledger has them, in every state, page by page",
+    EXAMPLE("SEATS.BOOKINGS ann EVENT gala STATUS confirmed COUNT 50"),
+    BEFORE("SEATS.OPEN gala floor 500", "SEATS.RESERVE gala floor b-1 ann 2 4"),
+    LEDGER_REFUSALS,
+    .reply_note = BOOKING_PAGE_NOTE,
+    MEANINGS("the user",
+             "only bookings of this event; not given: of all",
+             "only bookings in zones of this name; not given: in all",
+             "only bookings in this state",
+             "the cursor that the page before ended with; not given: from the beginning",
+             "how many bookings at most"),
+    ARGS(seats_bookings, 1, ID(seats_bookings, user, "user"),
+         OPTIONAL_ID(seats_bookings, event, "EVENT", "id", "event"),
+         OPTIONAL_ID(seats_bookings, zone, "ZONE", "id", "zone"),
+         OPTIONAL_CHOICE(seats_bookings, status, "STATUS", BOOKING_STATES),
+         OPTIONAL_TEXT(seats_bookings, after, "AFTER", "cursor", HF_PAIR_CURSOR_MAX),
+         OPTIONAL_COUNT(seats_bookings, count, "COUNT", 1, HF_PAGE_MAX, PAGE_DEFAULT)),
+    BOOKING_SHOWN,
+    HTTP("GET", "/v1/users/{user}/bookings"), .script_args = ""},
+
+[SEATS_HISTORY] = {.name = "SEATS.HISTORY", .number = 63, .flags = READS | SERVICE,
+    .help = "The bookings of an event as the ledger has them, in every state, page by page",
+    EXAMPLE("SEATS.HISTORY gala ZONE floor STATUS expired COUNT 50"),
+    BEFORE("SEATS.OPEN gala floor 500", "SEATS.RESERVE gala floor b-1 ann 2 4"),
+    LEDGER_REFUSALS,
+    .reply_note = BOOKING_PAGE_NOTE,
+    MEANINGS("the event",
+             "only bookings in this zone; not given: in all",
+             "only bookings of this user; not given: of all",
+             "only bookings in this state",
+             "the cursor that the page before ended with; not given: from the beginning",
+             "how many bookings at most"),
+    ARGS(seats_history, 1, ID(seats_history, event, "event"),
+         OPTIONAL_ID(seats_history, zone, "ZONE", "id", "zone"),
+         OPTIONAL_ID(seats_history, user, "USER", "id", "user"),
+         OPTIONAL_CHOICE(seats_history, status, "STATUS", BOOKING_STATES),
+         PAGE(seats_history)),
+    BOOKING_SHOWN,
+    HTTP("GET", "/v1/events/{event}/history"), .script_args = ""},
+
+[SEATS_SUMMARY] = {.name = "SEATS.SUMMARY", .number = 64, .flags = READS | SERVICE,
+    .help = "What a user has in an event, and may still have in a zone of it",
+    EXAMPLE("SEATS.SUMMARY gala ann ZONE floor"),
+    BEFORE("SEATS.OPEN gala floor 500 MAX 4", "SEATS.RESERVE gala floor b-1 ann 2 4"),
+    REFUSALS({HF_ZONE_NOT_FOUND, "nobody has opened the zone"}),
+    .reply_note = "held includes what expired less than 60 s ago. limited is yes or no, as the "
+                  "zone has a MAX, or unknown without ZONE; limit and left are there with yes",
+    MEANINGS("the event", "the user", "the zone whose MAX is the limit; not given: it is unknown"),
+    ARGS(seats_summary, 2, ID(seats_summary, event, "event"), ID(seats_summary, user, "user"),
+         OPTIONAL_ID(seats_summary, zone, "ZONE", "id", "zone")),
+    ANSWER(REPLY_FIELDS, seats_summary_reply,
+           NUMBER(seats_summary_reply, held), NUMBER(seats_summary_reply, confirmed),
+           WORD(seats_summary_reply, limited), NUMBER(seats_summary_reply, limit),
+           NUMBER(seats_summary_reply, left)),
+    HTTP("GET", "/v1/events/{event}/users/{user}/summary"), .script_args = ""},
+
+#undef BOOKING_STATES
+#undef BOOKING_SHOWN
+#undef BOOKING_PAGE_NOTE
+#undef LEDGER_REFUSALS

@@ -8,7 +8,8 @@
 struct typed {
     const struct command_spec *spec;
     void *out;
-    bool failed; /* no memory for what the caller is to own */
+    size_t out_size; /* of one whose memory is the caller's */
+    bool failed;     /* no memory for what the caller is to own */
 };
 
 /* A refusal that carries values (quota's figures, PROCESSING) fills the struct too. */
@@ -89,9 +90,8 @@ static void fill_idem_begin(void *context, const struct reply *reply)
     out->response_size = response.size;
 }
 
-/* What every reply of a list looks like; which items it has says the row. */
+/* What every reply of a list ends with, behind the cursor; which items it has says the row. */
 struct listed {
-    char cursor[HF_CURSOR_SIZE];
     size_t count;
     void *items;
 };
@@ -106,7 +106,11 @@ static void fill_page(void *context, const struct reply *reply)
         return;
     }
     struct hf_bytes cursor = reply_bytes(reply, 0);
-    memcpy(page.cursor, cursor.data, cursor.size);
+    if (cursor.size >= typed->out_size - sizeof page) {
+        typed->failed = true;
+        return;
+    }
+    memcpy(typed->out, cursor.data, cursor.size);
     page.items = count > 0 ? calloc(count, size) : NULL;
     if (count > 0 && page.items == NULL) {
         typed->failed = true;
@@ -115,7 +119,7 @@ static void fill_page(void *context, const struct reply *reply)
     for (size_t i = 0; i < count; i++) {
         reply_item_to_struct(reply, typed->spec, i, (char *)page.items + i * size);
     }
-    memcpy(typed->out, &page, sizeof page);
+    memcpy((char *)typed->out + typed->out_size - sizeof page, &page, sizeof page);
 }
 
 /* The reply starts out empty, so that the caller may free it whatever the outcome. */
@@ -124,7 +128,7 @@ static enum hf_error run_owned(hf_handle *handle, enum command_id id, const void
 {
     struct problem problem = {.code = HF_BUSY,
                               .message = "carried out, but there is no memory for the reply"};
-    struct typed typed = {.out = out};
+    struct typed typed = {.out = out, .out_size = size};
 
     if (out != NULL) {
         memset(out, 0, size);
@@ -137,7 +141,7 @@ static enum hf_error run_owned(hf_handle *handle, enum command_id id, const void
 
 #define RUN_PLAIN(id, name) run_plain(handle, id, args, reply)
 #define RUN_OWNED(id, name) run_owned(handle, id, args, fill_##name, reply, sizeof *reply)
-#define RUN_PAGE(id, name) run_owned(handle, id, args, fill_page, reply, sizeof(struct listed))
+#define RUN_PAGE(id, name) run_owned(handle, id, args, fill_page, reply, sizeof *reply)
 
 /* A command of the list that holdfast.h does not declare would be a function without a prototype,
  * which the compiler refuses. */

@@ -423,6 +423,9 @@ void seats_open_guarded(struct service_call *call);
 void seats_confirm_guarded(struct service_call *call);
 void seats_refund_guarded(struct service_call *call);
 void seats_reserve_guarded(struct service_call *call);
+void bookings_of_user(struct service_call *call);  /* SEATS.BOOKINGS */
+void bookings_of_event(struct service_call *call); /* SEATS.HISTORY */
+void seats_summary(struct service_call *call);     /* SEATS.SUMMARY */
 void seats_release_guarded(struct service_call *call);
 void seats_extend_guarded(struct service_call *call);
 void reconcile_command(struct service_call *call); /* RECONCILE */

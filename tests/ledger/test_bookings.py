@@ -4,8 +4,9 @@ behind the engine: the tests wait until they are there."""
 
 import pytest
 
-from server import wait_until
-from shop import metrics
+from raw_client import http
+from server import Error, wait_until
+from shop import metrics, outcome
 
 EVENT, ZONE = "gala", "floor"
 COLUMNS = ("event_id", "booking_id", "zone_id", "user_id", "show_id", "quantity", "unit_price", "status",
@@ -43,6 +44,22 @@ def wait_row(shop, booking, **wanted):
     except AssertionError as error:
         raise AssertionError(f"{error}: {row(shop, booking)}")
     return row(shop, booking)
+
+
+def pages(server, *words):
+    """All items of a list, page by page, as dictionaries."""
+    found, cursor = [], ""
+    while True:
+        answer = server.call(*words, *(["AFTER", cursor] if cursor else []))
+        assert not isinstance(answer, Error) and answer[0] != 0, answer
+        found += [dict(zip(item[::2], item[1::2])) for item in answer[1:]]
+        cursor = answer[0]
+        if cursor == "":
+            return found
+
+
+def by_id(items):
+    return [item["booking_id"] for item in items]
 
 
 def test_every_state_has_its_row(shop, server):
@@ -104,6 +121,64 @@ def test_a_hold_that_was_extended_unseen_is_not_marked(shop, server):
     wait_row(shop, "gone", status="expired")
 
 
+def test_lists(shop, server):
+    for number in range(7):
+        reserve(server, f"b-{number}", "ann" if number < 5 else "bob", 1)
+    server.call("SEATS.OPEN", EVENT, "stalls", 10)
+    server.call("SEATS.RESERVE", EVENT, "stalls", "s-1", "ann", 1, 100)
+    server.call("SEATS.OPEN", "other", ZONE, 10)
+    server.call("SEATS.RESERVE", "other", ZONE, "x-1", "ann", 1, 100, "TTL", "10ms")
+    server.call("SEATS.CONFIRM", EVENT, "b-3", "PAYMENT", "p-3")
+    server.call("SEATS.RELEASE", EVENT, "b-4")
+    wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings") == 9, "all rows are there", timeout=40)
+    wait_row(shop, "b-4", status="cancelled")
+    mine = pages(server, "SEATS.BOOKINGS", "ann", "COUNT", 2)
+    assert by_id(mine) == ["b-0", "b-1", "b-2", "b-3", "b-4", "s-1", "x-1"]
+    states = {item["booking_id"]: item["status"] for item in mine}
+    assert (states["b-0"], states["b-3"], states["b-4"]) == ("reserved", "confirmed", "cancelled")
+    wait_until(lambda: by_id(pages(server, "SEATS.BOOKINGS", "ann", "STATUS", "expired")) == ["x-1"],
+               "a hold that lapsed is shown as expired", timeout=40)
+    assert mine[3]["payment_id"] == "p-3" and len(mine[3]["confirmation_code"]) == 10
+    assert "ended_at" not in mine[0] and mine[4]["ended_at"] > 0
+    assert by_id(pages(server, "SEATS.BOOKINGS", "ann", "EVENT", EVENT, "ZONE", "stalls")) == ["s-1"]
+    assert by_id(pages(server, "SEATS.BOOKINGS", "ann", "EVENT", "other", "COUNT", 1)) == ["x-1"]
+    assert pages(server, "SEATS.BOOKINGS", "ann", "EVENT", "none") == []
+    assert by_id(pages(server, "SEATS.HISTORY", EVENT, "COUNT", 3)) == [
+        "b-0", "b-1", "b-2", "b-3", "b-4", "b-5", "b-6", "s-1"]
+    assert by_id(pages(server, "SEATS.HISTORY", EVENT, "USER", "bob", "COUNT", 1)) == ["b-5", "b-6"]
+    assert by_id(pages(server, "SEATS.HISTORY", EVENT, "STATUS", "cancelled")) == ["b-4"]
+    assert by_id(pages(server, "SEATS.HISTORY", EVENT, "ZONE", "stalls", "STATUS", "reserved")) == ["s-1"]
+    for words in (("SEATS.BOOKINGS", "ann", "AFTER", "nothing"), ("SEATS.HISTORY", EVENT, "AFTER", "a b"),
+                  ("SEATS.BOOKINGS", "ann", "EVENT", "other", "AFTER", f"{EVENT} b-1")):
+        answer = server.call(*words)
+        assert (answer.code if isinstance(answer, Error) else answer[1]) == "INVALID_ARGUMENT", words
+
+    page = http(server.http_port, "GET", "/v1/users/ann/bookings?event=gala&status=confirmed")
+    assert page.status == 200 and [item["booking_id"] for item in page.json["items"]] == ["b-3"]
+    page = http(server.http_port, "GET", f"/v1/events/{EVENT}/history?user=bob&count=1")
+    assert [item["booking_id"] for item in page.json["items"]] == ["b-5"] and page.json["cursor"]
+
+
+def test_a_summary(redis_shop):
+    server = redis_shop.serve()
+    server.call("SEATS.OPEN", EVENT, ZONE, 100, "MAX", 5, "LIFETIME")
+    server.call("SEATS.OPEN", EVENT, "stalls", 100)
+    reserve(server, "b-1", "ann", 2)
+    reserve(server, "b-2", "ann", 1)
+    server.call("SEATS.CONFIRM", EVENT, "b-1")
+
+    def summary(*words):
+        answer = server.call("SEATS.SUMMARY", EVENT, *words)
+        return dict(zip(answer[::2], answer[1::2]))
+    assert summary("ann", "ZONE", ZONE) == {"held": 1, "confirmed": 2, "limited": "yes", "limit": 5,
+                                            "left": 2}
+    assert summary("ann", "ZONE", "stalls") == {"held": 1, "confirmed": 2, "limited": "no"}
+    assert summary("ann") == {"held": 1, "confirmed": 2, "limited": "unknown"}
+    assert outcome(server.call("SEATS.SUMMARY", EVENT, "ann", "ZONE", "none")) == "ZONE_NOT_FOUND"
+    answer = http(server.http_port, "GET", f"/v1/events/{EVENT}/users/ann/summary?zone={ZONE}")
+    assert answer.json == {"held": 1, "confirmed": 2, "limited": "yes", "limit": 5, "left": 2}
+
+
 def test_a_ledger_that_is_away_holds_nobody_up(served_shop):
     shop = served_shop
     server = shop.serve("--reconcile-every", "1h")
@@ -129,6 +204,26 @@ def test_what_waits_is_written_when_the_server_stops(shop):
             connection.call("SEATS.RESERVE", EVENT, ZONE, f"b-{number}", "ann", 1, 1000)
     server.stop()
     assert shop.value("SELECT COUNT(*) FROM bookings") == 100
+
+
+HOSTILE = ["';DROP/**/TABLE/**/bookings;--", "x'OR'1'='1", "\\';--", "naïve-ß-漢字-🎟", "a" * 128, "%s?$1"]
+
+
+def test_hostile_texts(shop, server):
+    for text in HOSTILE:
+        assert server.call("SEATS.OPEN", text, text, 5)[0] == 1
+        assert server.call("SEATS.RESERVE", text, text, text, text, 1, 4, "SHOW", text)[0] == 1
+        assert server.call("SEATS.RESERVE", text, text, text[:127] + "z", text, 1, 4)[0] == 1
+        assert server.call("SEATS.RELEASE", text, text, "USER", text)[1] == "SUCCESS"
+    wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings WHERE status = 'cancelled'") == len(HOSTILE)
+               and shop.value("SELECT COUNT(*) FROM bookings") == 2 * len(HOSTILE), "the rows are there",
+               timeout=40)
+    for text in HOSTILE:
+        other = text[:127] + "z"
+        mine = pages(server, "SEATS.BOOKINGS", text, "EVENT", text, "ZONE", text, "COUNT", 1)
+        assert by_id(mine) == sorted([text, other], key=str.encode)
+        assert by_id(pages(server, "SEATS.HISTORY", text, "USER", text, "STATUS", "cancelled")) == [text]
+        assert pages(server, "SEATS.HISTORY", text, "ZONE", "x' OR '1'='1".replace(" ", "/**/")) == []
 
 
 def test_a_rush_leaves_one_row_each(redis_shop):

@@ -234,12 +234,12 @@ static void what_no_page_has_is_refused(void **state)
 
 static void a_cursor_is_bounded(void **state)
 {
-    char page[HF_CURSOR_SIZE + 32] = "*1\r\n$192\r\n";
+    char page[HF_PAIR_CURSOR_SIZE + 32] = "*1\r\n$258\r\n";
     size_t size, start = strlen(page);
 
     (void)state;
-    memset(page + start, 'c', HF_CURSOR_SIZE);
-    memcpy(page + start + HF_CURSOR_SIZE, "\r\n", 3);
+    memset(page + start, 'c', HF_PAIR_CURSOR_SIZE);
+    memcpy(page + start + HF_PAIR_CURSOR_SIZE, "\r\n", 3);
     assert_int_equal(decode(&guests, hf_text(page), &size), RESP_BROKEN);
 }
 

@@ -112,6 +112,8 @@ static void a_default_ledger_has_none(void **state)
     reserve(w, "b1");
     sale_turn(w);
     assert_int_equal(service_of(w)->holds_waiting, 0);
+    sale_expect(w, "SEATS.SUMMARY gala ann ZONE floor", "1 1 0 no");
+    sale_expect(w, "SEATS.SUMMARY gala ann", "1 1 0 unknown");
 }
 
 int main(void)
