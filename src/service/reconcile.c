@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reconciliation of all products, every so often and on demand (RECONCILE): a page of names at a
- * time, each read in the engine, all of them in the ledger at once; only those that are suspicious
- * are looked at one by one and corrected (look.c). Nothing is paused. Holds that have lapsed are
- * marked in the ledger (lapse.c).
+ * Reconciliation of all products and zones, every so often and on demand (RECONCILE): a page of
+ * names at a time, each read in the engine, all of them in the ledger at once; only those that are
+ * suspicious are looked at one by one and corrected (look.c; zones: reconcile_zones.c). Nothing is
+ * paused. Holds that have lapsed are marked in the ledger (lapse.c).
  *
  *     MARK ─> (lease) ─> STALE … BURY ─> LAPSED … ─> LIST ─> GET … ─> READ ─> look … ─> LIST …
- *          ─> answer
+ *          ─> zones ─> answer
  *
  * By the timer one server does it at a time, by a lease in the ledger. What is asked for by a
  * client is done without: each correction has the lease of its product. */
@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "service/lapse.h"
 #include "service/stale.h"
+#include "service/zone_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct pass {
     int64_t products, corrected, drift;
     char cursor[HF_CURSOR_SIZE];
     bool last; /* there is no further page */
+    struct zone_totals zones;
     struct problem problem;
     size_t count, at;
     struct pass_item items[PASS_PAGE];
@@ -99,6 +101,32 @@ static void fail(struct service_call *call, const struct problem *problem)
     pass->problem = *problem;
     pass->problem.code = problem->code != HF_OK ? problem->code : HF_LEDGER_DOWN;
     finish(call);
+}
+
+/* Zones are compared with a ledger that was given, and has them. */
+static void zones_compared(struct service_call *call)
+{
+    struct pass *pass = call->state;
+
+    pass->corrected += pass->zones.corrected;
+    pass->drift += pass->zones.drift;
+    if (pass->zones.problem.code != HF_OK) {
+        fail(call, &pass->zones.problem);
+    } else {
+        finish(call);
+    }
+}
+
+static void compare_zones(struct service_call *call)
+{
+    struct pass *pass = call->state;
+
+    if (!call->service->guards || pass_args(call)->product.size > 0) {
+        finish(call);
+        return;
+    }
+    pass->zones = (struct zone_totals){.dry = pass_args(call)->dry};
+    zones_compare(call, &pass->zones, zones_compared);
 }
 
 /* ---- looks -----------------------------------------------------------------------------------
@@ -176,7 +204,7 @@ static void look_next(struct service_call *call)
     if (pass->at < pass->count) {
         look_at(call, pass->scopes[pass->at]);
     } else if (pass->last) {
-        finish(call);
+        compare_zones(call);
     } else {
         list_page(call);
     }

@@ -10,8 +10,8 @@
  * less by what only the other one has. */
 #include "base/check.h"
 #include "service/holds.h"
+#include "service/zone_look.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct zone_work {
@@ -19,7 +19,7 @@ struct zone_work {
     int64_t capacity, confirmed, max, lifetime; /* of the engine */
     struct ledger_counter counter;
     int64_t engine_target, ledger_target;
-    char lease[2 * HF_ID_SIZE];
+    char lease[ZONE_NAME_SIZE];
 };
 
 static struct zone_work *work_of(const struct service_call *call)
@@ -243,34 +243,49 @@ static void read_engine(struct service_call *call)
     call_engine(call, &zone, open_engine_read);
 }
 
+static void take_lease(struct service_call *call, service_run *next)
+{
+    call_take_lease(call, zone_name(work_of(call)->lease, zone_event(call), zone_id(call)), next);
+}
+
+/* Somebody else has the lease, to open the zone or to compare it: it is asked for again, for a
+ * moment. False if that was long enough. */
+static bool waits_for_lease(struct service_call *call, service_run *again)
+{
+    if (++call->look.waits >= LEASE_RETRIES) {
+        return false;
+    }
+    call_later(call, again, LEASE_RETRY_MS);
+    return true;
+}
+
+static void lease_to_open(struct service_call *call);
+
 static void open_leased(struct service_call *call)
 {
     if (call->job.answer == LEDGER_DONE) {
         work_of(call)->leased = true;
         read_engine(call);
     } else if (call->job.answer == LEDGER_SOLD_OUT) {
-        call_refuse(call, HF_BUSY, "another server is changing the zone: try again");
-        finish(call);
+        if (!waits_for_lease(call, lease_to_open)) {
+            call_refuse(call, HF_BUSY, "another server is changing the zone: try again");
+            finish(call);
+        }
     } else {
         call_refuse_as_ledger(call, call->job.answer, &call->job.problem);
         finish(call);
     }
 }
 
-/* A zone's lease is named by its event and itself, with a space between, as LIST names it. */
-static void take_lease(struct service_call *call, service_run *next)
+static void lease_to_open(struct service_call *call)
 {
-    struct zone_work *work = work_of(call);
-    int size = snprintf(work->lease, sizeof work->lease, "%.*s %.*s", (int)zone_event(call).size,
-                        zone_event(call).data, (int)zone_id(call).size, zone_id(call).data);
-
-    call_take_lease(call, (struct hf_bytes){work->lease, (size_t)size}, next);
+    take_lease(call, open_leased);
 }
 
 void seats_open_guarded(struct service_call *call)
 {
     if (begin_work(call)) {
-        take_lease(call, open_leased);
+        lease_to_open(call);
     }
 }
 
@@ -336,24 +351,33 @@ static void reserve_ledger_read(struct service_call *call)
     }
 }
 
+static void lease_to_reserve(struct service_call *call);
+
 static void reserve_leased(struct service_call *call)
 {
     if (call->job.answer == LEDGER_DONE) {
         work_of(call)->leased = true;
         read_ledger(call, reserve_ledger_read);
     } else if (call->job.answer == LEDGER_SOLD_OUT) {
-        call_refuse(call, HF_LOADING, "another server is opening the zone: try again");
-        finish(call);
+        if (!waits_for_lease(call, lease_to_reserve)) {
+            call_refuse(call, HF_LOADING, "another server is opening the zone: try again");
+            finish(call);
+        }
     } else {
         call_refuse_as_ledger(call, call->job.answer, &call->job.problem);
         finish(call);
     }
 }
 
+static void lease_to_reserve(struct service_call *call)
+{
+    take_lease(call, reserve_leased);
+}
+
 static void open_zone(struct service_call *call)
 {
     if (begin_work(call)) {
-        take_lease(call, reserve_leased);
+        lease_to_reserve(call);
     }
 }
 

@@ -101,6 +101,12 @@ class Shop:
         self.servers.callback(server.close)
         return server
 
+    def serve_uncompared(self):
+        """Another server, which is over with the reconciliation of its start and begins no other."""
+        server = self.serve("--reconcile-every", "1h")
+        wait_until(lambda: metrics(server)["holdfast_reconciliations_total"] > 0, "it has reconciled", timeout=40)
+        return server
+
     # ---- what the database has
 
     def rows(self, text, *values):

@@ -55,11 +55,14 @@ def test_refusals_are_those_of_the_engine(shop, server):
     assert zone(shop) == [(10, 2)]
 
 
-def test_the_ledger_has_the_last_word(shop, server):
+def test_the_ledger_has_the_last_word(shop):
+    server = shop.serve_uncompared()  # a reconciliation would take the seats from the engine first
+    server.call("SEATS.OPEN", EVENT, ZONE, 10)
     shop.rows("UPDATE zones SET sold = 9")
     reserve(server, "b-1")
     assert outcome(confirm(server, "b-1")) == "INSUFFICIENT_STOCK"
-    assert zone(shop) == [(10, 9)] and shop.rows("SELECT * FROM bookings WHERE status = 'confirmed'") == []
+    assert zone(shop) == [(10, 9)]
+    assert shop.rows("SELECT * FROM bookings WHERE status = 'confirmed'") == []
     assert reserve(server, "b-2", quantity=1)[0] == 1
     assert confirm(server, "b-2")[:2] == [1, "CONFIRMED"]
 
