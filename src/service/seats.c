@@ -3,10 +3,13 @@
  * SEATS.CONFIRM and SEATS.REFUND with a ledger that was given: the row of the booking and the
  * zone's counter are changed in the ledger first, the engine follows.
  *
- *   CONFIRM   GET ─> sale ─> CONFIRM ─> answer, told
- *                       │       │ the hold has lapsed meanwhile
- *                       │       └─> RESERVE ─> CONFIRM; refused: the sale is taken back
- *                       └─ sold out: the hold stays, and lapses or is released
+ *   CONFIRM   GET ─> (EXTEND) ─> sale ─> CONFIRM ─> answer, told
+ *                                   │       │ the hold has lapsed meanwhile, or was released
+ *                                   │       └─> RESERVE ─> CONFIRM; refused: the sale is taken back
+ *                                   └─ sold out: the hold stays, and lapses or is released
+ *
+ * A hold that is about to lapse is extended first, as far as it may be: one that is taken again
+ * has lost its LIFETIME, and is refused behind a waiting room's gate.
  *
  *   REFUND    GET ─> end ─> REFUND ─> answer, told
  *
@@ -17,6 +20,9 @@
 #include "service/seats_booking.h"
 
 #include <stdio.h>
+
+/* How long a hold is to last beyond the timeouts of the ledger, by clocks that differ a little. */
+#define CONFIRM_SPARE_MS ((int64_t)10 * 1000)
 
 /* Is the command the engine's to answer alone? */
 static bool is_others(const struct service_call *call)
@@ -188,15 +194,11 @@ static void make_code(struct service_call *call)
     work->code[TEXT_CODE] = '\0';
 }
 
-static void confirm_found(struct service_call *call)
+static void sell_booking(struct service_call *call)
 {
     const struct seats_work *work = call->state;
     struct ledger_sale *sale = &call->sale;
 
-    if (!work->found || !work->seen.reserved || is_others(call)) {
-        forward(call);
-        return;
-    }
     make_code(call);
     *sale = (struct ledger_sale){.kind = LEDGER_BOOKING,
                                  .scope = seats_event(call),
@@ -211,6 +213,33 @@ static void confirm_found(struct service_call *call)
                                  .unit_price = work->seen.unit_price,
                                  .notice = webhooks_type(call->service, "booking.confirmed")};
     call_sell(call, booking_sold);
+}
+
+/* What the engine refuses now, the sale need not be begun for. */
+static void extended(struct service_call *call)
+{
+    if (call->engine.code == HF_OK) {
+        sell_booking(call);
+    } else {
+        forward(call);
+    }
+}
+
+static void confirm_found(struct service_call *call)
+{
+    const struct seats_work *work = call->state;
+    int64_t needed_ms = 2 * service_ledger_timeout(call->service) + CONFIRM_SPARE_MS;
+    struct command extend = {.spec = &command_table[SEATS_EXTEND]};
+
+    if (!work->found || !work->seen.reserved || is_others(call)) {
+        forward(call);
+    } else if (work->seen.expires_ms - seats_wall_ms() >= needed_ms) {
+        sell_booking(call);
+    } else {
+        extend.args.seats_extend = (struct hf_seats_extend_args){
+            .event = seats_event(call), .booking = seats_booking(call), .ttl_ms = needed_ms};
+        call_engine(call, &extend, extended);
+    }
 }
 
 void seats_confirm_guarded(struct service_call *call)

@@ -102,6 +102,33 @@ static void a_hold_that_lapsed_meanwhile_is_taken_again(void **state)
     sale_expect(w, "SEATS.ZONE gala floor", "1 10 7 0 3");
 }
 
+/* The deadline of b1 in the answer to SEATS.GET. */
+static int64_t deadline(struct sale_world *w)
+{
+    long long created, expires;
+
+    reserve(w, "SEATS.GET gala b1", "1 b1 ann floor");
+    assert_int_equal(
+        sscanf(strstr(w->last.text, "reserved"), "reserved %lld %lld", &created, &expires), 2);
+    return expires;
+}
+
+/* So that it does not lapse between the two sides. */
+static void a_hold_that_is_about_to_lapse_is_extended_first(void **state)
+{
+    struct sale_world *w = *state;
+    struct sale_answer confirm;
+
+    open_zone(w);
+    reserve(w, "SEATS.RESERVE gala floor b1 ann 3 5 TTL 5s", "1 7 3 ");
+    int64_t first = deadline(w);
+    sale_submit(w, "SEATS.CONFIRM gala b1", &confirm);
+    assert_true(!confirm.done && deadline(w) > first);
+    sale_wait(w, &confirm, 1);
+    assert_memory_equal(confirm.text, "1 CONFIRMED ", 12);
+    assert_int_equal(sold(w), 3);
+}
+
 static void if_the_seats_are_gone_the_sale_is_taken_back(void **state)
 {
     struct sale_world *w = *state;
@@ -165,6 +192,7 @@ int main(void)
         CASE(what_the_engine_refuses_does_not_reach_the_ledger),
         CASE(the_ledger_has_the_last_word),
         CASE(a_hold_that_lapsed_meanwhile_is_taken_again),
+        CASE(a_hold_that_is_about_to_lapse_is_extended_first),
         CASE(if_the_seats_are_gone_the_sale_is_taken_back),
         CASE(the_capacity_changes_on_both_sides),
         CASE(a_zone_that_only_the_ledger_knows_is_opened_with_what_is_left),
