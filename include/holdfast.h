@@ -214,6 +214,9 @@ struct hf_open_options {
     const char *quota_sync_at, *quota_sync_query, *quota_sync_db;
     bool quota_sync_zero;         /* a tenant that the query does not answer uses nothing */
     int64_t quota_sync_margin_ms; /* commits so long before the reading count as made since */
+    /* How often waiting rooms with a RATE or an INSIDE admit by themselves, as those of a server do
+     * every 250 ms; 0: they do not, the program calls ROOM.TICK. */
+    int64_t admission_every_ms;
 };
 
 /* Opens an engine and a ledger; hf_open(url) is hf_open_with() of the engine alone. Besides its
@@ -1272,6 +1275,7 @@ HF_API enum hf_error hf_room_admit(hf_handle *handle, const struct hf_room_admit
 /* ROOM.TICK: admits as many as RATE, INSIDE, START and PAUSED of the room allow now. */
 struct hf_room_tick_args {
     struct hf_bytes event;
+    bool limited; /* admit nobody if the room has neither RATE nor INSIDE */
 };
 HF_API enum hf_error hf_room_tick(hf_handle *handle, const struct hf_room_tick_args *args,
                                   struct hf_room_admit_reply *reply);

@@ -10,7 +10,7 @@ _holdfast_subcommands='
 _holdfast_serve_flags='
     --config --dir --memory --fsync --bind --resp-port --http-port --engine --auth-file
     --ledger --ledger-inventory --ledger-connections --ledger-timeout --servers --fallback-rate
-    --breaker-window --breaker-failures --breaker-open-for --reconcile-every
+    --breaker-window --breaker-failures --breaker-open-for --reconcile-every --admission-every
     --quota-sync-at --quota-sync-query --quota-sync-db --quota-sync-missing --quota-sync-margin
     --webhook-url --outgoing-allow --outgoing-ca
     --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
@@ -52,7 +52,8 @@ _holdfast_value() {
     --load) _holdfast_words reserve refuse cycle ;;
     --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
     --resp-port | --http-port | --cors-origin | --m??-* | --client-memory) ;;
-    --ledger | --ledger-* | --servers | --fallback-rate | --breaker-* | --reconcile-every) ;;
+    --ledger | --ledger-* | --servers | --fallback-rate | --breaker-* | --reconcile-every | \
+        --admission-every) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
     --semaphore | --slots | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
     --quota-sync-missing) _holdfast_words report zero ;;

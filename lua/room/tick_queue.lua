@@ -7,7 +7,8 @@
 -- KEYS[2] queue:due:{$event}     sorted set, users by the deadline of their entry
 -- KEYS[3] queue:room:{$event}    hash, the settings (parts/room.lua)
 -- KEYS[4] queue:passes:{$event}  sorted set, users by the deadline of their pass
--- ARGV[1] token  32 characters that nobody can guess: the passes are made from it
+-- ARGV[1] token    32 characters that nobody can guess: the passes are made from it
+-- ARGV[2] limited  1: nobody is admitted to a room that has neither RATE nor INSIDE
 -- Returns {user, pass, user, pass, …}, the first in line first
 -- Refuses nothing
 -- Errors  AGAIN
@@ -23,7 +24,7 @@ local room = enter_room(KEYS[1], KEYS[2], now)
 if not room then
     return again()
 end
-if room.paused then
+if room.paused or (ARGV[2] == '1' and room.rate == 0 and room.inside_max == 0) then
     return {}
 end
 local allowed = allowed_now(room, now)

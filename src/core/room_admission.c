@@ -120,7 +120,8 @@ CORE_COMMAND(room_tick)
     uint32_t index = core_enter(core, CORE_ROOMS, args->room_tick.event);
     struct room *room = index == NONE ? NULL : room_at(core, index);
 
-    if (room == NULL || room->record.flags & ROOM_PAUSED) {
+    if (room == NULL || room->record.flags & ROOM_PAUSED ||
+        (args->room_tick.limited && room->rate == 0 && room->inside_max == 0)) {
         return;
     }
     int64_t most = room_allowance(core, room);

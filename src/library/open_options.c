@@ -63,6 +63,7 @@ static void read_settings(struct service_options *service, const struct hf_open_
     service->quota_sync_db = options->quota_sync_db;
     service->quota_sync_zero = options->quota_sync_zero;
     set(&service->quota_sync_margin_ms, options->quota_sync_margin_ms);
+    set(&service->admission_every_ms, options->admission_every_ms);
 }
 
 enum hf_error open_options_read(struct open_options *out, const struct hf_open_options *given,

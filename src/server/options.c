@@ -349,6 +349,7 @@ void options_service(const struct server_options *options, struct options_urls *
         .webhook_secret_old = options->webhook_secret_old,
         .outgoing_allow = options->outgoing_allow,
         .outgoing_ca = options->outgoing_ca,
+        .admission_every_ms = options->admission_every_ms,
     };
 }
 

@@ -52,6 +52,8 @@ static void open_engine(struct loop_work *work)
                                      .clock = server->options->clock,
                                      .clock_context = server->options->clock_context};
 
+    opening->service.carried_out = server_carried_out;
+    opening->service.carried_out_context = server;
     service_open(opening->urls.engine, &options, &opening->service, &opening->engine,
                  &opening->problem);
 }

@@ -149,6 +149,15 @@ static void flush(struct server *server)
     }
 }
 
+void server_carried_out(void *context, const struct command *command, const struct reply *reply)
+{
+    struct server *server = context;
+
+    if (feed_wanted(&server->feed)) {
+        feed_command(&server->feed, command, reply);
+    }
+}
+
 void server_commit(struct server *server)
 {
     if (server->engine != NULL && server->state != SERVER_FAILED) {

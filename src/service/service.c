@@ -72,6 +72,7 @@ void service_carry_out(struct service *service, struct command *command, engine_
 {
     const struct service_command *found = find_command(service, command);
 
+    admission_note(service, command);
     if (found == NULL) {
         engine_submit(service->inner, command, done, context);
         return;
@@ -120,6 +121,9 @@ static void service_turn(struct engine *engine)
     if (service->http != NULL) {
         http_client_turn(service->http);
     }
+    if (service->settings.admission_every_ms > 0) {
+        admission_turn(service, now_ms);
+    }
     if (service->ledger != NULL) {
         rebuild_watch(service);
         product_turn(service, now_ms);
@@ -156,6 +160,9 @@ static int64_t service_idle_ms(struct engine *engine)
     if (!list_empty(&service->timers)) {
         struct service_call *call = LIST_ENTRY(service->timers.next, struct service_call, node);
         idle_ms = sooner(idle_ms, until(call->due_ms, now_ms));
+    }
+    if (service->settings.admission_every_ms > 0) {
+        idle_ms = sooner(idle_ms, until(service->admission.due_ms, now_ms));
     }
     if (service->ledger == NULL) {
         bool done = false;

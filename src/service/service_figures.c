@@ -102,6 +102,14 @@ void service_figures(struct engine *engine, engine_figure *each, void *context)
 
     engine_figures(service->inner, each, context);
     quota_sync_figures(service, each, context);
+    if (service->settings.admission_every_ms > 0) {
+        each(context, "admission_rooms", "Waiting rooms that the admission worker looks after.",
+             false, (double)service->admission.rooms.count);
+        each(context, "admission_ticks_total", "ROOM.TICKs of the admission worker.", true,
+             (double)service->admission.ticks);
+        each(context, "admission_admitted_total", "Users that it admitted.", true,
+             (double)service->admission.admitted);
+    }
     if (service->ledger != NULL) {
         tell_service(service, each, context);
         tell_ledger(service, each, context);

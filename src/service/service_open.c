@@ -25,6 +25,7 @@ void service_close(struct engine *engine)
     service_ledger_close(service);
     webhooks_free(service);
     products_free(service);
+    admission_free(service);
     calls_free(service);
     sagas_free(service);
     free(service->told);
@@ -81,6 +82,7 @@ enum hf_error service_check(const struct service_options *service, struct proble
         {"breaker-open-for in ms", service->breaker_open_for_ms, 10, 3600 * 1000},
         {"fallback-rate", service->fallback_rate, 0, 1000000},
         {"servers", service->servers, 1, 10000},
+        {"admission-every in ms", service->admission_every_ms, 0, 3600 * 1000},
         {"reconcile-every in ms", service->reconcile_every_ms, 0, 24 * 3600 * 1000},
         {"saga-lease in ms", service->saga_lease_ms, 200, 3600 * 1000},
         {"payment-timeout in ms", service->payment_timeout_ms, 10, 10 * 60 * 1000},
@@ -172,6 +174,7 @@ static bool init(struct service *service, const struct engine_options *options,
     limiter_init(&service->limiter, settings->fallback_rate, settings->servers, now_ms);
     service->mark_due_ms = now_ms;
     service->reconcile_due_ms = now_ms;
+    admission_init(service, now_ms);
     return sagas_init(service) && reply_init(&service->reply, &service->memory) &&
            copy_text(&service->ledger_url, settings->ledger_url != NULL
                                                ? settings->ledger_url

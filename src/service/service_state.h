@@ -173,6 +173,23 @@ struct service_told {
     uint64_t batch;
 };
 
+/* ---- waiting rooms: admission.c --------------------------------------------------------------
+ * */
+
+struct admission {
+    struct slab rooms; /* of struct admission_room */
+    struct table by_event;
+    struct list resting; /* rooms, those that rest longest first */
+    struct list ticking; /* rooms whose next step is to admit */
+    unsigned in_flight;  /* questions that the engine has not answered */
+    int64_t due_ms;      /* when admission_turn() has something to do */
+    bool listing;        /* a page of the list of rooms is in flight */
+    int64_t list_due_ms, list_began_ms;
+    char cursor[HF_CURSOR_SIZE];
+    bool full;                /* the log has said that there are too many rooms */
+    uint64_t ticks, admitted; /* for metrics */
+};
+
 struct service {
     struct engine engine;
     struct engine_type type; /* NULL where the inner engine's is */
@@ -212,6 +229,7 @@ struct service {
     struct service_told *told;
     size_t told_count, told_capacity, told_flushing;
 
+    struct admission admission;
     struct quota_sync *sync; /* quota_sync.h */
     struct service_call *sync_call;
     char *quota_sync_at, *quota_sync_query, *quota_sync_db; /* copies of those of the settings */
@@ -486,6 +504,15 @@ void holds_turn(struct service *service, int64_t now_ms);
 /* When holds_turn() has something to do. */
 int64_t holds_due(const struct service *service);
 void holds_close(struct service *service);
+
+/* ---- admission.c -----------------------------------------------------------------------------
+ * */
+
+void admission_init(struct service *service, int64_t now_ms);
+void admission_free(struct service *service);
+/* A command passes through: a room that it sets or fills may admit. */
+void admission_note(struct service *service, const struct command *command);
+void admission_turn(struct service *service, int64_t now_ms);
 
 void service_figures(struct engine *engine, engine_figure *each, void *context);
 

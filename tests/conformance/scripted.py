@@ -412,6 +412,17 @@ TEXT = HOLDS + """\
 0 ROOM.TICK ball
 0 ROOM.OPEN ball
 0 ROOM.STATS ball
+# With LIMITED only a room that has a rate or a bound admits
+0 ROOM.JOIN hall ann
+0 ROOM.JOIN hall bob
+0 ROOM.TICK hall LIMITED
+0 ROOM.OPEN hall GATE
+0 ROOM.TICK hall LIMITED
+0 ROOM.OPEN hall INSIDE 1
+0 ROOM.TICK hall LIMITED
+0 ROOM.OPEN hall RATE 1
+0 ROOM.TICK hall LIMITED
+0 ROOM.TICK hall LIMITED
 # Nobody is admitted before the start, and nobody knows a place that is yet to be drawn
 0 ROOM.OPEN fair RATE 10 START 1800000005000 ORDER random
 0 ROOM.JOIN fair ann

@@ -47,6 +47,7 @@ int main(int argc, char **argv)
     }
     options.clock = tell_time;
     options.clock_context = time;
+    options.admission_every_ms = 0; /* every reply is that of a command */
     enum server_exit code = server_run(&options);
     options_free(&options);
     return (int)code;

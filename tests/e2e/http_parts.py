@@ -31,7 +31,7 @@ reached = set()
 
 @pytest.fixture(scope="module")
 def server():
-    with Server() as one:
+    with Server("--admission-every", "0") as one:  # no room admits but by a test's own request
         yield one
 
 

@@ -112,7 +112,7 @@ class Rooms:
             b"ROOM.POSITION": Command(self.position, (ID, ID), token=ID),
             b"ROOM.LEAVE": Command(self.leave, (ID, ID)),
             b"ROOM.ADMIT": Command(self.admit, (ID, POSITIVE_COUNT), id=ID, **{"pass": TTL}),
-            b"ROOM.TICK": Command(self.tick, (ID,)),
+            b"ROOM.TICK": Command(self.tick, (ID,), limited=FLAG),
             b"ROOM.CHECK": Command(self.check, (ID, ID, ID), renew=FLAG),
             b"ROOM.DONE": Command(self.done, (ID, ID)),
             b"ROOM.STATS": Command(self.stats, (ID,)),
@@ -181,9 +181,10 @@ class Rooms:
             room.admissions[id] = Admission(count, given, passes, now)
         return reply
 
-    def tick(self, now, event):
+    def tick(self, now, event, limited=False):
         room = self.room(event, now)
-        if room.settings["paused"]:
+        bounded = room.settings["rate"] or room.settings["inside"]
+        if room.settings["paused"] or (limited and not bounded):
             return []
         rated = room.settings["rate"] > 0
         most = min(MAX_ADMITTED, int(room.allowance(now))) if rated else MAX_ADMITTED

@@ -24,7 +24,8 @@ ADDS_UP = "every total agrees with its records"
 
 def serve(url, *flags, timeout_ms, more=""):
     """A server on Redis whose commands take so long at most."""
-    return Server("--engine", f"{url}?timeout={timeout_ms}{more}", *flags, memory=True)
+    return Server("--engine", f"{url}?timeout={timeout_ms}{more}", "--admission-every", "0", *flags,
+                  memory=True)
 
 
 def is_unknown(answer):

@@ -17,7 +17,7 @@ STAYING = 400
 def server(request):
     redis = request.param()
     try:
-        with Server("--engine", redis.url, memory=True) as one:
+        with Server("--engine", redis.url, "--admission-every", "0", memory=True) as one:
             yield one
     finally:
         redis.close()

@@ -28,13 +28,15 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def hasty(cluster):
-    with Server("--engine", f"{cluster.url}?timeout={TIMEOUT_MS}&worker=no", memory=True) as one:
+    with Server("--engine", f"{cluster.url}?timeout={TIMEOUT_MS}&worker=no", "--admission-every", "0",
+                memory=True) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
 def patient(cluster):
-    with Server("--engine", f"{cluster.url}?timeout=60000&worker=no", memory=True) as one:
+    with Server("--engine", f"{cluster.url}?timeout=60000&worker=no", "--admission-every", "0",
+                memory=True) as one:
         yield one
 
 

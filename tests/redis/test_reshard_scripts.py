@@ -18,7 +18,7 @@ SCRIPTS = sorted(path.stem for path in (Build().path / "lua").glob("*.lua"))
 
 @pytest.fixture(scope="module")
 def calls(cluster):
-    with Server("--engine", cluster.url, memory=True) as server:
+    with Server("--engine", cluster.url, "--admission-every", "0", memory=True) as server:
         heard = overheard(cluster, server)
     cluster.flush()
     yield heard

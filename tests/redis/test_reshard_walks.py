@@ -26,7 +26,8 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def server(cluster):
-    with Server("--engine", f"{cluster.url}?timeout={TIMEOUT_MS}", memory=True) as one:
+    with Server("--engine", f"{cluster.url}?timeout={TIMEOUT_MS}", "--admission-every", "0",
+                memory=True) as one:
         yield one
 
 

@@ -35,7 +35,8 @@ def redis():
 
 @pytest.fixture(scope="module")
 def servers(redis):
-    with Server("--engine", redis.url) as one, Server("--engine", redis.url) as other:
+    flags = "--engine", redis.url, "--admission-every", "0"  # the tests themselves admit
+    with Server(*flags) as one, Server(*flags) as other:
         yield one, other
 
 

@@ -219,7 +219,7 @@ static void a_room_is_opened_ticked_and_left(void **state)
     struct hf_room_open_args open = {
         .event = HF_TEXT("gala"), .rate = 9, .inside = 1, .gate = true};
     struct hf_room_join_args join = {HF_TEXT("gala"), HF_TEXT("ann"), .max = 0};
-    struct hf_room_tick_args tick = {HF_TEXT("gala")};
+    struct hf_room_tick_args tick = {.event = HF_TEXT("gala")};
     struct hf_room_done_args done = {HF_TEXT("gala"), HF_TEXT("ann")};
     struct hf_room_stats_args ask = {HF_TEXT("gala")};
     struct hf_seats_open_args zone = {
