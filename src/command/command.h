@@ -73,6 +73,7 @@ struct reply_field {
     bool is_text;
     bool quiet;   /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
     bool is_blob; /* a text of any bytes: what JSON cannot carry is in base 64, as NAME_base64 */
+    bool guessed; /* a number that may be unknown: -1, which is null in JSON */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
 };
 

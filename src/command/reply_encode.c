@@ -212,6 +212,8 @@ static void json_field(struct buffer *out, const struct reply *reply,
     if (coded) {
         base64_write(out, reply_bytes(reply, i));
         buffer_byte(out, '"');
+    } else if (number && field->guessed && reply->values[i].number < 0) {
+        buffer_text(out, "null");
     } else if (number) {
         buffer_decimal(out, reply->values[i].number);
     } else {

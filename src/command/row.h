@@ -109,6 +109,16 @@
     {                                                                                              \
         .name = #member, .quiet = true, .offset = offsetof(struct hf_##type, member)               \
     }
+/* A number that may be unknown, which is -1. */
+#define GUESS(type, member)                                                                        \
+    {                                                                                              \
+        .name = #member, .guessed = true, .offset = offsetof(struct hf_##type, member)             \
+    }
+#define QUIET_GUESS(type, member)                                                                  \
+    {                                                                                              \
+        .name = #member, .quiet = true, .guessed = true,                                           \
+        .offset = offsetof(struct hf_##type, member)                                               \
+    }
 #define QUIET_WORD(type, member)                                                                   \
     {                                                                                              \
         .name = #member, .is_text = true, .quiet = true,                                           \

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/siphash.h"
+#include "command/room_refresh.h"
 
 void room_let_go(struct core *core, uint32_t index)
 {
@@ -134,17 +135,6 @@ CORE_COMMAND(room_join)
 
 /* ---- in line --------------------------------------------------------------------------------- */
 
-/* When a client that waits so long should ask again. */
-static int64_t refresh_s(int64_t wait_s)
-{
-    int64_t tenth_s = wait_s / 10;
-
-    return wait_s < 0                     ? ROOM_REFRESH_UNKNOWN_S
-           : tenth_s < ROOM_REFRESH_MIN_S ? ROOM_REFRESH_MIN_S
-           : tenth_s > ROOM_REFRESH_MAX_S ? ROOM_REFRESH_MAX_S
-                                          : tenth_s;
-}
-
 /* The pass of a user who is admitted, for the one who shows the token that ROOM.JOIN answered. */
 static void answer_admitted(struct core *core, uint32_t room_index,
                             const struct hf_room_position_args *a, struct reply *reply)
@@ -182,7 +172,7 @@ CORE_COMMAND(room_position)
     reply_number(reply, room->line.count);
     reply_number(reply, wait_s);
     reply_number(reply, 1);
-    reply_number(reply, refresh_s(wait_s));
+    reply_number(reply, room_refresh_s(wait_s));
 }
 
 /* Out of the line, and gone. */

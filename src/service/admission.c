@@ -29,6 +29,8 @@
 #define EMPTY_REST_MS ((int64_t)1000)
 #define AWAY_REST_MS ((int64_t)1000)
 #define SCAN_PAUSE_MS 10
+#define STRETCH_MS ((int64_t)10 * 1000)
+#define MEASURED_MIN_MS ((int64_t)1000)
 #define ROOMS_PER_MS 2 /* so many are asked in a millisecond, at most */
 
 enum admission_step { ADMISSION_RESTS, ADMISSION_ASKS, ADMISSION_MAY, ADMISSION_TICKS };
@@ -39,6 +41,11 @@ struct admission_room {
     uint32_t index, hash;
     enum admission_step step;
     int64_t due_ms, asked_ms;
+    bool is_full; /* when it was last asked, it admitted nobody because of INSIDE alone */
+    /* What the estimate of waits is made of: users admitted in all, by whichever server, at the
+     * beginning of this stretch of time and of the one before it. */
+    int64_t began_ms, began_admitted, before_ms, before_admitted;
+    int64_t last_ms, last_admitted;
     uint8_t event_size;
     char event[HF_ID_MAX];
 };
@@ -83,16 +90,29 @@ static bool is_wanted(const void *context, uint32_t index)
     return text_equal(event_of(slab_at(wanted->rooms, index)), wanted->event);
 }
 
+static uint32_t hash_of(const struct service *service, struct hf_bytes event)
+{
+    return (uint32_t)siphash(service->hash_key, event.data, event.size);
+}
+
+static struct admission_room *find(struct service *service, struct hf_bytes event)
+{
+    struct admission *admission = &service->admission;
+    struct room_wanted wanted = {&admission->rooms, event};
+    uint32_t index = table_find(&admission->by_event, hash_of(service, event), is_wanted, &wanted);
+
+    return index != NONE ? slab_at(&admission->rooms, index) : NULL;
+}
+
 /* NULL when there are too many, or no memory: the list will find it again. */
 static struct admission_room *get(struct service *service, struct hf_bytes event)
 {
     struct admission *admission = &service->admission;
-    struct room_wanted wanted = {&admission->rooms, event};
-    uint32_t hash = (uint32_t)siphash(service->hash_key, event.data, event.size);
-    uint32_t index = table_find(&admission->by_event, hash, is_wanted, &wanted);
+    struct admission_room *known = find(service, event);
+    uint32_t hash = hash_of(service, event), index;
 
-    if (index != NONE) {
-        return slab_at(&admission->rooms, index);
+    if (known != NULL) {
+        return known;
     }
     if (admission->rooms.count >= ROOMS_MAX) {
         if (!admission->full) {
@@ -265,6 +285,28 @@ static bool submit(struct admission_room *room, enum command_id id, const void *
     return true;
 }
 
+/* Takes down how many are admitted by now. The measurement reaches back one to two stretches of time;
+ * it begins anew when the room was not looked at for longer, or when its count began anew. */
+static void measure(struct admission_room *room, const struct hf_room_stats_reply *stats)
+{
+    int64_t now_ms = service_now(room->service);
+    bool broken = now_ms - room->last_ms > STRETCH_MS || stats->admitted < room->last_admitted;
+
+    room->is_full = stats->inside_max > 0 && stats->inside >= stats->inside_max && stats->started &&
+                    !stats->paused;
+    if (room->began_ms == 0 || broken) {
+        room->before_ms = room->began_ms = now_ms;
+        room->before_admitted = room->began_admitted = stats->admitted;
+    } else if (now_ms - room->began_ms >= STRETCH_MS) {
+        room->before_ms = room->began_ms;
+        room->before_admitted = room->began_admitted;
+        room->began_ms = now_ms;
+        room->began_admitted = stats->admitted;
+    }
+    room->last_ms = now_ms;
+    room->last_admitted = stats->admitted;
+}
+
 /* May the room admit somebody, as far as its figures tell? */
 static bool may_admit(const struct hf_room_stats_reply *stats)
 {
@@ -285,6 +327,7 @@ static void stats_answered(void *context, const struct reply *reply)
         return;
     }
     reply_to_struct(reply, &command_table[ROOM_STATS], &stats);
+    measure(room, &stats);
     bool limited = stats.rate > 0 || stats.inside_max > 0;
     if (may_admit(&stats)) {
         room->step = ADMISSION_MAY;
@@ -370,4 +413,32 @@ void admission_turn(struct service *service, int64_t now_ms)
     }
     ask_rooms(service, now_ms);
     tick_rooms(service);
+}
+
+/* ---- how long it takes -----------------------------------------------------------------------
+ * */
+
+bool admission_estimates(struct service *service, struct hf_bytes event)
+{
+    const struct admission_room *room = find(service, event);
+
+    return room != NULL && room->is_full;
+}
+
+int64_t admission_wait_s(struct service *service, struct hf_bytes event, int64_t place,
+                         int64_t by_rate_s)
+{
+    const struct admission_room *room = find(service, event);
+
+    if (room == NULL || !room->is_full || place == 0) {
+        return by_rate_s;
+    }
+    int64_t elapsed_ms = room->last_ms - room->before_ms;
+    int64_t count = room->last_admitted - room->before_admitted;
+    if (count == 0 || elapsed_ms < MEASURED_MIN_MS) {
+        return -1;
+    }
+    double wait_s = (double)place * (double)elapsed_ms / (double)count / 1000;
+    int64_t measured_s = wait_s < (double)HF_INTEGER_MAX ? (int64_t)wait_s + 1 : HF_INTEGER_MAX;
+    return measured_s > by_rate_s ? measured_s : by_rate_s;
 }

@@ -74,7 +74,7 @@ void service_carry_out(struct service *service, struct command *command, engine_
 
     admission_note(service, command);
     if (found == NULL) {
-        engine_submit(service->inner, command, done, context);
+        admission_answer(service, command, done, context);
         return;
     }
     struct service_call *call = call_new(service, command, done, context);

@@ -339,7 +339,7 @@ def test_a_response_that_is_no_base_64_or_comes_twice(curl, name):
 # ---- the waiting room ----------------------------------------------------------------------------
 
 def test_a_line(curl, server, name, room):
-    told = {"estimated_wait_s": -1, "in_waiting_room": 1, "refresh_s": 5}
+    told = {"estimated_wait_s": None, "in_waiting_room": 1, "refresh_s": 5}
     assert done(curl.get(room + "/cleo"), 200, *told, "position", "total") == {
         "position": 3, "total": 3, **told}
     for left in (1, 0):
@@ -361,7 +361,7 @@ def test_the_stream_of_a_place_until_it_is_admitted(curl, room):
     with curl.stream(room + "/bob/stream") as stream:
         assert stream.status == 200
         assert stream.headers["content-type"].startswith("text/event-stream")
-        told = '"estimated_wait_s":-1,"in_waiting_room":1,"refresh_s":5}'
+        told = '"estimated_wait_s":null,"in_waiting_room":1,"refresh_s":5}'
         assert stream.read_event() == {
             "event": "position", "data": '{"position":2,"total":3,' + told}
         curl.delete(room + "/ann")

@@ -35,6 +35,23 @@ static void success_is_an_object_whatever_its_shape(void **state)
                 "{\"status\":\"SUCCESS\",\"available\":9007199254740991,\"user_reserved\":0}");
 }
 
+static void what_is_not_known_is_null(void **state)
+{
+    (void)state;
+    for (int wait_s = -1; wait_s < 1; wait_s++) {
+        for (int i = 0; i < 7; i++) {
+            reply_number(&reply, i == 0 ? -1 : i); /* no other number may be unknown */
+        }
+        reply_number(&reply, wait_s);
+        expect_json(ROOM_STATS, wait_s < 0 ? "{\"waiting\":-1,\"inside\":1,\"admitted\":2,"
+                                             "\"rate\":3,\"inside_max\":4,\"started\":5,"
+                                             "\"paused\":6,\"estimated_wait_s\":null}"
+                                           : "{\"waiting\":-1,\"inside\":1,\"admitted\":2,"
+                                             "\"rate\":3,\"inside_max\":4,\"started\":5,"
+                                             "\"paused\":6,\"estimated_wait_s\":0}");
+    }
+}
+
 static void fields_at_the_end_may_be_missing(void **state)
 {
     (void)state;
@@ -222,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(success_is_an_object_whatever_its_shape),
+        TEST(what_is_not_known_is_null),
         TEST(fields_at_the_end_may_be_missing),
         TEST(pairs_are_a_list_of_objects),
         TEST(refusal_is_an_error_object_also_where_resp_has_another_form),

@@ -250,7 +250,7 @@ static void who_waits_hears_of_each_step(void **state)
     join("bob");
     ask(1, "GET", "/v1/events/e/queue/bob/stream", "", NULL);
     assert_int_equal(status(), 200);
-    has("event: position\ndata: {\"position\":2,\"total\":2,\"estimated_wait_s\":-1,"
+    has("event: position\ndata: {\"position\":2,\"total\":2,\"estimated_wait_s\":null,"
         "\"in_waiting_room\":1,\"refresh_s\":5}\n\n");
     expect(0, "DELETE", "/v1/events/e/queue/ann", NULL, 200, "1");
     wait_to_hear(1);

@@ -4,7 +4,10 @@
  * others are left alone, and where there is nothing to do nothing is done. */
 #include "service_fixture.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The users that were admitted, in order: "ann bob ". */
@@ -141,6 +144,53 @@ static void rooms_of_a_former_run_are_found(void **state)
     }
 }
 
+/* ---- how long it takes -----------------------------------------------------------------------
+ * */
+
+/* The last number of the last reply. */
+static int64_t last_number(struct sale_world *w)
+{
+    return strtoll(strrchr(w->last.text, ' ') + 1, NULL, 10);
+}
+
+/* Turns until the worker has seen how full the room is: RATE alone says 1. */
+static int64_t estimate(struct sale_world *w)
+{
+    do {
+        sale_turn(w);
+        sale_run(w, "ROOM.STATS gala");
+    } while (last_number(w) == 1);
+    return last_number(w);
+}
+
+static void waits_are_estimated_by_those_who_are_admitted(void **state)
+{
+    struct sale_world *w = *state;
+    int64_t wait_s = -1;
+    int n = 0;
+
+    sale_open(w, SALE_NO_LEDGER);
+    sale_expect(w, "ROOM.OPEN gala RATE 1000 INSIDE 1", "1 0 0");
+    join(w, "gala", 0, 200);
+    wait_admitted(w, 1);
+    assert_int_equal(estimate(w), -1); /* nobody was seen to be admitted yet */
+    while (wait_s < 0 && n < 150) {
+        uint64_t began_ns = clock_nanoseconds();
+        run(w, "ROOM.DONE %s u%d", "gala", n++);
+        wait_admitted(w, 1 + (unsigned)n);
+        while (clock_nanoseconds() - began_ns < 50000000) { /* no more than 20 a second */
+            sale_turn(w);
+        }
+        wait_s = estimate(w);
+    }
+    assert_true(wait_s >= (200 - n - 1) / 20);
+    sale_run(w, "ROOM.OPEN gala RATE 1000 INSIDE 1 PAUSED");
+    while (service_self(w->engine)->admission.ticks == 0 || last_number(w) != -1) {
+        sale_turn(w);
+        sale_run(w, "ROOM.STATS gala");
+    }
+}
+
 static void an_engine_that_fails_is_asked_again(void **state)
 {
     struct sale_world *w = *state;
@@ -200,6 +250,7 @@ int main(void)
         TEST(those_inside_are_never_more_than_allowed),
         TEST(rooms_without_limits_are_left_alone),
         TEST(rooms_of_a_former_run_are_found),
+        TEST(waits_are_estimated_by_those_who_are_admitted),
         TEST(an_engine_that_fails_is_asked_again),
         TEST(where_there_is_no_room_nothing_is_done),
         TEST(without_the_setting_nothing_is_admitted),

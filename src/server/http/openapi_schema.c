@@ -122,8 +122,10 @@ static void write_fields(struct buffer *out, const struct command_spec *spec)
     for (size_t i = 0; i < spec->field_count; i++) {
         buffer_text(out, comma);
         openapi_key(out, spec->fields[i].name);
-        buffer_text(out, spec->fields[i].is_text ? "{\"type\":\"string\"}"
-                                                 : "{\"type\":\"integer\",\"format\":\"int64\"}");
+        buffer_text(out, spec->fields[i].is_text   ? "{\"type\":\"string\"}"
+                         : spec->fields[i].guessed ? "{\"type\":\"integer\",\"format\":\"int64\","
+                                                     "\"nullable\":true}"
+                                                   : "{\"type\":\"integer\",\"format\":\"int64\"}");
         if (spec->fields[i].is_blob) {
             openapi_coded(out, spec->fields[i].name);
         }
