@@ -217,6 +217,14 @@ struct hf_open_options {
     /* How often waiting rooms with a RATE or an INSIDE admit by themselves, as those of a server do
      * every 250 ms; 0: they do not, the program calls ROOM.TICK. */
     int64_t admission_every_ms;
+    /* Webhooks. Who is told what is sold and booked, http(s)://…, and the secret that signs it;
+     * both or none. Needs a ledger. */
+    const char *webhook_url;
+    const char *webhook_secret;     /* "whsec_…" */
+    const char *webhook_secret_old; /* signs, too, while secrets are changed */
+    /* Private networks that requests may be sent to, "10.0.0.0/8, fd00::/8", and a file of trusted
+     * certificates; NULL: none, and those that the system trusts. */
+    const char *outgoing_allow, *outgoing_ca;
 };
 
 /* Opens an engine and a ledger; hf_open(url) is hf_open_with() of the engine alone. Besides its

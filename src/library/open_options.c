@@ -64,6 +64,11 @@ static void read_settings(struct service_options *service, const struct hf_open_
     service->quota_sync_zero = options->quota_sync_zero;
     set(&service->quota_sync_margin_ms, options->quota_sync_margin_ms);
     set(&service->admission_every_ms, options->admission_every_ms);
+    service->webhook_url = options->webhook_url;
+    service->webhook_secret = options->webhook_secret;
+    service->webhook_secret_old = options->webhook_secret_old;
+    service->outgoing_allow = options->outgoing_allow;
+    service->outgoing_ca = options->outgoing_ca;
 }
 
 enum hf_error open_options_read(struct open_options *out, const struct hf_open_options *given,

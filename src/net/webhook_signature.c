@@ -148,8 +148,7 @@ const char *webhook_verdict_text(enum webhook_verdict verdict)
 {
     static const char *const texts[] = {
         [WEBHOOK_VALID] = "valid",
-        [WEBHOOK_INCOMPLETE] = "webhook-id, webhook-timestamp or webhook-signature is missing or "
-                               "malformed",
+        [WEBHOOK_INCOMPLETE] = "webhook-id, -timestamp or -signature is missing or malformed",
         [WEBHOOK_TOO_OLD] = "its timestamp is more than 5 minutes old",
         [WEBHOOK_TOO_NEW] = "its timestamp is more than 5 minutes ahead",
         [WEBHOOK_FORGED] = "no signature in webhook-signature is right",

@@ -176,8 +176,9 @@ static int64_t service_idle_ms(struct engine *engine)
     idle_ms = sooner(idle_ms, ledger_idle_ms(service->ledger));
     idle_ms = sooner(idle_ms, until(reconcile_due(service), now_ms));
     idle_ms = sooner(idle_ms, until(sagas_due(service), now_ms));
-    if (service->webhooks != NULL) {
-        idle_ms = sooner(idle_ms, until(webhooks_due(service), now_ms));
+    int64_t webhooks_due_ms = webhooks_due(service);
+    if (webhooks_due_ms != INT64_MAX) {
+        idle_ms = sooner(idle_ms, until(webhooks_due_ms, now_ms));
     }
     if (holds_due(service) != INT64_MAX) {
         idle_ms = sooner(idle_ms, until(holds_due(service), now_ms));

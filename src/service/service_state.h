@@ -483,7 +483,7 @@ enum hf_error webhooks_check(const struct service_options *settings, struct prob
 enum hf_error webhooks_open(struct service *service, struct problem *problem);
 void webhooks_free(struct service *service);
 void webhooks_turn(struct service *service, int64_t now_ms);
-/* When webhooks_turn() has something to do. */
+/* When webhooks_turn() has something to do; INT64_MAX: when it is woken. */
 int64_t webhooks_due(const struct service *service);
 /* A notice was written. */
 void webhooks_kick(struct service *service);

@@ -2,13 +2,15 @@
 """Webhooks from real servers to a real receiver: what was committed is told, at least once, in order,
 whoever is killed; and requests go nowhere else."""
 
+import json
+import re
 import socket
 import subprocess
 import threading
 
 import pytest
 
-from harness import Build
+from harness import ROOT, Build
 from raw_client import http
 from server import Server, wait_until
 from shop import PRODUCT, buy, metrics, outcome
@@ -232,6 +234,45 @@ def test_what_was_delivered_is_sent_again_on_demand(small, receiver):
     assert small.call("WEBHOOKS.REPLAY", "SINCE", 1, "TYPE", "order.sold") == [1, 2]
     wait_until(lambda: len(receiver.heard) == 7, timeout=PATIENCE_S)
     assert len({each["id"] for each in receiver.heard}) == 3
+
+
+NODE = """
+const [secret, headers, body] = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+try { verify(secret, headers, Buffer.from(body)); console.log("valid"); } catch { console.log("forged"); }
+"""
+
+
+def examples(language):
+    """The examples of the page in a language, as one text."""
+    page = (ROOT / "docs" / "webhooks.md").read_text()
+    return "\n".join(re.findall(rf"```{language}\n(.*?)```", page, re.S))
+
+
+def is_valid_in_python(secret, headers, body):
+    names = {}
+    exec(examples("python"), names)  # pylint: disable=exec-used
+    try:
+        names["verify"](secret, headers, body.encode())
+    except ValueError:
+        return False
+    return True
+
+
+def is_valid_in_node(secret, headers, body):
+    ended = subprocess.run(["node", "-e", examples("js") + NODE], text=True, capture_output=True,
+                           input=json.dumps([secret, headers, body]), timeout=60, check=True)
+    return ended.stdout == "valid\n"
+
+
+@pytest.mark.parametrize("is_valid", [is_valid_in_python, is_valid_in_node])
+def test_the_examples_of_the_page_verify_what_is_sent(small, receiver, is_valid):
+    sell(small, ["o-1"])
+    wait_heard(receiver, ["o-1"], small)
+    headers, body = receiver.raw[0]
+    assert is_valid(SECRET, headers, body)
+    assert not is_valid(SECRET, headers, body.replace("o-1", "o-2"))
+    assert not is_valid(SECRET, {**headers, "webhook-timestamp": "1"}, body)
+    assert not is_valid(SECRET, {**headers, "webhook-id": "other"}, body)
 
 
 @pytest.mark.parametrize("flags, env, says", [

@@ -35,7 +35,7 @@ class Receiver:
         self.status = 200
         self.headers = {}
         self.pace = None  # an event to wait for before each answer
-        self.heard, self.seen, self.forged = [], [], 0
+        self.heard, self.seen, self.raw, self.forged = [], [], [], 0
         self.most, self.now = 0, 0
         self.lock = threading.Lock()
         self.server = None
@@ -95,6 +95,8 @@ class Receiver:
         with self.lock:
             self.forged += not valid
             self.seen.append(event)
+            self.raw.append(({name.lower(): value for name, value in request.headers.items()},
+                             body.decode()))
             if 200 <= status < 300:
                 self.heard.append(event)
             self.now -= 1
