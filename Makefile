@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-cycle bench-ledger bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -76,6 +76,11 @@ bench-ledger: ## measure guarded purchases beside SQL by hand on the same databa
 	@tools/install-packages build test bench
 	@$(MAKE) --no-print-directory build
 	@bench/ledger.py --build build $(BENCH_FLAGS)
+
+bench-checkout: ## measure checkouts beside the same steps by hand on Redis and PostgreSQL: [BENCH_FLAGS="--rounds 1"]
+	@tools/install-packages build test bench
+	@$(MAKE) --no-print-directory build
+	@bench/checkout.py --build build $(BENCH_FLAGS)
 
 bench-cycle: ## measure what the server keeps of events that came and left: [BENCH_FLAGS="--events 100"]
 	@tools/install-packages build bench
