@@ -22,7 +22,7 @@
 #define GATHER_MS 10
 #define RETRY_MS 250
 /* How long a service that is closed waits for what is still to be written. */
-#define CLOSE_MS 2000
+#define CLOSE_MS 5000
 
 struct holds_entry {
     struct list node;

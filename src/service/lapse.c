@@ -12,18 +12,19 @@
 #include "base/text.h"
 #include "service/seats_booking.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Pages of one pass; what is left waits for the next one. */
 #define PAGES_MAX 40
 
+/* The texts of an item, in its own memory. */
+enum lapse_text { LAPSE_EVENT, LAPSE_BOOKING, LAPSE_ZONE, LAPSE_USER, LAPSE_SHOW, LAPSE_TEXTS };
+
 struct lapse_item {
     struct service_call *call;
-    char event[HF_ID_SIZE], booking[HF_ID_SIZE], zone[HF_ID_SIZE], user[HF_ID_SIZE],
-        show[HF_ID_SIZE];
-    int64_t quantity, unit_price, created_ms, expires_ms, ended_ms;
-    const char *status; /* what is to be written; NULL: nothing */
+    char texts[LAPSE_TEXTS][HF_ID_SIZE];
+    bool writes; /* the row is to be written, as it is here */
+    struct ledger_booking row;
 };
 
 struct lapse_work {
@@ -83,19 +84,8 @@ static void mark(struct service_call *call)
     struct ledger_job *job = call_job(call, LEDGER_TASK_HOLDS);
 
     for (size_t i = 0; i < work->count; i++) {
-        const struct lapse_item *item = &work->items[i];
-        if (item->status != NULL) {
-            work->rows[job->count++] = (struct ledger_booking){.event = hf_text(item->event),
-                                                               .booking = hf_text(item->booking),
-                                                               .zone = hf_text(item->zone),
-                                                               .user = hf_text(item->user),
-                                                               .show = hf_text(item->show),
-                                                               .status = hf_text(item->status),
-                                                               .quantity = item->quantity,
-                                                               .unit_price = item->unit_price,
-                                                               .created_ms = item->created_ms,
-                                                               .expires_ms = item->expires_ms,
-                                                               .ended_ms = item->ended_ms};
+        if (work->items[i].writes) {
+            work->rows[job->count++] = work->items[i].row;
         }
     }
     if (job->count == 0 || work->failed) {
@@ -109,21 +99,35 @@ static void mark(struct service_call *call)
 /* ---- asking ----------------------------------------------------------------------------------
  * */
 
+static struct hf_bytes keep_text(struct lapse_item *item, enum lapse_text at, struct hf_bytes text)
+{
+    struct hf_bytes kept = {item->texts[at], text.size < HF_ID_SIZE ? text.size : HF_ID_MAX};
+
+    if (kept.size > 0) {
+        memcpy(item->texts[at], text.data, kept.size);
+    }
+    return kept;
+}
+
 /* What the engine has in place of the row: a hold with another deadline is written down; one that
  * is confirmed, and not by way of this ledger, has no row in it. */
 static void decide(struct lapse_item *item, const struct seats_seen *seen)
 {
+    struct ledger_booking *row = &item->row;
+
     if (!seen->reserved) {
-        item->status = "";
-    } else if (seen->expires_ms > item->expires_ms) {
-        item->status = "reserved";
-        snprintf(item->zone, sizeof item->zone, "%s", seen->zone);
-        snprintf(item->user, sizeof item->user, "%s", seen->user);
-        snprintf(item->show, sizeof item->show, "%s", seen->show);
-        item->quantity = seen->quantity;
-        item->unit_price = seen->unit_price;
-        item->created_ms = seen->created_ms;
-        item->expires_ms = seen->expires_ms;
+        item->writes = true;
+        row->status = (struct hf_bytes){"", 0};
+    } else if (seen->expires_ms > row->expires_ms) {
+        item->writes = true;
+        row->status = hf_text("reserved");
+        row->zone = keep_text(item, LAPSE_ZONE, hf_text(seen->zone));
+        row->user = keep_text(item, LAPSE_USER, hf_text(seen->user));
+        row->show = keep_text(item, LAPSE_SHOW, hf_text(seen->show));
+        row->quantity = seen->quantity;
+        row->unit_price = seen->unit_price;
+        row->created_ms = seen->created_ms;
+        row->expires_ms = seen->expires_ms;
     }
 }
 
@@ -139,8 +143,9 @@ static void answered(void *context, const struct reply *reply)
         seats_see(&seen, reply);
         decide(item, &seen);
     } else if (reply->code == HF_RESERVATION_NOT_FOUND) {
-        item->status = "expired";
-        item->ended_ms = item->expires_ms;
+        item->writes = true;
+        item->row.status = hf_text("expired");
+        item->row.ended_ms = item->row.expires_ms;
     } else {
         call_note(call, reply);
         work->failed = true;
@@ -165,19 +170,14 @@ static void ask(struct service_call *call)
     for (size_t i = 0; i < count; i++) {
         struct lapse_item *item = &work->items[i];
         item->call = call;
-        get.args.seats_get = (struct hf_seats_get_args){.event = hf_text(item->event),
-                                                        .booking = hf_text(item->booking)};
+        get.args.seats_get =
+            (struct hf_seats_get_args){.event = item->row.event, .booking = item->row.booking};
         engine_submit(call->service->inner, &get, answered, item);
     }
 }
 
 /* ---- pages -----------------------------------------------------------------------------------
  * */
-
-static void keep_text(char out[HF_ID_SIZE], struct hf_bytes text)
-{
-    snprintf(out, HF_ID_SIZE, "%.*s", (int)text.size, text.size > 0 ? text.data : "");
-}
 
 /* On a thread of the ledger, while the job is its own. What is no id, no engine could have. */
 static void collect(void *context, const struct ledger_booking *row)
@@ -192,17 +192,18 @@ static void collect(void *context, const struct ledger_booking *row)
         return;
     }
     struct lapse_item *item = &work->items[work->count++];
-    keep_text(item->event, row->event);
-    keep_text(item->booking, row->booking);
-    keep_text(item->zone, row->zone);
-    keep_text(item->user, row->user);
-    keep_text(item->show, row->show);
-    item->quantity = row->quantity;
-    item->unit_price = row->unit_price;
-    item->created_ms = row->created_ms;
-    item->expires_ms = row->expires_ms;
-    item->ended_ms = 0;
-    item->status = NULL;
+    item->writes = false;
+    item->row = (struct ledger_booking){
+        .event = keep_text(item, LAPSE_EVENT, row->event),
+        .booking = keep_text(item, LAPSE_BOOKING, row->booking),
+        .zone = keep_text(item, LAPSE_ZONE, row->zone),
+        .user = keep_text(item, LAPSE_USER, row->user),
+        .show = keep_text(item, LAPSE_SHOW, row->show),
+        .quantity = row->quantity,
+        .unit_price = row->unit_price,
+        .created_ms = row->created_ms,
+        .expires_ms = row->expires_ms,
+    };
 }
 
 static void read_page(struct service_call *call)

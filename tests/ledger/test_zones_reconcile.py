@@ -45,7 +45,7 @@ def drift(shop):
 
 
 def test_an_engine_put_back_has_no_more_than_the_ledger(shop):
-    server = shop.serve()
+    server = shop.serve("--ledger-timeout", "10s")
     assert server.call("SEATS.OPEN", EVENT, ZONE, 100, "MAX", 30) == [1, 100, 100]
     assert server.call("SEATS.OPEN", EVENT, "stalls", 10) == [1, 10, 10]
     sell(server, 0, 6)
@@ -100,7 +100,7 @@ EACH = 25
 
 def test_a_rush_with_refunds_is_not_corrected(redis_shop):
     shop = redis_shop
-    servers = [shop.serve("--reconcile-every", "20ms") for _ in range(2)]
+    servers = [shop.serve("--reconcile-every", "20ms", "--ledger-timeout", "10s") for _ in range(2)]
     servers[0].call("SEATS.OPEN", EVENT, ZONE, 1000)
     wrong = []
 
