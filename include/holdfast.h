@@ -1201,6 +1201,15 @@ struct hf_webhooks_replay_reply {
 HF_API enum hf_error hf_webhooks_replay(hf_handle *handle,
                                         const struct hf_webhooks_replay_args *args,
                                         struct hf_webhooks_replay_reply *reply);
+/* SAGA.WAKE: the payment peer has news of a payment, which its saga asks for now. NOT_FOUND;
+ * KEY_REUSED for a message that has come before. */
+struct hf_saga_wake_args {
+    struct hf_bytes payment;
+    struct hf_bytes message; /* its id; empty: none */
+    int64_t sent_s;          /* when it was sent, in s since the epoch */
+};
+HF_API enum hf_error hf_saga_wake(hf_handle *handle, const struct hf_saga_wake_args *args,
+                                  struct hf_saga_change_reply *reply);
 
 /* ---- waiting room; scope: event -------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@ _holdfast_serve_flags='
     --breaker-window --breaker-failures --breaker-open-for --reconcile-every --admission-every
     --quota-sync-at --quota-sync-query --quota-sync-db --quota-sync-missing --quota-sync-margin
     --webhook-url --outgoing-allow --outgoing-ca
+    --payment-url --payment-timeout --payment-retries --late-payment --currency --saga-lease
     --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
     --max-memory --max-connections --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
@@ -46,6 +47,7 @@ _holdfast_value() {
     case $1 in
     --config | --auth-file | --outgoing-ca | --tls-cert | --tls-key | --dir) _holdfast_files ;;
     --fsync) _holdfast_words always everysec no ;;
+    --late-payment) _holdfast_words rebook refund ;;
     --log-level) _holdfast_words debug info warning error ;;
     --log-format) _holdfast_words text json ;;
     --engine) _holdfast_words embedded ;;
@@ -54,6 +56,7 @@ _holdfast_value() {
     --resp-port | --http-port | --cors-origin | --m??-* | --client-memory) ;;
     --ledger | --ledger-* | --servers | --fallback-rate | --breaker-* | --reconcile-every | \
         --admission-every) ;;
+    --payment-url | --payment-* | --currency | --saga-lease) ;;
     --*-timeout | --slow-threshold | --seconds | --threads | --limit | --from) ;;
     --semaphore | --slots | --lock | --id | --heartbeat | --ttl | --wait | --kill-after) ;;
     --quota-sync-missing) _holdfast_words report zero ;;

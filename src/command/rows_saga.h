@@ -30,7 +30,8 @@
              {HF_INSUFFICIENT_STOCK, "there are not enough seats"},
              {HF_ZONE_NOT_FOUND, "nobody has opened the zone"},
              {HF_USER_LIMIT_EXCEEDED, "the user would have more than max_per_user"},
-             {HF_NOT_ADMITTED, "the event's room has a gate, and PASS is not this user's and alive"},
+             {HF_NOT_ADMITTED, "the event's waiting room has a gate, and PASS is not a valid pass "
+                               "of the user"},
              {HF_RESERVATION_NOT_FOUND, "it was paid too late, and has been refunded"},
              {HF_BUSY, "the server drives as many checkouts as it can"},
              LEDGER_AWAY_REFUSAL, OUTCOME_UNKNOWN_REFUSAL),
@@ -42,7 +43,8 @@
              "who buys",
              "how many seats",
              "how many the user may hold of the event",
-             "the booking: an id of your choice, the same again for a retry; not given: one is made",
+             "the booking: an id of your choice, the same again for a retry; not given: one is "
+             "made",
              "the saga: an id of your choice; not given: one is made",
              "the price of a seat in whole minor units of the currency, such as cents",
              "three letters, such as EUR; not given: the setting `currency`",
@@ -119,6 +121,26 @@
     ANSWER(REPLY_LEAD, saga_change_reply, WORD(saga_change_reply, saga_id),
            WORD(saga_change_reply, status)),
     HTTP("POST", "/v1/sagas/{saga}/refund"), .script_args = ""},
+
+[SAGA_WAKE] = {.name = "SAGA.WAKE", .number = 74, .flags = WRITES | ADMIN | SERVICE,
+    .help = "The payment peer has news: the saga of the payment asks for it now",
+    EXAMPLE("SAGA.WAKE <payment_id>"),
+    BEFORE("SEATS.OPEN gala floor 500",
+           "SEATS.CHECKOUT gala floor ann 2 4 BOOKING b-1 SAGA s-1 PRICE 4500", "SAGA.GET s-1"),
+    REFUSALS({HF_NOT_FOUND, "no saga has this payment"},
+             {HF_KEY_REUSED, "the message has come before"},
+             LEDGER_AWAY_REFUSAL, OUTCOME_UNKNOWN_REFUSAL),
+    .reply_note = "What POST /v1/payments/callback does with a signed message. A saga that has "
+                  "ended is left alone",
+    MEANINGS("the payment, as SAGA.GET shows it",
+             "the id of the message: with the same one again it is refused",
+             "when the message was sent, in seconds since 1970; messages are kept for an hour"),
+    ARGS(saga_wake, 1, ID(saga_wake, payment, "payment_id"),
+         OPTIONAL_ID(saga_wake, message, "MESSAGE", "id", "message_id"),
+         OPTIONAL_COUNT(saga_wake, sent_s, "SENT", 0, HF_INTEGER_MAX, 0)),
+    ANSWER(REPLY_LEAD, saga_change_reply, WORD(saga_change_reply, saga_id),
+           WORD(saga_change_reply, status)),
+    HTTP("POST", "/v1/payments/{payment_id}/wake"), .script_args = ""},
 
 #undef LEDGER_AWAY_REFUSAL
 #undef OUTCOME_UNKNOWN_REFUSAL

@@ -5,6 +5,7 @@
 #include "ledger/jobs.h"
 
 #include "base/check.h"
+#include "ledger/outbox.h"
 #include "ledger/row.h"
 #include "ledger/writer.h"
 
@@ -13,6 +14,8 @@
 #define ADD_VALUES 16
 #define MOVE_VALUES 14
 #define CLAIM_VALUES 5
+/* A move and its notice. */
+#define VALUES_OF_MOVE (ADD_VALUES + LEDGER_NOTICE_VALUES)
 /* The step of barriers that remember messages. */
 #define MESSAGE_STEP "message"
 
@@ -137,11 +140,32 @@ static void add_moves(struct ledger_job_run *run, bool are_new, struct sql_value
     }
 }
 
+static void add_notices(struct ledger_job_run *run, struct sql_value *values,
+                        struct sql_step *steps, size_t *count)
+{
+    struct ledger_job *job = run->job;
+    struct sql_step step = ledger_step(run->writer, LEDGER_NOTICE_ADD, values, 1);
+
+    step.rows = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ledger_move *move = job->moves[i];
+        if (move->notice != NULL) {
+            ledger_notice_values(hf_text(move->saga->event), hf_text(move->saga->booking),
+                                 move->notice, move->noticed, values);
+            values += LEDGER_NOTICE_VALUES;
+            step.rows++;
+        }
+    }
+    if (step.rows > 0) {
+        steps[(*count)++] = step;
+    }
+}
+
 enum sql_result ledger_job_saga_move(struct ledger_job_run *run)
 {
     struct ledger_job *job = run->job;
-    struct sql_value *values = malloc(job->count * ADD_VALUES * sizeof *values), *at = values;
-    struct sql_step steps[3] = {ledger_job_fence(run)};
+    struct sql_value *values = malloc(job->count * VALUES_OF_MOVE * sizeof *values), *at = values;
+    struct sql_step steps[4] = {ledger_job_fence(run)};
     size_t count = 1;
 
     _Static_assert((int)ADD_VALUES >= (int)MOVE_VALUES, "the room of each");
@@ -150,6 +174,7 @@ enum sql_result ledger_job_saga_move(struct ledger_job_run *run)
     }
     add_moves(run, true, &at, steps, &count);
     add_moves(run, false, &at, steps, &count);
+    add_notices(run, at, steps, &count);
     job->answer = LEDGER_DONE;
     enum sql_result result = ledger_job_steps(run, steps, count, true);
     free(values);
@@ -230,10 +255,10 @@ enum sql_result ledger_job_saga_wake(struct ledger_job_run *run)
     struct sql_value saga[] = {text_value(job->sagas->saga), sql_integer(job->sagas->fence)};
     struct sql_step steps[] = {
         ledger_job_fence(run),
-        ledger_step(run->writer, LEDGER_BARRIER_ADD, barrier, 1),
         ledger_step(run->writer, LEDGER_SAGA_WAKE, saga, SQL_ANY),
         ledger_step(run->writer, LEDGER_BARRIERS_FORGET, &forgotten, SQL_ANY),
+        ledger_step(run->writer, LEDGER_BARRIER_ADD, barrier, 1),
     };
     job->answer = LEDGER_DONE;
-    return ledger_job_steps(run, steps, sizeof steps / sizeof steps[0], true);
+    return ledger_job_steps(run, steps, job->user.size > 0 ? 4 : 3, true);
 }

@@ -40,7 +40,11 @@ struct ledger_move {
     int64_t old_fence; /* and the fence */
     int64_t lease_ms;  /* from now; or LEDGER_SAGA_NEVER */
     int64_t due_ms;    /* from now: when the next step is due */
-    size_t together;   /* the caller's */
+    /* The type of the notice that goes with the move, a constant, and its data; NULL: none. Its
+     * subject is the booking. */
+    const char *notice;
+    struct hf_bytes noticed;
+    size_t together; /* the caller's */
 };
 
 #endif

@@ -5,6 +5,8 @@
 #include "service/payments.h"
 
 #include "base/text.h"
+#include "net/outgoing.h"
+#include "service/payments_http.h"
 #include "service/service_state.h"
 
 #include <stdio.h>
@@ -27,10 +29,33 @@ bool payment_is_currency(struct hf_bytes text)
     return text.size == 3;
 }
 
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static bool is_test(const char *url)
+{
+    return strcmp(url, TEST_URL) == 0;
+}
+
+static enum hf_error check_peer(const struct service_options *settings, struct problem *problem)
+{
+    char host[ADDRESS_HOST_SIZE];
+    struct webhook_keys keys;
+    struct problem why;
+
+    if (settings->payment_url != NULL && !is_test(settings->payment_url) &&
+        outgoing_read_url(settings->payment_url, host, &why) != HF_OK) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "payment-url must be test:, or a URL such as https://pay.example: %s",
+                           why.message);
+    }
+    if (payments_read_keys(settings, &keys, &why) != HF_OK) {
+        return problem_set(problem, HF_INVALID_ARGUMENT, "payment-secret: %s", why.message);
+    }
+    return HF_OK;
+}
+
 enum hf_error payments_check(const struct service_options *settings, struct problem *problem)
 {
-    const char *url = settings->payment_url;
-
     if (!payment_is_currency(hf_text(settings->currency))) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "currency \"%.20s\": must be three capital letters, such as EUR",
@@ -42,16 +67,17 @@ enum hf_error payments_check(const struct service_options *settings, struct prob
                            "late-payment \"%.20s\": must be rebook or refund",
                            settings->late_payment);
     }
-    if (url == NULL || strcmp(url, TEST_URL) == 0) {
-        return HF_OK;
-    }
-    return problem_set(problem, HF_INVALID_ARGUMENT, "payment-url \"%.100s\": must be test:", url);
+    return check_peer(settings, problem);
 }
 
 const char *payments_provider(const struct service *service)
 {
-    return service->settings.payment_url != NULL ? "test" : NULL;
+    const char *url = service->settings.payment_url;
+
+    return url == NULL ? NULL : is_test(url) ? "test" : "http";
 }
+
+/* ---- the peer that is none ------------------------------------------------------------------- */
 
 static void test_send(enum payment_verb verb, const struct ledger_saga *saga,
                       struct payment_answer *answer)
@@ -71,9 +97,15 @@ static void test_send(enum payment_verb verb, const struct ledger_saga *saga,
 void payments_send(struct service *service, enum payment_verb verb, const struct ledger_saga *saga,
                    payment_done *done, void *context)
 {
-    struct payment_answer answer = {.outcome = PAYMENT_UNKNOWN};
+    struct payment_answer answer = {.outcome = PAYMENT_UNKNOWN,
+                                    .message = "there is no payment-url any more"};
 
-    (void)service;
-    test_send(verb, saga, &answer);
-    done(context, &answer);
+    if (service->settings.payment_url == NULL) {
+        done(context, &answer);
+    } else if (is_test(service->settings.payment_url)) {
+        test_send(verb, saga, &answer);
+        done(context, &answer);
+    } else {
+        payments_http_send(service, verb, saga, done, context);
+    }
 }

@@ -23,6 +23,9 @@ enum payment_outcome {
 struct payment_answer {
     enum payment_outcome outcome;
     char message[LEDGER_SAGA_ERROR_SIZE];
+    /* Of PAYMENT_DECLINED: the request was refused, rather than the payment declined. It says
+     * nothing of an earlier request for the same payment. */
+    bool refused;
 };
 
 /* The price of all seats of a saga. */

@@ -153,7 +153,6 @@ static void own_answered(void *context, const struct reply *reply)
 void saga_submit(struct service_call *call, struct command *command, service_run *next)
 {
     call->run = next;
-    random_bytes(&call->service->random, command->entropy, sizeof command->entropy);
     service_carry_out(call->service, command, own_answered, call);
 }
 
@@ -192,7 +191,7 @@ void saga_wake(struct saga *saga)
 
 static int64_t claim_lease(const struct service *service)
 {
-    return service->settings.saga_lease_ms + service->settings.payment_timeout_ms;
+    return service->settings.saga_lease_ms + SAGA_PAYS_MS(&service->settings);
 }
 
 /* A saga that this process drives already: its lease had ended all the same. */

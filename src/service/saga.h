@@ -2,13 +2,14 @@
  *
  * Sagas that this process drives, seen by the files about them:
  *
- *     checkout.c         SEATS.CHECKOUT, SAGA.GET, SAGA.RESUME, SAGA.REFUND
+ *     checkout.c         SEATS.CHECKOUT; checkout_wait.c: clients that wait for the end
+ *     saga_commands.c    SAGA.GET, SAGA.RESUME, SAGA.REFUND
  *     saga_states.c      which state may follow on which
  *     saga.c             their life in memory: made, found, watched, claimed, dropped
  *     saga_moves.c       a move: into the ledger first, many sagas in one transaction
  *     saga_steps.c       reserve, pay, confirm
  *     saga_compensate.c  release, refund
- *     payments.c         the payment peer
+ *     payments*.c        the payment peer
  *
  * A saga is the state of a service_call that nobody waits for. Its owner is this process as long as
  * its lease lasts, which every move renews; no step begins that could outlast it. A saga that waits
@@ -24,6 +25,7 @@
 #define SAGA_BUCKETS 1024
 #define SAGA_BATCH_MAX 512
 #define SAGA_PAGE 64
+#define SAGA_NOTICED_MAX 2048
 /* Driven at a time by one process; more are refused, or left for later. */
 #define SAGA_ACTIVE_MAX 20000
 /* How long the seats of a checkout are held. A retry has to ask for the same time, whichever server
@@ -33,6 +35,8 @@
 #define SAGA_ATTEMPTS_MAX 20
 #define SAGA_BACKOFF_FIRST_MS ((int64_t)100)
 #define SAGA_BACKOFF_MAX_MS ((int64_t)30 * 1000)
+/* How long a request to the payment peer can take: as long for a free connection as for itself. */
+#define SAGA_PAYS_MS(settings) (2 * (settings)->payment_timeout_ms)
 /* A payment is pending for no longer. */
 #define SAGA_PENDING_MAX_MS ((int64_t)3 * 24 * 3600 * 1000)
 
@@ -55,13 +59,14 @@ struct saga {
     bool moving;               /* a move is in flight */
     enum ledger_answer answer; /* of the last move */
     struct problem problem;
-    struct service_call *client; /* waits for the row of a new saga */
-    bool fresh;                  /* no step of the state was begun by anybody else */
-    bool waits;                  /* on the service's timers: a callback wakes it */
-    bool woken;                  /* a callback came while it did something else */
-    bool parks;                  /* with the move in flight it leaves this process */
-    bool rebooked;               /* the seats of a late payment were taken again */
-    bool charge_resent;          /* an earlier charge may still be on its way */
+    struct service_call *client;    /* waits for the row of a new saga */
+    bool fresh;                     /* no step of the state was begun by anybody else */
+    bool waits;                     /* on the service's timers: a callback wakes it */
+    bool woken;                     /* a callback came while it did something else */
+    char noticed[SAGA_NOTICED_MAX]; /* what a receiver of webhooks is told with the move */
+    bool parks;                     /* with the move in flight it leaves this process */
+    bool rebooked;                  /* the seats of a late payment were taken again */
+    bool charge_resent;             /* an earlier charge may still be on its way */
     struct payment_answer payment;
 };
 

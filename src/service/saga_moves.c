@@ -11,6 +11,7 @@
  * whether it was made, whether it is still to be made, or whether the saga is another's by now. */
 #include "base/check.h"
 #include "base/fault.h"
+#include "base/text.h"
 #include "service/saga.h"
 
 #include <stdio.h>
@@ -144,6 +145,9 @@ static void commit(struct saga *saga)
     if (changed && saga_state_is_final(saga->state)) {
         sagas_of(saga)->ended[saga->state]++;
     }
+    if (saga->move.notice != NULL) {
+        webhooks_kick(saga->call->service);
+    }
     if (saga->state == SAGA_NEEDS_ATTENTION) {
         log_line(&saga->call->service->options.log, LOG_WARNING,
                  "saga %s needs attention: it was %s; %s: %s", saga->row.saga, saga->row.came_from,
@@ -255,9 +259,21 @@ static int64_t lease_of(const struct saga *saga, const struct saga_change *chang
     bool pays = change->to == SAGA_PAYING || change->to == SAGA_COMPENSATING;
 
     return saga_state_is_final(change->to) ? LEDGER_SAGA_NEVER
-           : saga->parks                   ? change->wait_ms
-                                           : settings->saga_lease_ms + change->wait_ms +
-                               (pays ? settings->payment_timeout_ms : 0);
+           : saga->parks
+               ? change->wait_ms
+               : settings->saga_lease_ms + change->wait_ms + (pays ? SAGA_PAYS_MS(settings) : 0);
+}
+
+/* A message may have been cut in the middle of a character, which a database would refuse. */
+static void keep_message(char out[LEDGER_SAGA_ERROR_SIZE], const char *message)
+{
+    size_t size = (size_t)snprintf(out, LEDGER_SAGA_ERROR_SIZE, "%s", message);
+
+    size = size < LEDGER_SAGA_ERROR_SIZE ? size : LEDGER_SAGA_ERROR_SIZE - 1;
+    while (size > 0 && !text_is_utf8((struct hf_bytes){out, size})) {
+        size--;
+    }
+    out[size] = '\0';
 }
 
 static void fill_in(struct saga *saga, const struct saga_change *change)
@@ -273,11 +289,45 @@ static void fill_in(struct saga *saga, const struct saga_change *change)
     snprintf(next->payment, sizeof next->payment, "%s", saga_charge_name(change->charge));
     if (change->error != HF_OK) {
         snprintf(next->error_code, sizeof next->error_code, "%s", hf_error_name(change->error));
-        snprintf(next->error, sizeof next->error, "%s", change->message);
+        keep_message(next->error, change->message);
     }
     next->attempts = change->attempts;
     snprintf(next->owner, sizeof next->owner, "%s", leaves ? "" : saga->call->service->server_id);
     next->fence = saga->row.fence + (change->takes ? 1 : 0);
+}
+
+static void put_text(struct buffer *out, const char *name, const char *text)
+{
+    buffer_format(out, "%s\"%s\":", out->size > 1 ? "," : "", name);
+    json_text(out, hf_text(text));
+}
+
+/* What a receiver of webhooks is told of a saga that needs attention. */
+static struct hf_bytes write_notice(struct saga *saga)
+{
+    const struct ledger_saga *next = &saga->next;
+    struct buffer out;
+    size_t size = 0;
+
+    buffer_init(&out, &saga->call->service->memory);
+    buffer_byte(&out, '{');
+    put_text(&out, "saga_id", next->saga);
+    put_text(&out, "event_id", next->event);
+    put_text(&out, "booking_id", next->booking);
+    put_text(&out, "user_id", next->user);
+    put_text(&out, "payment_id", next->payment_id);
+    put_text(&out, "status", next->state);
+    put_text(&out, "came_from", next->came_from);
+    put_text(&out, "payment", next->payment);
+    put_text(&out, "error_code", next->error_code);
+    put_text(&out, "error_message", next->error);
+    buffer_byte(&out, '}');
+    if (!out.failed && out.size <= sizeof saga->noticed) {
+        size = out.size;
+        memcpy(saga->noticed, out.data, size);
+    }
+    buffer_free(&out);
+    return size > 0 ? (struct hf_bytes){saga->noticed, size} : hf_text("{}");
 }
 
 void saga_move(struct saga *saga, const struct saga_change *change, service_run *next)
@@ -297,5 +347,9 @@ void saga_move(struct saga *saga, const struct saga_change *change, service_run 
                                       .old_fence = saga->row.fence,
                                       .lease_ms = lease_of(saga, change),
                                       .due_ms = change->wait_ms};
+    if (change->to == SAGA_NEEDS_ATTENTION) {
+        saga->move.notice = webhooks_type(saga->call->service, "saga.needs_attention");
+        saga->move.noticed = write_notice(saga);
+    }
     submit(saga);
 }

@@ -2,20 +2,18 @@
  *
  * The states of a checkout. Each is in the ledger before its step begins:
  *
- *   ┌─────────┐ seats held ┌──────────┐           ┌────────┐ charged ┌──────┐ confirmed ┌───────────┐
- *   │ STARTED │───────────>│ RESERVED │──────────>│ PAYING │────────>│ PAID │──────────>│ COMPLETED │
- *   │ reserve │            │          │           │  pay   │         │confirm           └───────────┘
- *   └─────────┘            └──────────┘           └────────┘         └──────┘                 │
- *     │     │ refused           │   nothing to pay: PAID  │ declined     │ hold lost         │ refund,
- *     │     │                   │                         v              v                   │ by an
- *     │     │                   │   no seats any more  ┌──────────────────┐                  │ admin
- *     │     └───────────────────┴─────────────────────>│   COMPENSATING   │<─────────────────┘
- *     │                                                │ release, refund  │
- *     │ refused, and nothing was held                  └──────────────────┘
- *     v                                                          │ released, and the refund is known
- *   ┌─────────────┐                                              │
- *   │ COMPENSATED │<─────────────────────────────────────────────┘
- *   └─────────────┘
+ *   STARTED ──seats held──> RESERVED ─────────> PAYING ──charged──> PAID ──confirmed──> COMPLETED
+ *   reserve-seats  │            │  │        process-payment         confirm-booking          │
+ *      │           │            │  └─nothing to pay────────────────>  │                      │
+ *      │           │ refused    │ no seats     │ declined             │ the hold is lost     │
+ *      │           v            v              v                      v                      │
+ *      │         ┌─────────────────────────────────────────────────────────┐   an admin     │
+ *      │         │                      COMPENSATING                       │<──refunds it────┘
+ *      │         │       release the seats, then refund the payment        │
+ *      │         └─────────────────────────────────────────────────────────┘
+ *      │ refused, and nothing was held        │ both are known to be done
+ *      v                                      v
+ *   COMPENSATED <─────────────────────────────┘
  *
  * From each state that is driven, too many attempts lead to NEEDS_ATTENTION; an administrator
  * resumes it where it was, or refunds it: COMPENSATING. */

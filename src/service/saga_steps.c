@@ -7,7 +7,6 @@
 #include "base/fault.h"
 #include "service/saga.h"
 
-#include <string.h>
 #include <time.h>
 
 static const struct service_options *settings_of(const struct saga *saga)
@@ -214,7 +213,8 @@ static void paid(struct service_call *call)
         wait_for_payment(saga);
         break;
     case PAYMENT_ABSENT:
-        charge(saga); /* the request never arrived */
+        saga->charge_resent = true; /* the request did not arrive, or has not yet */
+        charge(saga);
         break;
     default:
         saga_retry(saga, HF_TIMEOUT, answer->message, settings_of(saga)->payment_retries);
@@ -226,9 +226,8 @@ static void charged(struct service_call *call)
 {
     struct saga *saga = saga_of(call);
 
-    /* A peer that does not know what it was just given has not taken it. */
-    if (saga->payment.outcome == PAYMENT_ABSENT) {
-        saga->payment.outcome = PAYMENT_UNKNOWN;
+    if (saga->payment.refused && saga->charge_resent) {
+        saga->payment.outcome = PAYMENT_UNKNOWN; /* the request before may still be carried out */
     }
     paid(call);
 }
@@ -325,7 +324,7 @@ static bool renews(struct saga *saga)
 {
     const struct service_options *settings = settings_of(saga);
     bool pays = saga->state == SAGA_PAYING || saga->state == SAGA_COMPENSATING;
-    int64_t needed_ms = settings->saga_lease_ms / 2 + (pays ? settings->payment_timeout_ms : 0);
+    int64_t needed_ms = settings->saga_lease_ms / 4 + (pays ? SAGA_PAYS_MS(settings) : 0);
 
     if (service_now(saga->call->service) + needed_ms <= saga->leased_until_ms) {
         return false;

@@ -4,6 +4,7 @@
  * ledger and the calls in flight have their turns. Without a ledger a plain command costs one more
  * jump. */
 #include "net/http_client.h"
+#include "service/payments_http.h"
 #include "service/service_state.h"
 
 #include <time.h>
@@ -36,6 +37,7 @@ static const struct service_command {
     [SAGA_GET] = {.run = saga_show},
     [SAGA_RESUME] = {.run = saga_resume},
     [SAGA_REFUND] = {.run = saga_refund},
+    [SAGA_WAKE] = {.run = saga_wake_command},
     [SEATS_OPEN] = {.run = seats_open_guarded, .needs_guard = true},
     [SEATS_RESERVE] = {.run = seats_reserve_guarded, .needs_guard = true},
     [SEATS_RELEASE] = {.run = seats_release_guarded, .needs_guard = true},
@@ -124,6 +126,7 @@ static void service_turn(struct engine *engine)
     if (service->settings.admission_every_ms > 0) {
         admission_turn(service, now_ms);
     }
+    payments_http_turn(service);
     if (service->ledger != NULL) {
         rebuild_watch(service);
         product_turn(service, now_ms);

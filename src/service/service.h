@@ -79,6 +79,16 @@ const char *service_ledger_name(struct engine *engine);
 enum hf_error service_audit_ledger(struct engine *engine, hf_audit_report *report, void *context,
                                    uint64_t *findings, struct problem *problem);
 
+/* A message of the payment peer, as it came: three headers, and the body. */
+struct service_callback {
+    struct hf_bytes id, timestamp, signature, body;
+};
+
+/* Is it from the peer, and of now? Then it is about this payment. UNAUTHORIZED,
+ * INVALID_ARGUMENT. */
+enum hf_error service_check_callback(struct engine *engine, const struct service_callback *callback,
+                                     char payment[HF_ID_SIZE], struct problem *problem);
+
 /* What stands on /readyz of the ledger and the breaker: one line, or NULL if there is no ledger.
  * */
 const char *service_status(struct engine *engine);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the service counts, for metrics and for /readyz. */
-#include "service/service_state.h"
+#include "service/saga.h"
 
 #include <stdio.h>
 
@@ -96,6 +96,29 @@ static void tell_service(struct service *service, engine_figure *each, void *con
     }
 }
 
+static void tell_sagas(struct service *service, engine_figure *each, void *context)
+{
+    const struct sagas *sagas = service->sagas;
+
+    each(context, "sagas_active", "Checkouts that this server drives.", false,
+         (double)sagas->active);
+    each(context, "sagas_begun_total", "Checkouts that began here.", true, (double)sagas->begun);
+    each(context, "sagas_claimed_total", "Checkouts taken over from a server that was silent.",
+         true, (double)sagas->claimed);
+    each(context, "sagas_lost_total", "Checkouts that another server took over from this one.",
+         true, (double)sagas->lost);
+    each(context, "sagas_completed_total", "Checkouts that ended COMPLETED here.", true,
+         (double)sagas->ended[SAGA_COMPLETED]);
+    each(context, "sagas_compensated_total", "Checkouts that ended COMPENSATED here.", true,
+         (double)sagas->ended[SAGA_COMPENSATED]);
+    each(context, "sagas_attention_total", "Checkouts that came to need attention here.", true,
+         (double)sagas->ended[SAGA_NEEDS_ATTENTION]);
+    each(context, "saga_moves_total", "Moves of checkouts written to the ledger.", true,
+         (double)sagas->moves_total);
+    each(context, "saga_transactions_total", "Transactions that carried them.", true,
+         (double)sagas->transactions);
+}
+
 void service_figures(struct engine *engine, engine_figure *each, void *context)
 {
     struct service *service = service_self(engine);
@@ -114,6 +137,7 @@ void service_figures(struct engine *engine, engine_figure *each, void *context)
         tell_service(service, each, context);
         tell_ledger(service, each, context);
         webhooks_figures(service, each, context);
+        tell_sagas(service, each, context);
     }
 }
 

@@ -4,7 +4,7 @@
  * already, and what the service keeps of its own. */
 #include "base/thread.h"
 #include "net/http_client.h"
-#include "service/payments.h"
+#include "service/payments_http.h"
 #include "service/service_state.h"
 
 #include <inttypes.h>
@@ -24,6 +24,7 @@ void service_close(struct engine *engine)
     http_client_close(service->http);
     service_ledger_close(service);
     webhooks_free(service);
+    payments_http_close(service);
     products_free(service);
     admission_free(service);
     calls_free(service);
@@ -196,6 +197,7 @@ static enum hf_error begin(struct service *service, struct problem *problem)
 {
     service_fill_type(service);
     enum hf_error code = webhooks_open(service, problem);
+    code = code == HF_OK ? payments_http_open(service, problem) : code;
     bool needs_ledger = service->guards || service->webhooks != NULL || ledger_exists(service);
     if (code != HF_OK || !needs_ledger) {
         return code;

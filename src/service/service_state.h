@@ -239,6 +239,7 @@ struct service {
     int64_t mark_due_ms, reconcile_due_ms;
 
     struct sagas *sagas;
+    struct payments_http *payments;  /* NULL: no peer over HTTP */
     char *payment_texts[5];          /* copies of the texts of the settings */
     struct list unflushed, flushing; /* calls that wait until the engine's state is on disk */
     struct http_client *http;        /* NULL: no setting needs one */
@@ -452,10 +453,11 @@ void reconcile_turn(struct service *service, int64_t now_ms);
 int64_t reconcile_due(const struct service *service);
 
 /* checkout.c, saga.c */
-void checkout_begin(struct service_call *call); /* SEATS.CHECKOUT */
-void saga_show(struct service_call *call);      /* SAGA.GET */
-void saga_resume(struct service_call *call);    /* SAGA.RESUME */
-void saga_refund(struct service_call *call);    /* SAGA.REFUND */
+void checkout_begin(struct service_call *call);    /* SEATS.CHECKOUT */
+void saga_show(struct service_call *call);         /* SAGA.GET */
+void saga_resume(struct service_call *call);       /* SAGA.RESUME */
+void saga_refund(struct service_call *call);       /* SAGA.REFUND */
+void saga_wake_command(struct service_call *call); /* SAGA.WAKE */
 bool sagas_init(struct service *service);
 void sagas_free(struct service *service);
 void sagas_turn(struct service *service, int64_t now_ms);

@@ -39,6 +39,7 @@ def server(request, redis_server, tmp_path):
         (tmp_path / "usage.db").touch()
         flags += ["--quota-sync-db", f"sqlite:{tmp_path}/usage.db", "--quota-sync-at", "never",
                   "--quota-sync-query", "SELECT 'acme', 180"]
+        flags += ["--payment-url", "test:"]
     with Server(*flags, memory=not ledger) as one:
         yield one
 

@@ -149,6 +149,11 @@ bool http_endpoint_is_health(enum endpoint endpoint);
 /* May it be asked by anybody? */
 bool http_endpoint_is_open(enum endpoint endpoint);
 
+/* ---- http_callback.c: messages of the payment peer ------------------------------------------- */
+
+void http_callback(struct session *session);
+void http_callback_answered(struct session *session, const struct reply *reply);
+
 /* ---- http_stream.c: server-sent events ------------------------------------------------------- */
 
 void http_stream_feed(struct session *session);

@@ -203,6 +203,7 @@ static const struct {
     [ENDPOINT_SNAPSHOT] = {ROLE_ADMIN, answer_snapshot},
     [ENDPOINT_FEED] = {ROLE_ADMIN, http_stream_feed},
     [ENDPOINT_POSITION] = {ROLE_READ, http_stream_position},
+    [ENDPOINT_CALLBACK] = {ROLE_NONE, http_callback},
 };
 
 bool http_endpoint_is_health(enum endpoint endpoint)

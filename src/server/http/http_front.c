@@ -282,6 +282,8 @@ static void http_answer(struct session *session, const struct reply *reply)
         http_idempotency_ran(session, reply, NULL);
     } else if (http->match.route->endpoint == ENDPOINT_POSITION) {
         http_stream_begin(session, reply);
+    } else if (http->match.route->endpoint == ENDPOINT_CALLBACK) {
+        http_callback_answered(session, reply);
     } else {
         int status = http_write_reply(session, reply, &session->out);
         http_respond(

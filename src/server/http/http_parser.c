@@ -29,6 +29,9 @@ static const struct {
     [HEADER_LAST_EVENT_ID] = {"Last-Event-ID", false},
     [HEADER_ACCEPT] = {"Accept", true},
     [HEADER_PREFER] = {"Prefer", true},
+    [HEADER_WEBHOOK_ID] = {"webhook-id", false},
+    [HEADER_WEBHOOK_TIMESTAMP] = {"webhook-timestamp", false},
+    [HEADER_WEBHOOK_SIGNATURE] = {"webhook-signature", false},
     [HEADER_ASKED_METHOD] = {"Access-Control-Request-Method", false},
     [HEADER_ASKED_HEADERS] = {"Access-Control-Request-Headers", true},
 };

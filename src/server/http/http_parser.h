@@ -24,6 +24,9 @@ enum http_header {
     HEADER_LAST_EVENT_ID,
     HEADER_ACCEPT,
     HEADER_PREFER,
+    HEADER_WEBHOOK_ID,
+    HEADER_WEBHOOK_TIMESTAMP,
+    HEADER_WEBHOOK_SIGNATURE,
     HEADER_ASKED_METHOD,  /* Access-Control-Request-Method */
     HEADER_ASKED_HEADERS, /* Access-Control-Request-Headers */
     HEADER_COUNT

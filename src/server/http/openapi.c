@@ -195,10 +195,10 @@ static void write_success(struct buffer *out, const struct route *route)
                            : "application/json";
 
     buffer_format(out, "\"%d\":{\"description\":",
-                  route->endpoint == ENDPOINT_SNAPSHOT ? 202
-                  : spec != NULL && spec->created      ? 201
-                  : spec != NULL && spec->accepted     ? 202
-                                                       : 200);
+                  route->endpoint == ENDPOINT_SNAPSHOT || route->endpoint == ENDPOINT_CALLBACK ? 202
+                  : spec != NULL && spec->created                                              ? 201
+                  : spec != NULL && spec->accepted                                             ? 202
+                                                   : 200);
     openapi_text(out, spec != NULL && spec->reply_note != NULL ? spec->reply_note : "Done");
     buffer_format(out, ",\"content\":{\"%s\":{\"schema\":", type);
     if (spec == NULL) {

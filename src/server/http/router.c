@@ -23,6 +23,8 @@ static const struct {
     {ENDPOINT_FEED, "GET", "/v1/feed", "All that happens, as server-sent events"},
     {ENDPOINT_POSITION, "GET", "/v1/events/{event}/queue/{user}/stream",
      "A user's place in line, as server-sent events"},
+    {ENDPOINT_CALLBACK, "POST", "/v1/payments/callback",
+     "A signed message of the payment peer: a payment has an outcome"},
 };
 
 static const struct {

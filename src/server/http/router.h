@@ -24,6 +24,7 @@ enum endpoint {
     ENDPOINT_SNAPSHOT,
     ENDPOINT_FEED,
     ENDPOINT_POSITION, /* a user's position in a waiting room, as a stream */
+    ENDPOINT_CALLBACK, /* a message of the payment peer */
 };
 
 enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_DELETE = 8 };
