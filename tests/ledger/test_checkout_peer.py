@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkouts with a payment peer that answers late, twice, wrong or not at all; callbacks; and what an
+administrator does about a checkout that needs attention."""
+
+import json
+import time
+
+import pytest
+
+from box_office import (EVENT, QUICK, SECRETS, ZONE, assert_agreed, booking_status, checkout, outcome,
+                        saga, wait_ended, zone)
+from payment_peer import OLD_SECRET, SECRET, PaymentPeer
+from raw_client import http
+from server import wait_until
+from shop import EmbeddedEngine, Shop
+from databases import Database
+
+
+@pytest.fixture
+def office(started, tmp_path):
+    """office(peer, *flags): a shop on SQLite with the embedded engine, and its server."""
+    shops = []
+
+    def make(peer, *flags):
+        shop = Shop(Database("sqlite", started("sqlite"), f"office{len(shops)}"),
+                    EmbeddedEngine(tmp_path))
+        shops.append(shop)
+        quick = [word for pair in zip(QUICK[::2], QUICK[1::2]) if pair[0] not in flags
+                 for word in pair]
+        server = shop.serve("--payment-url", peer.url, *quick, *flags, env=SECRETS)
+        server.call("SEATS.OPEN", EVENT, ZONE, 100)
+        peer.callback_ports = [server.http_port]
+        return shop, server
+
+    yield make
+    for shop in shops:
+        shop.servers.close()
+
+
+def first(fault, verb="charge"):
+    """The fault at the first request of a verb; all is well from then on."""
+    return lambda payment, asked, times: fault if asked == verb and times == 0 else "ok"
+
+
+@pytest.mark.parametrize("fault", ["ok", "pending", "silent", "lost", "cut", "refused", "500", "503",
+                                   "redirect", "garbage", "large", "other", "slow", "twice"])
+def test_a_charge_that_goes_wrong_is_asked_for(office, fault):
+    with PaymentPeer(first(fault)) as peer:
+        shop, server = office(peer)
+        assert outcome(checkout(server, "b1", quantity=2)) == "COMPLETED", saga(server, "s-b1")
+        assert_agreed(shop, server, peer)
+        assert [entry["amount"] for entry in peer.book.payments.values()] == [9000]
+
+
+@pytest.mark.parametrize("fault", ["silent", "lost", "500", "garbage"])
+def test_a_refund_that_goes_wrong_is_repeated(office, fault):
+    with PaymentPeer(first(fault, "refund")) as peer:
+        shop, server = office(peer)
+        checkout(server, "b1")
+        server.call("SAGA.REFUND", "s-b1")
+        assert saga(server, "s-b1", 30000)["status"] == "COMPENSATED"
+        assert_agreed(shop, server, peer)
+
+
+def test_a_declined_payment_is_not_charged(office):
+    with PaymentPeer(lambda *_: "declined") as peer:
+        shop, server = office(peer)
+        refused = checkout(server, "b1")
+        assert refused[:2] == [0, "PAYMENT_DECLINED"]
+        assert_agreed(shop, server, peer)
+
+
+def test_a_peer_that_is_down_is_waited_for(office):
+    peer = PaymentPeer()
+    shop, server = office(peer)
+    peer.__exit__()
+    assert outcome(checkout(server, "b1", wait_ms=500)) == "PAYING"
+    with PaymentPeer() as other:
+        server.stop()
+        server.flags[server.flags.index(peer.url)] = other.url
+        server.start()
+        assert saga(server, "s-b1", 60000)["status"] == "COMPLETED"
+        assert_agreed(shop, server, other)
+
+
+# ---- seats that are gone when the payment comes
+
+def lose_hold(server, peer, settles):
+    assert outcome(checkout(server, "b1", quantity=2, wait_ms=300)) == "PAYING"
+    assert server.call("SEATS.RELEASE", EVENT, "b1")[0] == 1
+    settles()
+    peer.settles = True
+    return saga(server, "s-b1", 60000)
+
+
+def pending(payment, verb, times):
+    return "pending" if verb == "charge" else "ok"
+
+
+@pytest.mark.parametrize("policy, taken, status", [
+    ("rebook", False, "COMPLETED"), ("rebook", True, "COMPENSATED"),
+    ("refund", False, "COMPENSATED")])
+def test_a_late_payment(office, policy, taken, status):
+    with PaymentPeer(pending, settles=False) as peer:
+        shop, server = office(peer, "--late-payment", policy)
+        seats = 99 if taken else 1
+        ended = lose_hold(server, peer, lambda: server.call(
+            "SEATS.RESERVE", EVENT, ZONE, "rival", "bob", seats, 100))
+        assert ended["status"] == status
+        server.call("SEATS.RELEASE", EVENT, "rival")
+        assert_agreed(shop, server, peer)
+
+
+# ---- callbacks
+
+def test_a_callback_ends_the_wait(office):
+    """The saga is parked for long; a message wakes it."""
+    with PaymentPeer(pending, settles=False) as peer:
+        shop, server = office(peer, "--saga-lease", "200ms")
+        assert outcome(checkout(server, "b1", wait_ms=300)) == "PAYING"
+        shop.rows("UPDATE sagas SET created_at = created_at - 3600000")  # asked for every minute
+        wait_until(lambda: shop.rows("SELECT COUNT(*) FROM sagas WHERE due_at - updated_at > 50000 "
+                                     "AND owner = ''") == [(1,)], "it is parked")
+        payment = saga(server, "s-b1")["payment_id"]
+        peer.settles = True
+        assert peer.call_back(payment) == 202
+        assert saga(server, "s-b1", 30000)["status"] == "COMPLETED"
+        assert_agreed(shop, server, peer)
+
+
+def test_callbacks_are_believed_only_with_their_signature(office):
+    with PaymentPeer(pending, settles=False) as peer:
+        shop, server = office(peer)
+        checkout(server, "b1", wait_ms=300)
+        payment = saga(server, "s-b1")["payment_id"]
+        now = int(time.time())
+        assert peer.call_back(payment, message="m1") == 202
+        assert peer.call_back(payment, message="m1") == 422, "a message that has come before"
+        assert peer.call_back(payment, message="m2", secret=OLD_SECRET) == 202
+        assert peer.call_back(payment, message="m3", at=now - 3600) == 401
+        assert peer.call_back(payment, message="m4", at=now + 3600) == 401
+        assert peer.call_back(payment, message="m5", tamper=True) == 401
+        assert peer.call_back(payment, message="m6", secret=SECRET[:-6] + "AAAAA=") == 401
+        assert peer.call_back("nobody", message="m7") == 404
+        assert http(server.http_port, "POST", "/v1/payments/callback", {"payment_id": payment}
+                    ).status == 401
+        assert saga(server, "s-b1")["status"] == "PAYING", "what a callback says is not believed"
+        peer.settles = True
+        assert saga(server, "s-b1", 60000)["status"] == "COMPLETED"
+        assert_agreed(shop, server, peer)
+
+
+# ---- attention
+
+def unreachable(payment, verb, times):
+    return "500" if verb != "refund" else "ok"
+
+
+def needing_attention(office, peer):
+    shop, server = office(peer, "--payment-retries", "2")
+    assert outcome(checkout(server, "b1", quantity=2)) == "NEEDS_ATTENTION"
+    shown = saga(server, "s-b1")
+    assert (shown["error_code"], shown["payment"]) == ("TIMEOUT", "sent")
+    assert zone(server)["reserved"] == 2, "the seats stay held while nobody knows"
+    return shop, server
+
+
+def test_attention_is_resumed(office):
+    with PaymentPeer(unreachable) as peer:
+        shop, server = needing_attention(office, peer)
+        peer.faults = lambda *_: "ok"
+        assert server.call("SAGA.RESUME", "s-b1") == [1, "s-b1", "PAYING"]
+        assert saga(server, "s-b1", 30000)["status"] == "COMPLETED"
+        assert server.call("SAGA.RESUME", "s-b1") == [1, "s-b1", "COMPLETED"]
+        assert_agreed(shop, server, peer)
+
+
+def test_attention_is_refunded(office):
+    with PaymentPeer(unreachable) as peer:
+        shop, server = needing_attention(office, peer)
+        peer.faults = lambda *_: "ok"
+        assert server.call("SAGA.REFUND", "s-b1") == [1, "s-b1", "COMPENSATING"]
+        assert saga(server, "s-b1", 30000)["status"] == "COMPENSATED"
+        assert_agreed(shop, server, peer)
+        assert [entry["refunded"] for entry in peer.book.payments.values()] == [1]
+
+
+def test_attention_is_told_to_the_receiver_of_webhooks(office):
+    """In the outbox with the move itself; nobody listens there."""
+    with PaymentPeer(unreachable) as peer:
+        shop, server = office(peer, "--payment-retries", "1", "--webhook-url", "http://127.0.0.1:9/")
+        assert outcome(checkout(server, "b1")) == "NEEDS_ATTENTION"
+        told = [row for row in shop.rows("SELECT scope, subject_id, type, payload FROM outbox")
+                if row[2] == "saga.needs_attention"]
+        assert [row[:2] for row in told] == [(EVENT, "b1")]
+        assert json.loads(told[0][3])["saga_id"] == "s-b1"
+
+
+def test_a_refund_that_is_refused_needs_attention(office):
+    with PaymentPeer() as peer:
+        shop, server = office(peer)
+        checkout(server, "b1")
+        kept = dict(peer.book.payments)
+        peer.book.payments.clear()
+        server.call("SAGA.REFUND", "s-b1")
+        assert saga(server, "s-b1", 30000)["status"] == "NEEDS_ATTENTION"
+        assert booking_status(server, "b1") is None
+        peer.book.payments.update(kept)
+        server.call("SAGA.RESUME", "s-b1")
+        assert saga(server, "s-b1", 30000)["status"] == "COMPENSATED"
+        wait_ended(shop)
+        assert_agreed(shop, server, peer)
