@@ -6,6 +6,7 @@
 #include "ledger/jobs.h"
 
 #include "base/check.h"
+#include "base/text.h"
 #include "ledger/batch.h"
 #include "ledger/writer.h"
 
@@ -93,17 +94,69 @@ static struct sql_step step_of(struct ledger_job_run *run, bool kept,
     return step;
 }
 
+static const char *type_of(const struct ledger_booking *hold)
+{
+    return text_equal(hold->status, hf_text("reserved"))    ? "booking.reserved"
+           : text_equal(hold->status, hf_text("cancelled")) ? "booking.cancelled"
+           : text_equal(hold->status, hf_text("expired"))   ? "booking.expired"
+                                                            : NULL;
+}
+
+static void put_notice(struct ledger_scratch *scratch, const struct ledger_booking *hold)
+{
+    const char *type = type_of(hold), *status = strchr(type, '.') + 1;
+    size_t start = scratch->notices.size;
+    struct ledger_noticed noticed = {.scope = hold->event,
+                                     .id = hold->booking,
+                                     .user = hold->user,
+                                     .zone = hold->zone,
+                                     .show = hold->show,
+                                     .quantity = hold->quantity,
+                                     .unit_price = hold->unit_price,
+                                     .status = status,
+                                     .created_ms = hold->created_ms};
+
+    ledger_notice_write(&scratch->notices, &noticed);
+    struct sql_value *at = ledger_scratch_values(scratch, LEDGER_HOLD_TELL_VALUES);
+    struct sql_value data =
+        sql_text((struct hf_bytes){scratch->notices.data + start, scratch->notices.size - start});
+    at[0] = at[5] = sql_text(hf_text(type));
+    at[1] = at[6] = data;
+    at[2] = sql_text(hold->event);
+    at[3] = sql_text(hold->booking);
+    at[4] = sql_text(hold->status);
+}
+
+/* A notice of each hold, behind the changes: one that was overtaken is not told. */
+static struct sql_step notices_of(struct ledger_job_run *run)
+{
+    struct ledger_scratch *scratch = &run->writer->scratch;
+    struct sql_step step =
+        ledger_step(run->writer, LEDGER_HOLD_TELL, scratch->values + scratch->value_count, SQL_ANY);
+
+    step.rows = 0;
+    buffer_clear(&scratch->notices);
+    for (size_t i = 0; run->job->notice.type != NULL && i < run->job->count; i++) {
+        if (type_of(&run->job->holds[i]) != NULL) {
+            put_notice(scratch, &run->job->holds[i]);
+            step.rows++;
+        }
+    }
+    return step;
+}
+
 enum sql_result ledger_job_holds(struct ledger_job_run *run)
 {
-    struct sql_step steps[3];
+    struct sql_step steps[4];
 
     CHECK(run->job->count <= LEDGER_HOLDS_MAX);
     run->writer->scratch.value_count = 0;
     steps[0] = step_of(run, false, LEDGER_HOLD_DROP, put_key);
     steps[1] = step_of(run, true, LEDGER_HOLD_ADD, put_new);
     steps[2] = step_of(run, true, LEDGER_HOLD_SET, put_change);
+    steps[3] = notices_of(run);
     run->job->answer = LEDGER_DONE;
-    return ledger_job_steps(run, steps, 3, true);
+    return ledger_job_steps(run, steps, steps[3].rows > 0 ? 4 : 3, true);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -107,11 +107,13 @@ struct ledger_notice {
 struct ledger_noticed {
     bool order; /* or else a booking */
     struct hf_bytes scope, id, user, zone, payment;
+    struct hf_bytes show;
     int64_t quantity, unit_price;
     const char *status;
+    int64_t created_ms; /* of a hold, by the engine; 0: left out */
 };
 /* Appends it as a JSON object of at most LEDGER_NOTICED_MAX bytes. */
-#define LEDGER_NOTICED_MAX 2048
+#define LEDGER_NOTICED_MAX 2560
 void ledger_notice_write(struct buffer *out, const struct ledger_noticed *noticed);
 
 /* ---- sales ----------------------------------------------------------------------------------- */
@@ -320,7 +322,9 @@ struct ledger_job {
     char after_event[HF_ID_MAX + 1];
     /* DRIFT: before, after, in flight; `id` is the cause. */
     int64_t before, now, in_flight;
-    struct ledger_notice notice;  /* END, NOTE */
+    /* END, NOTE. HOLDS: with a type, whichever, each hold is told as booking.reserved, cancelled or
+     * expired, once, if that is what the row says then. */
+    struct ledger_notice notice;
     struct ledger_outbox *outbox; /* DUE, SETTLE, REPLAY, SWEEP */
     /* SAGA_*: what is moved; what was found, or room for what is claimed. */
     struct ledger_move *const *moves;

@@ -6,7 +6,7 @@
 #include "base/check.h"
 
 /* Two bytes for each of an id at most: there are no control characters in one. */
-_Static_assert(LEDGER_NOTICED_MAX > 5 * 2 * HF_ID_MAX + 512, "a notice has room for its ids");
+_Static_assert(LEDGER_NOTICED_MAX > 6 * 2 * HF_ID_MAX + 512, "a notice has room for its ids");
 _Static_assert(LEDGER_NOTICED_MAX <= LEDGER_NOTICE_MAX, "what is made fits what is read");
 
 /* Appends ,"name":"text" with what needs a backslash; nothing if the text is empty. */
@@ -39,11 +39,15 @@ void ledger_notice_write(struct buffer *out, const struct ledger_noticed *notice
     write_text(out, noticed->order ? "order_id" : "booking_id", noticed->id);
     write_text(out, noticed->order ? "product_id" : "event_id", noticed->scope);
     write_text(out, "zone_id", noticed->zone);
+    write_text(out, "show_id", noticed->show);
     write_text(out, "user_id", noticed->user);
     buffer_format(out, ",\"quantity\":%lld,\"unit_price\":%lld", (long long)noticed->quantity,
                   (long long)noticed->unit_price);
     write_text(out, "payment_id", noticed->payment);
     write_text(out, "status", hf_text(noticed->status));
+    if (noticed->created_ms != 0) {
+        buffer_format(out, ",\"created_at\":%lld", (long long)noticed->created_ms);
+    }
     buffer_byte(out, '}');
 }
 

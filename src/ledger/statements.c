@@ -7,6 +7,7 @@
  *     {lock}       locks the rows that a query finds; nothing on SQLite, whose transactions have
  *                  the lock of the whole file
  *     {integer}    the type of 64 bits that CAST knows
+ *     {text}       a value that is a text where the database cannot tell
  *     {each_booking}, {unless_there}   of a statement about many bookings
  *     {inventory}, {product}, {stock}   the table and columns of the setting, quoted
  *     {take_schema_lock}, {give_schema_lock}
@@ -217,6 +218,14 @@ static const struct {
                                ""},
 
     [LEDGER_NOTICE_ADD] = {"INSERT INTO outbox (scope, subject_id, type, payload) {rows}", "tttt"},
+    /* Only what the row says, and not again what was told: a HOLDS may be repeated. */
+    [LEDGER_HOLD_TELL] =
+        {"INSERT INTO outbox (scope, subject_id, type, payload) SELECT b.event_id, b.booking_id,"
+         " {text}, {text} FROM bookings b WHERE b.event_id = ? AND b.booking_id = ? AND b.status = "
+         "?"
+         " AND b.batch = 0 AND NOT EXISTS (SELECT 1 FROM outbox p WHERE p.scope = b.event_id"
+         " AND p.subject_id = b.booking_id AND p.type = ? AND p.payload = ?)",
+         "ttttttt"},
     [LEDGER_OUTBOX_DUE] =
         {"SELECT o.outbox_id, o.scope, o.subject_id, o.type, o.payload, o.attempts, o.created_at,"
          " CAST({now} + ? - o.retry_from AS {integer}),"
@@ -325,6 +334,7 @@ static const struct token tokens[] = {
       "CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000 AS SIGNED)"}},
     {"{lock}", {"", " FOR UPDATE", " FOR UPDATE"}},
     {"{integer}", {"INTEGER", "BIGINT", "SIGNED"}},
+    {"{text}", {"?", "CAST(? AS TEXT)", "?"}},
     {"{join}", {"CROSS JOIN", "CROSS JOIN", "STRAIGHT_JOIN"}},
     {"{its_writer}",
      {"r.writer = w.writer_id", "r.writer = w.writer_id",

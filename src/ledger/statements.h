@@ -61,6 +61,7 @@ enum ledger_statement {
     LEDGER_AUDIT_BARRIERS,
     /* outbox */
     LEDGER_NOTICE_ADD,
+    LEDGER_HOLD_TELL,
     LEDGER_OUTBOX_DUE,
     LEDGER_OUTBOX_PENDING,
     LEDGER_OUTBOX_OLDEST,

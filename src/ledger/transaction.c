@@ -42,7 +42,8 @@ bool ledger_scratch_init(struct ledger_scratch *scratch, size_t batch_max)
     scratch->sorted = malloc(batch_max * sizeof *scratch->sorted);
     scratch->slots = malloc(slots * sizeof *scratch->slots);
     scratch->slot_mask = (uint32_t)slots - 1;
-    return buffer_reserve(&scratch->notices, batch_max * LEDGER_NOTICED_MAX) &&
+    size_t notices = batch_max > LEDGER_HOLDS_MAX ? batch_max : LEDGER_HOLDS_MAX;
+    return buffer_reserve(&scratch->notices, notices * LEDGER_NOTICED_MAX) &&
            scratch->values != NULL && scratch->span != NULL && scratch->looked != NULL &&
            scratch->totals != NULL && scratch->sorted != NULL && scratch->slots != NULL;
 }

@@ -153,6 +153,7 @@ static void written(struct ledger_job *job, void *context)
     service->holds_due_ms = service_now(service) + GATHER_MS;
     if (job->answer == LEDGER_DONE) {
         service->holds_written += work->count;
+        webhooks_kick(service);
         service->holds_most =
             service->holds_most < LEDGER_HOLDS_MAX / 2 ? 2 * service->holds_most : LEDGER_HOLDS_MAX;
     } else if (refused && work->count == 1) {
@@ -191,6 +192,7 @@ static void write_holds(struct service *service)
     service->holds_writing = true;
     struct ledger_job *job = call_job(call, LEDGER_TASK_HOLDS);
     job->holds = work->bookings;
+    job->notice.type = webhooks_type(service, "booking");
     job->count = work->count;
     job->done = written;
     call_submit(call, NULL);

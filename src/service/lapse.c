@@ -93,6 +93,7 @@ static void mark(struct service_call *call)
         return;
     }
     job->holds = work->rows;
+    job->notice.type = webhooks_type(call->service, "booking");
     call_submit(call, marked);
 }
 

@@ -48,7 +48,7 @@ struct service_options {
     const char *outgoing_ca;    /* a file of trusted certificates; NULL: the system's */
     const char *webhook_url;    /* the receiver; NULL: nothing is told to anybody */
     const char *webhook_secret, *webhook_secret_old; /* old: also signs, during a rotation */
-    int64_t admission_every_ms;   /* how often waiting rooms admit; 0: they do not by themselves */
+    int64_t admission_every_ms; /* how often waiting rooms admit; 0: they do not by themselves */
     /* A command that the service carried out of its own accord, and its reply. Called where an
      * engine's answer would be. May be NULL. */
     void (*carried_out)(void *context, const struct command *command, const struct reply *reply);

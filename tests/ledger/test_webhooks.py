@@ -70,6 +70,26 @@ def test_what_happens_is_told_and_signed(shop, receiver):
     assert metrics(server)["holdfast_webhooks_failed_total"] == 0
 
 
+def test_holds_are_told_too(redis_shop, receiver):
+    server = serve(redis_shop, receiver)
+    server.call("SEATS.OPEN", "gala", "hall", 10)
+    for booking, more in (("b-1", []), ("b-2", ["TTL", "1500ms"]), ("b-3", [])):
+        server.call("SEATS.RESERVE", "gala", "hall", booking, "bob", 2, 9, "PRICE", 700, *more)
+    wait_until(lambda: all(receiver.of(f"b-{number}") for number in (1, 2, 3)), timeout=PATIENCE_S)
+    server.call("SEATS.EXTEND", "gala", "b-1", "20m")
+    server.call("SEATS.RELEASE", "gala", "b-1")
+    assert server.call("SEATS.CONFIRM", "gala", "b-3")[1] == "CONFIRMED"
+    expected = {"b-1": ["booking.reserved", "booking.cancelled"],
+                "b-2": ["booking.reserved", "booking.expired"],
+                "b-3": ["booking.reserved", "booking.confirmed"]}
+    wait_until(lambda: all(receiver.of(booking) == types for booking, types in expected.items()),
+               "all was told", timeout=PATIENCE_S)
+    reserved = next(each["data"] for each in receiver.heard if each["type"] == "booking.reserved")
+    assert reserved.pop("created_at") > 0
+    assert reserved == {"booking_id": reserved["booking_id"], "event_id": "gala", "zone_id": "hall",
+                        "user_id": "bob", "quantity": 2, "unit_price": 700, "status": "reserved"}
+
+
 def test_a_receiver_that_was_down_gets_everything_in_order(redis_shop, receiver):
     server = serve(redis_shop, receiver)
     server.call("STOCK.LOAD", PRODUCT, 100)
