@@ -14,7 +14,7 @@ const char *error_text(enum hf_error code);
  * request or the server, -CODE message. */
 bool error_is_refusal(enum hf_error code);
 
-/* Seconds after which the same request may well succeed by itself; 0: trying later does not help. */
+/* Seconds after which the same request may well succeed; 0: trying later does not help. */
 int error_retry_s(enum hf_error code);
 
 /* What a server answers to a command that only Redis has. A client that was pointed at a server

@@ -151,8 +151,8 @@
     EXAMPLE("ROOM.STATS gala"),
     BEFORE("ROOM.OPEN gala RATE 50"),
     NO_REFUSALS,
-    .reply_note = "estimated_wait_s is that of the last in line, and -1 (null in JSON) if it is not "
-                  "known",
+    .reply_note = "estimated_wait_s is that of the last in line, and -1 (null in JSON) if it is "
+                  "not known",
     MEANINGS("the event"),
     ARGS(room_stats, 1, ID(room_stats, event, "event")),
     ANSWER(REPLY_FIELDS, room_stats_reply,

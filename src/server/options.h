@@ -42,8 +42,8 @@ struct server_options {
     int64_t servers;       /* among so many, fallback_rate is divided */
     int64_t fallback_rate; /* orders a second that go past an engine that is away */
     int64_t breaker_window_ms, breaker_failures, breaker_open_for_ms; /* failures in per cent */
-    int64_t admission_every_ms; /* 0: rooms admit by command only */
-    int64_t reconcile_every_ms;                                       /* 0: on demand only */
+    int64_t admission_every_ms;                              /* 0: rooms admit by command only */
+    int64_t reconcile_every_ms;                              /* 0: on demand only */
     char *payment_url, *payment_secret, *payment_secret_old; /* NULL: none */
     char *currency, *late_payment;
     int64_t saga_lease_ms, payment_timeout_ms, payment_retries;

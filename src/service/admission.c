@@ -285,8 +285,8 @@ static bool submit(struct admission_room *room, enum command_id id, const void *
     return true;
 }
 
-/* Takes down how many are admitted by now. The measurement reaches back one to two stretches of time;
- * it begins anew when the room was not looked at for longer, or when its count began anew. */
+/* Takes down how many are admitted by now. The measurement reaches back one to two stretches; it
+ * begins anew when the room was not looked at for longer, or when its count began anew. */
 static void measure(struct admission_room *room, const struct hf_room_stats_reply *stats)
 {
     int64_t now_ms = service_now(room->service);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ROOM.POSITION and ROOM.STATS of a room whose places inside are all taken: RATE says nothing then of
- * how long it takes, and the engine knows nothing else. The rate that the worker measured does. */
+ * ROOM.POSITION and ROOM.STATS of a room whose places inside are all taken: RATE says nothing then
+ * of how long it takes, and the engine knows nothing else. The rate that the worker measured
+ * does. */
 #include "command/room_refresh.h"
 #include "service/service_state.h"
 

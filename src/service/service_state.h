@@ -517,8 +517,8 @@ void admission_note(struct service *service, const struct command *command);
 void admission_turn(struct service *service, int64_t now_ms);
 /* Is the wait in this room for the worker to estimate, because those inside keep others out? */
 bool admission_estimates(struct service *service, struct hf_bytes event);
-/* How long the one at a place of the line waits, by the rate at which users were admitted lately, on
- * all servers together; by_rate_s is what RATE says. -1: not known. */
+/* How long the one at a place of the line waits, by the rate at which all servers together admitted
+ * users lately; by_rate_s is what RATE says. -1: not known. */
 int64_t admission_wait_s(struct service *service, struct hf_bytes event, int64_t place,
                          int64_t by_rate_s);
 /* Carries out ROOM.POSITION or ROOM.STATS, with that estimate in the reply: admission_wait.c. */

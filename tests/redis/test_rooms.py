@@ -209,6 +209,28 @@ def test_no_front_and_no_batch_passes_the_gate(gated):
     assert opened[1] == 1 and is_shut(opened[2])
 
 
+def test_a_checkout_does_not_pass_the_gate(redis, tmp_path):
+    for n, engine in enumerate((["--engine", redis.url], [])):
+        event = f"checkout-{n}"
+        flags = "--ledger", f"sqlite:{tmp_path}/{n}.db", "--payment-url", "test:"
+        with Server(*engine, *flags) as server:
+            server.call("SEATS.OPEN", event, "floor", 9)
+            server.call("ROOM.OPEN", event, "GATE")
+            server.call("ROOM.JOIN", event, "ann")
+            ann = server.call("ROOM.TICK", event)[1]
+            words = "SEATS.CHECKOUT", event, "floor", "bob", 1, 4, "PRICE", 100, "WAIT", "60s"
+            curl, body = Curl(server.http_port), {
+                "zone_id": "floor", "user_id": "bob", "quantity": 1, "max_per_user": 4,
+                "unit_price": 100, "wait_ms": 60_000}
+            for own, more in (([], {}), (["PASS", "x"], {"pass": "x"}), (["PASS", ann], {"pass": ann})):
+                assert is_shut(server.call(*words, *own))
+                refused = curl.post(f"/v1/events/{event}/checkout", {**body, **more})
+                assert (refused.status, refused.code) == (403, "NOT_ADMITTED")
+            assert server.call("SEATS.USER", event, "bob") == [0, 0]
+            words = "SEATS.CHECKOUT", event, "floor", "ann", 1, 4, "PRICE", 100, "WAIT", "60s"
+            assert server.call(*words, "PASS", ann)[3] == "COMPLETED"
+
+
 def test_the_library_on_its_own_engine_does_not_pass_the_gate(redis, tmp_path):
     for engine in (redis.url, f"embedded:{tmp_path}/data"):
         lines = ("SEATS.OPEN own floor 9\nROOM.OPEN own GATE\n"

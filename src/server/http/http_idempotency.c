@@ -113,8 +113,8 @@ void http_idempotency_close(struct session *session)
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-/* The key that the header field has: bare, or in quotes as a string of a structured field. `out` has
- * room for it without its quotes. False if it is neither, empty or too long. */
+/* The key that the header field has: bare, or in quotes as a string of a structured field. It goes
+ * to `out` without its quotes. False if it is neither, empty or too long. */
 static bool read_key(struct hf_bytes field, char out[HTTP_KEY_MAX], size_t *size)
 {
     bool quoted = field.size > 0 && field.data[0] == '"';
