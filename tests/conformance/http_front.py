@@ -163,7 +163,7 @@ def holds(body, name):
 
 def value_of(body, name):
     if name in body:
-        return text(body[name])
+        return -1 if body[name] is None else text(body[name])  # a number that is not known
     return base64.b64decode(body[name + BASE64]).decode("latin-1")
 
 

@@ -282,13 +282,15 @@ static void join_by_lot(struct fixture *f, unsigned user)
     assert_int_equal(f->reply.code, HF_OK);
 }
 
-/* Whoever comes first has the same chance of every place as whoever comes last. */
+/* Whoever comes first has the same chance of every place as whoever comes last, and every order of
+ * all is as likely as any other. The lots are the same in every run. */
 static void every_place_is_as_likely_for_everybody(void **state)
 {
     struct fixture *f = *state;
-    unsigned first[5] = {0}, order[5];
+    unsigned places[5][5] = {{0}}, orders[120] = {0}, order[5];
+    double squares = 0;
 
-    for (int64_t round = 1; round <= 1000; round++) {
+    for (int64_t round = 1; round <= 12000; round++) {
         char words[64];
         at(f, round * 10000);
         snprintf(words, sizeof words, "ROOM.OPEN gala START %" PRId64 " ORDER random",
@@ -299,15 +301,28 @@ static void every_place_is_as_likely_for_everybody(void **state)
         }
         at(f, round * 10000 + 10);
         admitted_order(f, 5, order);
-        first[order[0]]++;
+        unsigned number = 0; /* of this order among all 120 */
+        for (unsigned i = 0; i < 5; i++) {
+            unsigned less = 0;
+            for (unsigned j = i + 1; j < 5; j++) {
+                less += order[j] < order[i];
+            }
+            number = number * (5 - i) + less;
+            places[order[i]][i]++;
+        }
+        orders[number]++;
         for (unsigned i = 0; i < 5; i++) {
             snprintf(words, sizeof words, "ROOM.DONE gala u%u", i);
             run(f, words);
         }
     }
-    for (unsigned i = 0; i < 5; i++) { /* 200 on average; 60 away is nearly five deviations */
-        assert_in_range(first[i], 140, 260);
+    for (unsigned i = 0; i < 25; i++) { /* 2400 on average, with a deviation of 44 */
+        assert_in_range(places[i / 5][i % 5], 2220, 2580);
     }
+    for (unsigned i = 0; i < 120; i++) { /* 100 on average */
+        squares += ((double)orders[i] - 100) * ((double)orders[i] - 100) / 100;
+    }
+    assert_true(squares < 182); /* chi squared of 119 degrees of freedom: 1 in 5,000 is above */
 }
 
 static void a_line_that_is_there_is_drawn_when_the_room_is_opened(void **state)
