@@ -124,7 +124,7 @@ def test_without_that_one_more_it_is_noticed(stand):
 
 
 GUARDS = [(re.compile(r"redis\.pcall\('EXISTS', [^\n]*'\{[01]\}'\)"), "0"),
-          (re.compile(r"redis\.pcall\('EXISTS', booking_key, rules_key\)"), "0"),
+          (re.compile(r"redis\.pcall\('EXISTS', booking_key, rules_key, user_key\)"), "0"),
           (re.compile(r"(redis\.pcall\('MGET', [^\n]*), [\w.\[\]]+ \.\. '\{0\}'\)"), r"\1)")]
 
 
