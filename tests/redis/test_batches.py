@@ -42,6 +42,8 @@ def state(redis):
         kind = client.type(key)
         value = {b"string": client.get, b"hash": client.hgetall,
                  b"zset": lambda name: sorted(client.zrange(name, 0, -1, withscores=True))}[kind](key)
+        if key.endswith(b":commits"):  # pairs "at amount", of which those of one moment are one
+            value = sum(map(int, value.split()[1::2]))
         found[key] = (kind, without_times(value), client.pttl(key) > 0)
     return found
 
