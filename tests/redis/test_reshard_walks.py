@@ -94,13 +94,13 @@ def test_the_worker_gives_back_what_fell_due_during_the_move(cluster, server):
 
 
 def listed(server, tries=100):
-    """The names of all events, page by page; what is BUSY is asked for again, so often at most.
-    Gives the error that was left."""
+    """The names of all events, page by page; what is BUSY, or late on a busy machine, is asked for
+    again, so often at most. Gives the error that was left."""
     found, cursor = [], ""
     while True:
         reply = server.call("LIST", "events", *(("AFTER", cursor) if cursor else ()))
         if isinstance(reply, Error):
-            assert reply.code == "BUSY", reply
+            assert reply.code in ("BUSY", "TIMEOUT"), reply  # it only reads
             tries -= 1
             if tries == 0:
                 return reply
