@@ -47,7 +47,7 @@
              "made",
              "the saga: an id of your choice; not given: one is made",
              "the price of a seat in whole minor units of the currency, such as cents",
-             "three letters, such as EUR; not given: the setting `currency`",
+             "three letters, such as EUR; not given: that of the settings",
              "the pass of the waiting room, if the event has a gate",
              "what the payment peer is to charge, as it was told by the peer to the client",
              "how long to wait for the end"),

@@ -268,10 +268,9 @@ void payments_http_close(struct service *service)
         return;
     }
     http_client_close(http->client);
-    while (!list_empty(&http->requests)) {
-        struct payment_request *request =
-            LIST_ENTRY(http->requests.next, struct payment_request, node);
-        list_remove(&request->node);
+    for (struct list *node = http->requests.next, *next; node != &http->requests; node = next) {
+        struct payment_request *request = LIST_ENTRY(node, struct payment_request, node);
+        next = node->next;
         buffer_free(&request->body);
         free(request);
     }

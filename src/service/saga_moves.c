@@ -101,32 +101,21 @@ static void submit(struct saga *saga)
 
 static void pass_fault_point(enum saga_state state)
 {
-    switch (state) {
-    case SAGA_STARTED:
-        FAULT_POINT(saga_started);
-        break;
-    case SAGA_RESERVED:
-        FAULT_POINT(saga_reserved);
-        break;
-    case SAGA_PAYING:
-        FAULT_POINT(saga_paying);
-        break;
-    case SAGA_PAID:
-        FAULT_POINT(saga_paid);
-        break;
-    case SAGA_COMPLETED:
-        FAULT_POINT(saga_completed);
-        break;
-    case SAGA_COMPENSATING:
-        FAULT_POINT(saga_compensating);
-        break;
-    case SAGA_COMPENSATED:
-        FAULT_POINT(saga_compensated);
-        break;
-    default:
-        FAULT_POINT(saga_needs_attention);
-        break;
-    }
+#ifdef HOLDFAST_FAULT_POINTS
+    static const enum fault_point points[SAGA_STATES] = {
+        [SAGA_STARTED] = FAULT_saga_started,
+        [SAGA_RESERVED] = FAULT_saga_reserved,
+        [SAGA_PAYING] = FAULT_saga_paying,
+        [SAGA_PAID] = FAULT_saga_paid,
+        [SAGA_COMPLETED] = FAULT_saga_completed,
+        [SAGA_COMPENSATING] = FAULT_saga_compensating,
+        [SAGA_COMPENSATED] = FAULT_saga_compensated,
+        [SAGA_NEEDS_ATTENTION] = FAULT_saga_needs_attention,
+    };
+    fault_pass(points[state]);
+#else
+    (void)state;
+#endif
 }
 
 /* What the ledger has now. */
