@@ -9,13 +9,6 @@
 #define OUTCOME_UNKNOWN_REFUSAL                                                                    \
     {HF_TIMEOUT, "the ledger did not answer in time; it may have happened: the same again tells"}
 #define NO_SAGA_REFUSAL {HF_NOT_FOUND, "the ledger has no such saga"}
-/* A wait is bounded: a client that waits longer asks again. */
-#define SAGA_WAIT_MAX_MS (5 * 60 * 1000)
-#define WAIT_FOR_END(command)                                                                      \
-    {                                                                                              \
-        .name = "ms", .field = "wait_ms", .keyword = "WAIT", .type = ARG_WAIT,                     \
-        .offset = AT(command, wait_ms), .max = SAGA_WAIT_MAX_MS                                    \
-    }
 #define STATES "STARTED, RESERVED, PAYING, PAID, COMPLETED, COMPENSATING, COMPENSATED or "         \
                "NEEDS_ATTENTION"
 
@@ -61,7 +54,7 @@
          OPTIONAL_TEXT(seats_checkout, currency, "CURRENCY", "c", 3),
          OPTIONAL_ID(seats_checkout, pass, "PASS", "p", "pass"),
          OPTIONAL_TEXT(seats_checkout, payment_token, "TOKEN", "t", 512),
-         WAIT_FOR_END(seats_checkout)),
+         OPTIONAL_WAIT(seats_checkout, wait_ms, "WAIT")),
     ANSWER(REPLY_LEAD, seats_checkout_reply, WORD(seats_checkout_reply, saga_id),
            WORD(seats_checkout_reply, booking_id), WORD(seats_checkout_reply, status),
            QUIET_WORD(seats_checkout_reply, provider)),
@@ -79,7 +72,7 @@
                   "succeeded, declined or refunded; error_code is empty unless something stands "
                   "in the way or led to the compensation. Times are the database's",
     MEANINGS("the saga", "how long to wait for its end"),
-    ARGS(saga_get, 1, ID(saga_get, saga, "saga"), WAIT_FOR_END(saga_get)),
+    ARGS(saga_get, 1, ID(saga_get, saga, "saga"), OPTIONAL_WAIT(saga_get, wait_ms, "WAIT")),
     ANSWER(REPLY_FIELDS, saga_get_reply,
            WORD(saga_get_reply, saga_id), WORD(saga_get_reply, status),
            WORD(saga_get_reply, event_id), WORD(saga_get_reply, booking_id),
@@ -145,6 +138,4 @@
 #undef LEDGER_AWAY_REFUSAL
 #undef OUTCOME_UNKNOWN_REFUSAL
 #undef NO_SAGA_REFUSAL
-#undef SAGA_WAIT_MAX_MS
-#undef WAIT_FOR_END
 #undef STATES

@@ -68,7 +68,7 @@ static struct hf_bytes random_text(const struct arg_spec *arg, char *out)
     if ((arg->keyword != NULL || arg->type == ARG_BLOB) && dice == 0) {
         return hf_text("");
     }
-    if (dice < 4) {
+    if (dice < 4 && arg->max >= UUID_TEXT) {
         return random_uuid(out, dice == 3);
     }
     size_t size = 1 + (size_t)(random() % (arg->max < 300 ? arg->max : 300));

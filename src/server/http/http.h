@@ -114,6 +114,9 @@ void http_submit(struct session *session, struct command *command, enum http_ste
 void http_run(struct session *session);
 /* The status of a reply, and its body at the end of `out`. */
 int http_write_reply(struct session *session, const struct reply *reply, struct buffer *out);
+/* Is the id that the client gave or the server made put in front of the reply, which does not have
+ * it itself? */
+bool http_adds_id(const struct command_spec *spec);
 
 /* What an audit found. */
 void http_audited(struct session *session, uint64_t count, struct hf_bytes findings);

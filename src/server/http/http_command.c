@@ -259,15 +259,14 @@ void http_run(struct session *session)
     }
 }
 
-/* Does the reply of the command itself name the field? */
-static bool answers_field(const struct command_spec *spec, const char *name)
+bool http_adds_id(const struct command_spec *spec)
 {
-    for (size_t i = 0; i < spec->field_count; i++) {
-        if (strcmp(spec->fields[i].name, name) == 0) {
-            return true;
+    for (size_t i = 0; spec->made != 0 && i < spec->field_count; i++) {
+        if (strcmp(spec->fields[i].name, spec->args[spec->made - 1].field) == 0) {
+            return false;
         }
     }
-    return false;
+    return spec->made != 0;
 }
 
 int http_write_reply(struct session *session, const struct reply *reply, struct buffer *out)
@@ -279,7 +278,7 @@ int http_write_reply(struct session *session, const struct reply *reply, struct 
         reply_to_json_all(reply, spec, out);
         return hf_error_status(reply->code);
     }
-    bool adds = http->made_size > 0 && !answers_field(spec, spec->args[spec->made - 1].field);
+    bool adds = http->made_size > 0 && http_adds_id(spec);
     if (adds) {
         buffer_text(out, "{\"");
         buffer_text(out, spec->args[spec->made - 1].field);

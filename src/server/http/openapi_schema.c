@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What OpenAPI says of values: the schema of an argument by its type, of a reply by its row. */
+#include "server/http/http.h"
 #include "server/http/openapi_parts.h"
 
 void openapi_text(struct buffer *out, const char *value)
@@ -114,7 +115,7 @@ static void write_fields(struct buffer *out, const struct command_spec *spec)
     const char *comma = "";
 
     buffer_text(out, "{\"type\":\"object\",\"properties\":{");
-    if (spec->made != 0) {
+    if (http_adds_id(spec)) {
         openapi_key(out, spec->args[spec->made - 1].field);
         buffer_text(out, "{\"type\":\"string\"}");
         comma = ",";
