@@ -133,7 +133,7 @@
          OPTIONAL_COUNT(saga_wake, sent_s, "SENT", 0, HF_INTEGER_MAX, 0)),
     ANSWER(REPLY_LEAD, saga_change_reply, WORD(saga_change_reply, saga_id),
            WORD(saga_change_reply, status)),
-    HTTP("POST", "/v1/payments/{payment_id}/wake"), .script_args = ""},
+    HTTP("POST", "/v1/payments/wake"), .script_args = ""},
 
 #undef LEDGER_AWAY_REFUSAL
 #undef OUTCOME_UNKNOWN_REFUSAL
