@@ -209,8 +209,8 @@ struct hf_open_options {
     int64_t payment_timeout_ms; /* of a request to the peer; 0: 10 s */
     int64_t payment_retries;    /* of one whose outcome is unknown; 0: 20 */
     /* The sync of quotas: when ("03:00" in UTC, "every 1h", "never"; NULL: at 03:00 if one of the
-     * next two is set), the query whose columns are a tenant and what it uses (NULL: the sum of size
-     * of the available files), and the database that is read (NULL: the ledger's). */
+     * next two is set), the query whose columns are a tenant and what it uses (NULL: the sum of
+     * size of the available files), and the database that is read (NULL: the ledger's). */
     const char *quota_sync_at, *quota_sync_query, *quota_sync_db;
     bool quota_sync_zero;         /* a tenant that the query does not answer uses nothing */
     int64_t quota_sync_margin_ms; /* commits so long before the reading count as made since */
@@ -654,8 +654,8 @@ struct hf_quota_mark_reply {
 HF_API enum hf_error hf_quota_mark(hf_handle *handle, const struct hf_quota_mark_args *args,
                                    struct hf_quota_mark_reply *reply);
 
-/* QUOTA.SYNCALL: reads what tenants use from the database of the settings, and applies QUOTA.SYNC to
- * each; a run that is going on is joined. INVALID_STATE, LEDGER_DOWN: nothing was changed. */
+/* QUOTA.SYNCALL: reads what tenants use from the database of the settings, and applies QUOTA.SYNC
+ * to each; a run that is going on is joined. INVALID_STATE, LEDGER_DOWN: nothing was changed. */
 struct hf_quota_syncall_args {
     struct hf_bytes tenant; /* empty: all */
     bool dry;               /* only tell */

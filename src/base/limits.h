@@ -36,9 +36,9 @@
 
 /* Other families' defaults. */
 #define QUOTA_TTL_DEFAULT_MS ((int64_t)900 * 1000)
-/* How long ago a reading may have begun that QUOTA.SYNC is given, how many sums are retained of what
- * was committed in that time, and the age below which they are not kept finer. The square of the
- * first is exact in a double. */
+/* How long ago a reading may have begun that QUOTA.SYNC is given, how many sums are retained of
+ * what was committed in that time, and the age below which they are not kept finer. The square of
+ * the first is exact in a double. */
 #define QUOTA_SINCE_MAX_MS ((int64_t)24 * 3600 * 1000)
 #define QUOTA_COMMITS_MAX 16
 #define QUOTA_COMMITS_FINE_MS 1000

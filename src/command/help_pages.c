@@ -173,7 +173,9 @@ static void markdown_command(const struct command_spec *spec, struct buffer *out
     out->size -= out->size == start; /* the space */
     if (spec->route != NULL) {
         buffer_format(out, "\n- HTTP: `%s %s`, %d", spec->method, spec->route,
-                      spec->created ? 201 : spec->accepted ? 202 : 200);
+                      spec->created    ? 201
+                      : spec->accepted ? 202
+                                       : 200);
     }
     if (spec->alias != NULL) {
         buffer_format(out, "; `%s %s` for an id that the server made", spec->method, spec->alias);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rows of the commands about webhooks; see row.h. */
+/* clang-format off */
 
 [WEBHOOKS_REPLAY] = {.name = "WEBHOOKS.REPLAY", .number = 80, .flags = WRITES | SERVICE | ADMIN,
     .help = "Send webhooks again that were given up, or that were delivered",

@@ -14,12 +14,12 @@ TESTS = Path(__file__).resolve().parent.parent
 sys.path += [str(TESTS / "e2e"), str(TESTS / "redis")]
 
 from certificates import Authority  # noqa: E402
-from databases import Database, SqliteFiles  # noqa: E402
+from databases import SqliteFiles, database_of  # noqa: E402
 from harness import Build  # noqa: E402
 from mariadb_server import MariaDBServer  # noqa: E402
 from postgres_server import PostgresServer  # noqa: E402
 from servers import RedisServer  # noqa: E402
-from shop import EmbeddedEngine, RedisEngine, Shop  # noqa: E402
+from shop import Shop, engine_of  # noqa: E402
 
 SERVERS = {"postgres": PostgresServer, "mariadb": MariaDBServer}
 # Settings of a server that speaks TLS with a certificate and a key.
@@ -47,10 +47,6 @@ def started():
     yield find
     for server in running.values():
         server.close()
-
-
-def database_of(kind, started):
-    return Database(kind, started(kind), "exercise")
 
 
 @pytest.fixture(params=["sqlite", "postgres", "mariadb"])
@@ -99,15 +95,6 @@ ENGINES = ["embedded", "redis"]
 def one_redis():
     with RedisServer() as server:
         yield server
-
-
-def engine_of(kind, request, where):
-    if kind == "embedded":
-        return EmbeddedEngine(where)
-    redis = request.getfixturevalue("one_redis")
-    if not redis.running:
-        redis.start()
-    return RedisEngine(where, redis)
 
 
 @pytest.fixture(params=ENGINES)

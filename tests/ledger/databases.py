@@ -65,3 +65,8 @@ class Database:
         if self.kind != "sqlite" and values:
             statement = statement.replace("%", "%%").replace("?", "%s")
         return self.execute(statement, *values)
+
+
+def database_of(kind, started):
+    """A database of its own on the server of that kind that all tests share."""
+    return Database(kind, started(kind), "exercise")

@@ -240,3 +240,13 @@ def metrics(server):
 
 def temporary(tmp_path_factory, name):
     return Path(tmp_path_factory.mktemp(name))
+
+
+def engine_of(kind, request, where):
+    """The engine of a shop: in the server's own process, or on the Redis that all tests share."""
+    if kind == "embedded":
+        return EmbeddedEngine(where)
+    redis = request.getfixturevalue("one_redis")
+    if not redis.running:
+        redis.start()
+    return RedisEngine(where, redis)

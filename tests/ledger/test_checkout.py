@@ -4,11 +4,11 @@
 import pytest
 
 from box_office import EVENT, ZONE, booking_status, checkout, outcome, saga, zone
-from conftest import database_of, engine_of
+from databases import database_of
 from harness import Build
 from raw_client import http
 from server import Error, Server, wait_until
-from shop import Shop
+from shop import Shop, engine_of
 
 
 @pytest.fixture(params=["sqlite", "postgres", "mariadb"])

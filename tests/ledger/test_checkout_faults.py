@@ -12,11 +12,10 @@ import threading
 import pytest
 
 from box_office import (EVENT, FINAL, QUICK, SECRETS, ZONE, assert_agreed, sagas, wait_ended)
-from conftest import database_of, engine_of
-from databases import Database
+from databases import Database, database_of
 from payment_peer import PaymentPeer
 from server import Error, wait_until
-from shop import EmbeddedEngine, Shop
+from shop import EmbeddedEngine, Shop, engine_of
 
 SEED = int(os.environ.get("HOLDFAST_CHECKOUT_SEED", "15"))
 SAGAS = int(os.environ.get("HOLDFAST_CHECKOUT_SAGAS", "1000"))
