@@ -215,13 +215,22 @@ static void sell_booking(struct service_call *call)
     call_sell(call, booking_sold);
 }
 
-/* What the engine refuses now, the sale need not be begun for. */
+/* A confirm that is forwarded past the ledger could still be carried out, also by an engine that
+ * did not answer just now: only what is confirmed already is left to the engine. */
+static void refuse_unread(struct service_call *call)
+{
+    call_refuse_as_engine(call);
+    seats_finish(call);
+}
+
 static void extended(struct service_call *call)
 {
     if (call->engine.code == HF_OK) {
         sell_booking(call);
+    } else if (call->engine.code == HF_INVALID_STATE) {
+        forward(call); /* it was confirmed meanwhile */
     } else {
-        forward(call);
+        refuse_unread(call);
     }
 }
 
@@ -231,7 +240,9 @@ static void confirm_found(struct service_call *call)
     int64_t needed_ms = 2 * service_ledger_timeout(call->service) + CONFIRM_SPARE_MS;
     struct command extend = {.spec = &command_table[SEATS_EXTEND]};
 
-    if (!work->found || !work->seen.reserved || is_others(call)) {
+    if (!work->found) {
+        refuse_unread(call);
+    } else if (!work->seen.reserved || is_others(call)) {
         forward(call);
     } else if (work->seen.expires_ms - seats_wall_ms() >= needed_ms) {
         sell_booking(call);
