@@ -542,6 +542,29 @@ struct hf_seats_summary_reply {
 HF_API enum hf_error hf_seats_summary(hf_handle *handle, const struct hf_seats_summary_args *args,
                                       struct hf_seats_summary_reply *reply);
 
+/* SEATS.CHECKOUT: begins one. PAYMENT_DECLINED, INSUFFICIENT_STOCK and whatever else it was
+ * compensated for, once that is known; INVALID_STATE if the booking was checked out with other
+ * arguments, or no payment_url was given. */
+struct hf_seats_checkout_args {
+    struct hf_bytes event, zone, user;
+    int64_t quantity, max_per_user;
+    struct hf_bytes booking;       /* empty: one is made */
+    struct hf_bytes saga;          /* empty: one is made */
+    int64_t unit_price;            /* in whole minor units of the currency; 0: nothing to pay */
+    struct hf_bytes currency;      /* three letters; empty: the option `currency` */
+    struct hf_bytes pass;          /* of the waiting room, if the event has a gate */
+    struct hf_bytes payment_token; /* what the payment peer is to charge */
+    int64_t wait_ms;               /* for the end; 0: until the ledger has it */
+};
+struct hf_seats_checkout_reply {
+    char saga_id[HF_ID_SIZE], booking_id[HF_ID_SIZE];
+    char status[HF_WORD_SIZE];   /* "STARTED", "RESERVED", "PAYING", "PAID", "COMPLETED",
+                                * "COMPENSATING", "COMPENSATED" or "NEEDS_ATTENTION" */
+    char provider[HF_WORD_SIZE]; /* "test": no money is moved; or "http" */
+};
+HF_API enum hf_error hf_seats_checkout(hf_handle *handle, const struct hf_seats_checkout_args *args,
+                                       struct hf_seats_checkout_reply *reply);
+
 /* ---- quota: reserve and refund; scope: tenant ------------------------------------------------ */
 
 /* What most quota commands answer. */
@@ -1120,34 +1143,11 @@ struct hf_reconcile_reply {
 HF_API enum hf_error hf_reconcile(hf_handle *handle, const struct hf_reconcile_args *args,
                                   struct hf_reconcile_reply *reply);
 
-/* ---- checkout; scope: event, saga ------------------------------------------------------------ */
+/* ---- sagas of checkouts; scope: saga --------------------------------------------------------- */
 
-/* A checkout is a saga: seats are held, a payment is taken, the booking confirmed; or all of it is
+/* A checkout (SEATS.CHECKOUT) is a saga: seats are held, a payment is taken, the booking confirmed; or all of it is
  * taken back. It goes on by itself in the process of the engine, and in any other that shares the
  * ledger if that one ends. The calls of this section need a ledger, as those of a sale do. */
-
-/* SEATS.CHECKOUT: begins one. PAYMENT_DECLINED, INSUFFICIENT_STOCK and whatever else it was
- * compensated for, once that is known; INVALID_STATE if the booking was checked out with other
- * arguments, or no payment_url was given. */
-struct hf_seats_checkout_args {
-    struct hf_bytes event, zone, user;
-    int64_t quantity, max_per_user;
-    struct hf_bytes booking;       /* empty: one is made */
-    struct hf_bytes saga;          /* empty: one is made */
-    int64_t unit_price;            /* in whole minor units of the currency; 0: nothing to pay */
-    struct hf_bytes currency;      /* three letters; empty: the option `currency` */
-    struct hf_bytes pass;          /* of the waiting room, if the event has a gate */
-    struct hf_bytes payment_token; /* what the payment peer is to charge */
-    int64_t wait_ms;               /* for the end; 0: until the ledger has it */
-};
-struct hf_seats_checkout_reply {
-    char saga_id[HF_ID_SIZE], booking_id[HF_ID_SIZE];
-    char status[HF_WORD_SIZE];   /* "STARTED", "RESERVED", "PAYING", "PAID", "COMPLETED",
-                                * "COMPENSATING", "COMPENSATED" or "NEEDS_ATTENTION" */
-    char provider[HF_WORD_SIZE]; /* "test": no money is moved; or "http" */
-};
-HF_API enum hf_error hf_seats_checkout(hf_handle *handle, const struct hf_seats_checkout_args *args,
-                                       struct hf_seats_checkout_reply *reply);
 
 /* SAGA.GET: how far it is. NOT_FOUND. */
 struct hf_saga_get_args {
@@ -1170,12 +1170,9 @@ struct hf_saga_get_reply {
 HF_API enum hf_error hf_saga_get(hf_handle *handle, const struct hf_saga_get_args *args,
                                  struct hf_saga_get_reply *reply);
 
-/* SAGA.RESUME and SAGA.REFUND: what an administrator does about one that needs attention; a
- * completed one can be refunded, too. NOT_FOUND, INVALID_STATE. */
+/* SAGA.RESUME: an administrator has one that needs attention driven on from where it was.
+ * NOT_FOUND, BUSY. */
 struct hf_saga_resume_args {
-    struct hf_bytes saga;
-};
-struct hf_saga_refund_args {
     struct hf_bytes saga;
 };
 struct hf_saga_change_reply {
@@ -1183,8 +1180,24 @@ struct hf_saga_change_reply {
 };
 HF_API enum hf_error hf_saga_resume(hf_handle *handle, const struct hf_saga_resume_args *args,
                                     struct hf_saga_change_reply *reply);
+
+/* SAGA.REFUND: an administrator has one taken back that needs attention or is completed: seats and
+ * payment. NOT_FOUND, INVALID_STATE, BUSY. */
+struct hf_saga_refund_args {
+    struct hf_bytes saga;
+};
 HF_API enum hf_error hf_saga_refund(hf_handle *handle, const struct hf_saga_refund_args *args,
                                     struct hf_saga_change_reply *reply);
+
+/* SAGA.WAKE: the payment peer has news of a payment, which its saga asks for now. NOT_FOUND;
+ * KEY_REUSED for a message that has come before. */
+struct hf_saga_wake_args {
+    struct hf_bytes payment;
+    struct hf_bytes message; /* its id; empty: none */
+    int64_t sent_s;          /* when it was sent, in s since the epoch */
+};
+HF_API enum hf_error hf_saga_wake(hf_handle *handle, const struct hf_saga_wake_args *args,
+                                  struct hf_saga_change_reply *reply);
 
 /* ---- webhooks; of no scope ------------------------------------------------------------------- */
 
@@ -1201,15 +1214,6 @@ struct hf_webhooks_replay_reply {
 HF_API enum hf_error hf_webhooks_replay(hf_handle *handle,
                                         const struct hf_webhooks_replay_args *args,
                                         struct hf_webhooks_replay_reply *reply);
-/* SAGA.WAKE: the payment peer has news of a payment, which its saga asks for now. NOT_FOUND;
- * KEY_REUSED for a message that has come before. */
-struct hf_saga_wake_args {
-    struct hf_bytes payment;
-    struct hf_bytes message; /* its id; empty: none */
-    int64_t sent_s;          /* when it was sent, in s since the epoch */
-};
-HF_API enum hf_error hf_saga_wake(hf_handle *handle, const struct hf_saga_wake_args *args,
-                                  struct hf_saga_change_reply *reply);
 
 /* ---- waiting room; scope: event -------------------------------------------------------------- */
 

@@ -81,8 +81,8 @@
     X(SAGA_GET,       saga_get,       saga_get_reply,       PLAIN, SERVICE)                        \
     X(SAGA_RESUME,    saga_resume,    saga_change_reply,    PLAIN, SERVICE)                        \
     X(SAGA_REFUND,    saga_refund,    saga_change_reply,    PLAIN, SERVICE)                        \
-    X(WEBHOOKS_REPLAY, webhooks_replay, webhooks_replay_reply, PLAIN, SERVICE)                     \
     X(SAGA_WAKE,      saga_wake,      saga_change_reply,    PLAIN, SERVICE)                        \
+    X(WEBHOOKS_REPLAY, webhooks_replay, webhooks_replay_reply, PLAIN, SERVICE)                     \
     X(ROOM_OPEN,      room_open,      room_open_reply,      PLAIN, ROOMS)                          \
     X(ROOM_JOIN,      room_join,      room_join_reply,      PLAIN, ROOMS)                          \
     X(ROOM_POSITION,  room_position,  room_position_reply,  PLAIN, ROOMS)                          \

@@ -31,7 +31,8 @@ reached = set()
 
 @pytest.fixture(scope="module")
 def server():
-    with Server("--admission-every", "0") as one:  # no room admits but by a test's own request
+    # No room admits but by a test's own request.
+    with Server("--admission-every", "0", "--payment-url", "test:") as one:
         yield one
 
 

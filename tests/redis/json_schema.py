@@ -4,7 +4,7 @@
 import re
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
-TOLD_ONLY = {"format", "default", "description"}
+TOLD_ONLY = {"format", "default", "description", "nullable"}
 
 
 def size(text):
@@ -29,6 +29,8 @@ WORDS = {
 
 def check(schema, value, where="the value"):
     """Fails, and says where, if the value does not fit."""
+    if value is None and schema.get("nullable"):
+        return
     for word, given in schema.items():
         if word == "properties":
             assert set(value) <= set(given), f"{where}: unknown members in {value!r}"

@@ -28,14 +28,12 @@ ENGINES, VERSIONS = (["embedded"], [3]) if Build().sanitized else (["embedded", 
 
 @pytest.fixture(params=ENGINES)
 def server(request, redis_server, tmp_path):
-    """An empty one. What needs a ledger has one of SQLite: that of the data directory, or on Redis
-    one that was named."""
+    """An empty one. What needs a ledger has one of SQLite."""
     redis_server.client().flushall()
     ledger = request.node.callspec.params["example"].needs_ledger
     flags = ["--engine", redis_server.url] if request.param == "redis" else []
-    if ledger and flags:
-        flags += ["--ledger", f"sqlite:{tmp_path}/ledger.db"]
     if ledger:
+        flags += ["--ledger", f"sqlite:{tmp_path}/ledger.db"]
         (tmp_path / "usage.db").touch()
         flags += ["--quota-sync-db", f"sqlite:{tmp_path}/usage.db", "--quota-sync-at", "never",
                   "--quota-sync-query", "SELECT 'acme', 180"]
