@@ -1145,9 +1145,10 @@ HF_API enum hf_error hf_reconcile(hf_handle *handle, const struct hf_reconcile_a
 
 /* ---- sagas of checkouts; scope: saga --------------------------------------------------------- */
 
-/* A checkout (SEATS.CHECKOUT) is a saga: seats are held, a payment is taken, the booking confirmed; or all of it is
- * taken back. It goes on by itself in the process of the engine, and in any other that shares the
- * ledger if that one ends. The calls of this section need a ledger, as those of a sale do. */
+/* A checkout (SEATS.CHECKOUT) is a saga: seats are held, a payment is taken, the booking
+ * confirmed; or all of it is taken back. It goes on by itself in the process of the engine, and in
+ * any other that shares the ledger if that one ends. The calls of this section need a ledger, as
+ * those of a sale do. */
 
 /* SAGA.GET: how far it is. NOT_FOUND. */
 struct hf_saga_get_args {

@@ -36,8 +36,7 @@
              "who buys",
              "how many seats",
              "how many the user may hold of the event",
-             "the booking: an id of your choice, the same again for a retry; not given: one is "
-             "made",
+             "the booking: an id of your choice, the same again for a retry; or one is made",
              "the saga: an id of your choice; not given: one is made",
              "the price of a seat in whole minor units of the currency, such as cents",
              "three letters, such as EUR; not given: that of the settings",
