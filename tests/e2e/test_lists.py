@@ -97,7 +97,7 @@ def test_zones_of_many_events_come_once_while_others_are_opened(server, pages):
             client.call("SEATS.OPEN", f"stay{i % 40}", f"z{i}", "10")
     staying = {f"stay{i % 40} z{i}" for i in range(STAYING)}
     # Fewer with each page than are on it: otherwise the crowd may outrun the walk for ever.
-    to_open = queue.SimpleQueue()
+    to_open = queue.Queue()
 
     def open_more(pages_before):
         for i in range(40):
