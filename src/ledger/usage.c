@@ -25,9 +25,9 @@ struct stored_row {
 };
 
 struct usage {
-    pthread_mutex_t mutex; /* guards the five that follow */
+    pthread_mutex_t mutex; /* guards the six that follow */
     size_t progress;
-    bool ended, given_up;
+    bool ended, given_up, waking;
     struct problem problem;
     struct sql_connection *connection;
 
@@ -355,6 +355,32 @@ static void destroy(struct usage *usage)
     free(usage);
 }
 
+/* How many threads call wake() now. It is called with no lock of ours, since it may need one that
+ * whoever asks usage_ended() has; so it may still run when the reading was freed, and usage_settle()
+ * waits for it. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int count;
+} wakes = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static void count_wakes(int change)
+{
+    pthread_mutex_lock(&wakes.mutex);
+    wakes.count += change;
+    pthread_cond_broadcast(&wakes.changed);
+    pthread_mutex_unlock(&wakes.mutex);
+}
+
+void usage_settle(void)
+{
+    pthread_mutex_lock(&wakes.mutex);
+    while (wakes.count > 0) {
+        pthread_cond_wait(&wakes.changed, &wakes.mutex);
+    }
+    pthread_mutex_unlock(&wakes.mutex);
+}
+
 static void *run(void *context)
 {
     struct usage *usage = context;
@@ -365,14 +391,21 @@ static void *run(void *context)
     usage->problem = problem;
     usage->progress = usage->count;
     usage->ended = true;
-    bool given_up = usage->given_up;
-    if (!given_up && usage->wake != NULL) {
-        usage->wake(usage->wake_context); /* under the lock: it is not given up meanwhile */
+    usage->waking = !usage->given_up && usage->wake != NULL;
+    count_wakes(usage->waking ? 1 : 0);
+    bool waking = usage->waking;
+    pthread_mutex_unlock(&usage->mutex);
+    if (waking) {
+        usage->wake(usage->wake_context);
     }
+    pthread_mutex_lock(&usage->mutex);
+    usage->waking = false;
+    bool given_up = usage->given_up;
     pthread_mutex_unlock(&usage->mutex);
     if (given_up) {
         destroy(usage);
     }
+    count_wakes(waking ? -1 : 0);
     return NULL;
 }
 
@@ -423,10 +456,10 @@ void usage_free(struct usage *usage)
         return;
     }
     pthread_mutex_lock(&usage->mutex);
-    bool ended = usage->ended;
+    bool ended = usage->ended && !usage->waking; /* otherwise its thread is the last to use it */
     usage->given_up = true;
     struct sql_connection *connection = usage->connection;
-    if (!ended && connection != NULL && connection->driver->interrupt != NULL) {
+    if (!usage->ended && connection != NULL && connection->driver->interrupt != NULL) {
         connection->driver->interrupt(connection);
     }
     pthread_mutex_unlock(&usage->mutex);

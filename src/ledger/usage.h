@@ -52,6 +52,10 @@ struct usage *usage_begin(const struct usage_options *options);
 /* Gives it up, also while it reads: then its thread ends at its next deadline. */
 void usage_free(struct usage *usage);
 
+/* Returns when no reading that was given up calls wake() any more. Not with a lock that wake()
+ * takes. */
+void usage_settle(void);
+
 /* How many tenants were read so far. */
 size_t usage_progress(struct usage *usage);
 /* Is it at its end? *problem is why it failed, or HF_OK. */

@@ -81,6 +81,7 @@ void quota_sync_close(struct service *service)
 
     if (sync != NULL) {
         usage_free(sync->usage);
+        usage_settle();
         free(sync->report);
         free(sync);
         service->sync = NULL;
