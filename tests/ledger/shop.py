@@ -132,6 +132,11 @@ class Shop:
         return self.rows("SELECT before_value, after_value, in_flight, cause FROM drift "
                          "ORDER BY drift_id")
 
+    def wait_corrected(self):
+        """The engine is moved first, then that is written down: gives the corrections' sizes."""
+        wait_until(self.drift, "the correction is written down")
+        return [after - before for before, after, _, _ in self.drift()]
+
     # ---- agreement
 
     def agrees(self, server, product=PRODUCT):
