@@ -356,8 +356,8 @@ static void destroy(struct usage *usage)
 }
 
 /* How many threads call wake() now. It is called with no lock of ours, since it may need one that
- * whoever asks usage_ended() has; so it may still run when the reading was freed, and usage_settle()
- * waits for it. */
+ * whoever asks usage_ended() has; so it may still run when the reading was freed, and
+ * usage_settle() waits for it. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
