@@ -2,6 +2,7 @@
 """The servers that are measured: ours, Redis and nginx. Each has a free port, a directory of its
 own, is waited for until it answers, and is ended by its pid."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -39,8 +40,9 @@ def cpu_seconds(pid):
     """Processor time of the process and its children, user and system."""
     total = 0
     for each in with_children(pid):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        total += int(fields[11]) + int(fields[12])
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a child that just ended
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
     return total / TICKS
 
 
