@@ -4,30 +4,18 @@
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 from harness import ROOT, TIMEOUT_S, Build
+from own_server import OwnServer, wait_until  # noqa: F401
 
 READY = re.compile(r"holdfast: ready resp=(\S+):(\d+) http=(\S+):(\d+) engine=(\S+)")
 
 
-def wait_until(condition, what="the condition", timeout=TIMEOUT_S):
-    """Asks again and again until the answer is true, and gives it; fails when that never comes."""
-    end = time.monotonic() + timeout
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"{what}: not within {timeout} s"
-        time.sleep(0.01)
-
-
-class Server:
+class Server(OwnServer):
     """Starts on the way in, stops on the way out; usable with `with`, too.
 
         with Server() as server:                  # in a temporary directory that goes with it
@@ -43,18 +31,10 @@ class Server:
         self.memory = memory
         self.temporary = Path(tempfile.mkdtemp(prefix="holdfast-")) if directory is None else None
         self.directory = Path(directory) if directory else self.temporary / "data"
-        self.process = None
-        self.paused = False
         self.resp_port = self.http_port = 0  # chosen at the first start, kept over a restart()
         self.engine = None
         if start:
             self.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
 
     # ---- its life
 
@@ -81,49 +61,9 @@ class Server:
         self.engine = ready[5]
         return self
 
-    def stop(self):
-        """SIGTERM: it answers what it has and goes. Gives the exit code."""
-        return self._end(signal.SIGTERM)
-
-    def kill(self):
-        """SIGKILL: as a crash. Gives the exit code."""
-        return self._end(signal.SIGKILL)
-
-    def restart(self, how="stop"):
-        """Down and up again, on the same ports and directory."""
-        getattr(self, how)()
-        return self.start()
-
-    def pause(self):
-        """SIGSTOP: it is there and does not answer."""
-        self.process.send_signal(signal.SIGSTOP)
-        self.paused = True
-        stat = Path(f"/proc/{self.process.pid}/stat")
-        wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "stopped")
-
-    def go_on(self):
-        self.process.send_signal(signal.SIGCONT)
-        self.paused = False
-
-    def _end(self, number):
-        if self.process is None:
-            return None
-        process, self.process = self.process, None
-        if process.poll() is None:
-            process.send_signal(number)
-            if self.paused:  # only then: a sanitizer looking for leaks at the end is upset by it
-                process.send_signal(signal.SIGCONT)
-        self.paused = False
-        try:
-            code = process.wait(TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
-        finally:
-            process.stdout.close()
-            self.log.close()
-        return code
+    def _ended(self, process):
+        process.stdout.close()
+        self.log.close()
 
     def close(self):
         """Ends it, if it still runs, and takes the temporary directory away."""
@@ -134,10 +74,6 @@ class Server:
                 shutil.rmtree(self.temporary, ignore_errors=True)
 
     # ---- talking to it
-
-    @property
-    def pid(self):
-        return self.process.pid
 
     @property
     def url(self):

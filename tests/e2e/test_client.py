@@ -172,7 +172,7 @@ def test_an_answer_that_never_comes_leaves_the_outcome_unknown(build):
         assert process.stdout.readline() == "(integer) 0\n"
         server.pause()
         out, _ = process.communicate("SEATS.OPEN gala floor 5\n")
-        server.go_on()
+        server.resume()
         assert process.returncode == REFUSED
         assert "TIMEOUT" in out and "outcome unknown: " in out and "same id" in out
         # It did happen, here: the server found it when it went on.

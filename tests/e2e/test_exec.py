@@ -353,7 +353,7 @@ def test_a_server_that_hangs_stops_the_command_within_the_heartbeat(own, begin):
     code, _, err = finish(process)
     assert code == LOST
     assert "no sign of life got through for 1000 ms" in err
-    own.go_on()
+    own.resume()
 
 
 def test_a_server_that_dies_stops_the_command(own, begin):
@@ -417,6 +417,6 @@ def test_nobody_gets_the_slot_before_the_command_was_told(own, begin, tmp_path):
     assert process.stdout.readline() == "ready\n"
     own.pause()
     assert finish(process)[0] == LOST
-    own.go_on()
+    own.resume()
     assert own.call("SEM.ACQUIRE", "order", "next", 1, "WAIT", 60000)[0] == 1
     assert log.read_text() == "told"

@@ -140,7 +140,7 @@ def test_what_was_asked_before_is_answered(number, memory):
         web = Http(server.http_port)
         web.send("PUT", "/v1/quotas/web", {"limit": 5})
         server.process.send_signal(number)
-        server.go_on()
+        server.resume()
         for client in clients:
             assert [client.read()[2] for _ in range(1000)] == list(range(1000))
             assert client.read_nothing_more() == b""

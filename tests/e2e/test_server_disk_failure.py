@@ -149,7 +149,7 @@ def test_no_answer_overtakes_the_disk(careless, tmp_path):
         for _ in range(rounds - 2):  # makes room, so that the server can send the rest
             assert reader.read()[1] == "COMPLETED"
             assert reader.read()[1] == "TIMEOUT"
-        server.go_on()
+        server.resume()
         assert holder.read().code == "IOERR"
         assert reader.read()[1] == "COMPLETED"
         assert reader.read()[1] == "TIMEOUT"

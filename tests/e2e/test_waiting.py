@@ -62,10 +62,10 @@ class Line:
             with Client(self.server.resp_port) as releasing:
                 releasing.send("SEM.RELEASE", self.name, "holder")
                 waiter.close()
-                self.server.go_on()
+                self.server.resume()
                 assert releasing.read() == 1
         finally:
-            self.server.go_on()
+            self.server.resume()
 
     def holds(self, who):
         return self.client.call("SEM.PING", self.name, who, 60, 600) == [0, 1]

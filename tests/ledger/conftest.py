@@ -61,7 +61,7 @@ def served(request, started):
     yield database
     if database.server.process is None:
         database.server.start()
-    database.server.thaw()
+    database.server.resume()
 
 
 @pytest.fixture(scope="session")

@@ -14,20 +14,16 @@ import atexit
 import functools
 import os
 import pwd
-import random
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pymysql
 
+from own_server import PortServer
+
 PATIENCE_S = 60
-FIRST_PORT, LAST_PORT = 12_000, 32_000  # below what outgoing connections are given
-BUSY = "Address already in use"
 USER, PASSWORD = "holdfast", "p@ss:/word"  # which a URL has to escape
 URL_PASSWORD = "p%40ss%3A%2Fword"
 
@@ -36,28 +32,6 @@ STORAGE = {"innodb-log-file-size": "32M", "innodb-data-file-path": "ibdata1:10M:
 SMALL = {"innodb-buffer-pool-size": "128M", "key-buffer-size": "1M", "aria-pagecache-buffer-size": "1M",
          "performance-schema": "OFF", "max-connections": "64", "thread-cache-size": "8",
          "innodb-buffer-pool-dump-at-shutdown": "OFF", "innodb-buffer-pool-load-at-startup": "OFF"}
-
-
-def wait_until(condition, what, timeout_s=PATIENCE_S):
-    """Asks again and again until the answer is true, and gives it; fails when that never comes."""
-    end = time.monotonic() + timeout_s
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"{what}: not within {timeout_s} s"
-        time.sleep(0.01)
-
-
-def free_port():
-    while True:
-        port = random.SystemRandom().randrange(FIRST_PORT, LAST_PORT)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port
 
 
 def account():
@@ -89,69 +63,33 @@ def system_tables():
     return path / "data"
 
 
-class MariaDBServer:
+class MariaDBServer(PortServer):
     """One mariadbd. Options are its settings, with _ for -; `with` ends it."""
 
     def __init__(self, *, start=True, **options):
         self.options = options
-        self.directory = own_directory("holdfast-mariadb-")
+        super().__init__(own_directory("holdfast-mariadb-"))
         self.socket = self.directory / "socket"
-        self.port = free_port()
-        self.fixed_port = False
-        self.process = None
-        self.frozen = False
         subprocess.run(["cp", "-a", system_tables(), self.directory / "data"], check=True)
         if start:
             self.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
 
     def __repr__(self):
         return f"mariadbd 127.0.0.1:{self.port}"
 
     # ---- its life
 
-    def start(self):
-        """Starts it and waits until it answers, on another port if this one was taken meanwhile."""
-        assert self.process is None, f"{self} is running"
-        try:
-            while not self._start_once():
-                self.port = free_port()
-        except BaseException:
-            self.close()
-            raise
-        self.fixed_port = True  # a restart() keeps it
-        self._ensure_user()
-        return self
+    def command(self):
+        return ["mariadbd", "--no-defaults", f"--user={account()}", f"--datadir={self.directory}/data",
+                f"--socket={self.socket}", "--bind-address=127.0.0.1", f"--port={self.port}",
+                "--skip-name-resolve", *settings(STORAGE, SMALL, self.options)]
 
-    def _start_once(self):
-        log = self.directory / "log"
-        before = log.stat().st_size if log.exists() else 0
-        with open(log, "ab") as out:
-            self.process = subprocess.Popen(
-                ["mariadbd", "--no-defaults", f"--user={account()}", f"--datadir={self.directory}/data",
-                 f"--socket={self.socket}", "--bind-address=127.0.0.1", f"--port={self.port}",
-                 "--skip-name-resolve", *settings(STORAGE, SMALL, self.options)],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=self.directory)
-        if wait_until(self._ready_or_ended, f"{self} answers") == "ready":
-            return True
-        said = log.read_text(errors="replace")[before:]
-        code = self._end(signal.SIGKILL)
-        assert BUSY in said and not self.fixed_port, f"{self} ended with {code}:\n{said}"
-        return False
-
-    def _ready_or_ended(self):
-        if self.process.poll() is not None:
-            return "ended"
+    def is_ready(self):
         try:
-            self._connect_as_root().close()
+            self._ensure_user()
         except pymysql.MySQLError:
-            return None
-        return "ready"
+            return False
+        return True
 
     def _connect_as_root(self):
         return pymysql.connect(unix_socket=str(self.socket), user="root", connect_timeout=PATIENCE_S)
@@ -160,54 +98,6 @@ class MariaDBServer:
         with self._connect_as_root() as root, root.cursor() as cursor:
             cursor.execute("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", (USER, PASSWORD))
             cursor.execute("GRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION", (USER,))
-
-    @property
-    def pid(self):
-        return self.process.pid
-
-    def stop(self):
-        """SIGTERM: it goes in good order. Gives the exit code."""
-        return self._end(signal.SIGTERM)
-
-    def kill(self):
-        """SIGKILL: as a crash. Gives the exit code."""
-        return self._end(signal.SIGKILL)
-
-    def restart(self, how="stop"):
-        """Down and up again, on the same port and directory."""
-        getattr(self, how)()
-        return self.start()
-
-    def freeze(self):
-        """SIGSTOP: it is there and does not answer."""
-        self.process.send_signal(signal.SIGSTOP)
-        self.frozen = True
-        stat = Path(f"/proc/{self.process.pid}/stat")
-        wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", f"{self} stops")
-
-    def thaw(self):
-        self.process.send_signal(signal.SIGCONT)
-        self.frozen = False
-
-    def _end(self, number):
-        if self.process is None:
-            return None
-        process, self.process = self.process, None
-        if process.poll() is None:
-            process.send_signal(number)
-            if self.frozen:
-                process.send_signal(signal.SIGCONT)
-        self.frozen = False
-        try:
-            return process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
-
-    def close(self):
-        self.kill()
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     # ---- what it holds
 

@@ -7,7 +7,7 @@
 
 Its first directory is made by initdb once, at the first server of a test run, and copied for each
 server. Durability is as PostgreSQL has it by default, so that kill() is a crash that loses nothing.
-Each connection is served by a process of its own, so that to freeze or kill the server is to do
+Each connection is served by a process of its own, so that to pause or kill the server is to do
 so to all of them. HOLDFAST_POSTGRES names another directory of programs than the newest of Debian's.
 """
 
@@ -23,10 +23,9 @@ from pathlib import Path
 
 import psycopg2
 
-from servers import free_port, wait_until
+from own_server import PortServer, state_of, wait_until
 
 PATIENCE_S = 60
-BUSY = "Address already in use"
 USER, PASSWORD = "holdfast", "p@ss:/word"  # which a URL has to escape
 URL_PASSWORD = "p%40ss%3A%2Fword"
 ACCOUNT = "postgres"  # the server refuses to be root's
@@ -74,138 +73,74 @@ def first_directory():
     return path / "data"
 
 
-def state_of(pid):
-    """The letter of /proc; "" if there is no such process any more."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
-
-
 def children_of(pid):
     with contextlib.suppress(OSError):
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return []
 
 
-class PostgresServer:
+class PostgresServer(PortServer):
     """One PostgreSQL. Options are its settings; `with` ends it."""
+
+    STOP = signal.SIGINT  # without waiting for clients to leave
 
     def __init__(self, *, start=True, **options):
         self.options = {**SETTINGS, **options}
-        self.directory = own_directory("holdfast-postgres-")
-        self.port = free_port()
-        self.fixed_port = False
-        self.process = None
-        self.frozen = []
+        super().__init__(own_directory("holdfast-postgres-"))
+        self.stopped = []  # the pids of those that are paused
         subprocess.run(["cp", "-a", first_directory(), self.directory / "data"], check=True)
         if start:
             self.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
 
     def __repr__(self):
         return f"postgres 127.0.0.1:{self.port}"
 
     # ---- its life
 
-    def start(self):
-        """Starts it and waits until it answers, on another port if this one was taken meanwhile."""
-        assert self.process is None, f"{self} is running"
-        try:
-            while not self._start_once():
-                self.port = free_port()
-        except BaseException:
-            self.close()
-            raise
-        self.fixed_port = True  # a restart() keeps it
-        return self
-
-    def _start_once(self):
-        log = self.directory / "log"
-        before = log.stat().st_size if log.exists() else 0
-        words = [program("postgres"), "-D", self.directory / "data", "-p", str(self.port),
-                 "-k", self.directory]
+    def command(self):
+        words = [program("postgres"), "-D", self.directory / "data", "-p", self.port, "-k", self.directory]
         for name, value in self.options.items():
             words += ["-c", f"{name}={value}"]
-        with open(log, "ab") as out:
-            self.process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                cwd=self.directory, **as_server())
-        if wait_until(self._ready_or_ended, f"{self} answers", PATIENCE_S) == "ready":
-            return True
-        said = log.read_text(errors="replace")[before:]
-        code = self._end(signal.SIGQUIT)
-        assert BUSY in said and not self.fixed_port, f"{self} ended with {code}:\n{said}"
-        return False
+        return words
 
-    def _ready_or_ended(self):
-        if self.process.poll() is not None:
-            return "ended"
+    def started_as(self):
+        return as_server()
+
+    def is_ready(self):
         try:
             self.connect().close()
         except psycopg2.OperationalError:
-            return None
-        return "ready"
-
-    @property
-    def pid(self):
-        return self.process.pid
-
-    def stop(self):
-        """In good order, but without waiting for clients to leave. Gives the exit code."""
-        return self._end(signal.SIGINT)
+            return False
+        return True
 
     def kill(self):
         """SIGKILL to all of it: as a crash. Gives the exit code."""
         if self.process is None:
             return None
-        self.freeze()
-        for pid in self.frozen:
+        self.pause()
+        pids, self.stopped = self.stopped, []
+        for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        pids, self.frozen = self.frozen, []
-        process, self.process = self.process, None
-        code = process.wait(PATIENCE_S)
-        wait_until(lambda: all(state_of(pid) in "Z" for pid in pids), f"{self} is gone", PATIENCE_S)
+        code = self._end(signal.SIGKILL)
+        wait_until(lambda: all(state_of(pid) in "Z" for pid in pids), f"{self} is gone")
         return code
 
-    def restart(self, how="stop"):
-        """Down and up again, on the same port and directory."""
-        getattr(self, how)()
-        return self.start()
-
-    def freeze(self):
+    def pause(self):
         """SIGSTOP to all of it: it is there and does not answer. The parent first, which could
         otherwise have another child."""
-        for pids in ([self.process.pid], children_of(self.process.pid)):
+        for pids in ([self.pid], children_of(self.pid)):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP)
             wait_until(lambda pids=pids: all(state_of(pid) in "TZ" for pid in pids), f"{self} stops")
-            self.frozen += pids
+            self.stopped += pids
+        self.paused = True
 
-    def thaw(self):
-        for pid in self.frozen:
+    def resume(self):
+        for pid in self.stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        self.frozen = []
-
-    def _end(self, number):
-        if self.process is None:
-            return None
-        process, self.process = self.process, None
-        if process.poll() is None:
-            process.send_signal(number)
-        self.thaw()
-        try:
-            return process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
+        self.stopped, self.paused = [], False
 
     def close(self):
         """Ends it at once, if it still runs, and takes its directory away. Unlike a crash, that

@@ -183,13 +183,13 @@ def test_a_ledger_that_is_away_holds_nobody_up(served_shop):
     shop = served_shop
     server = shop.serve("--reconcile-every", "1h")
     assert server.call("SEATS.OPEN", EVENT, ZONE, 1000) == [1, 1000, 1000]
-    shop.database.server.freeze()
+    shop.database.server.pause()
     try:
         for number in range(300):
             reserve(server, f"b-{number}", f"u-{number}", 1)
         assert server.call("SEATS.RELEASE", EVENT, "b-7")[1] == "SUCCESS"
     finally:
-        shop.database.server.thaw()
+        shop.database.server.resume()
     wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings") == 300, "all rows are there", timeout=40)
     wait_row(shop, "b-7", status="cancelled")
     wait_until(lambda: metrics(server)["holdfast_holds_waiting"] == 0, "nothing waits")

@@ -42,11 +42,11 @@ def play(shop, away, back, is_away):
         assert len(sagas(shop)) > COUNT // 3
 
 
-@pytest.mark.parametrize("how", ["freeze", "kill"])
+@pytest.mark.parametrize("how", ["pause", "kill"])
 def test_the_ledger_goes_away(served, request, tmp_path, how):
     play(Shop(served, engine_of("embedded", request, tmp_path)),
          away=getattr(served.server, how),
-         back=served.server.thaw if how == "freeze" else served.server.start,
+         back=served.server.resume if how == "pause" else served.server.start,
          is_away=lambda server: outcome(checkout(server, "probe", wait_ms=0)) in GONE)
 
 

@@ -150,14 +150,14 @@ def test_a_network_that_swallows_everything(exercise, things, served, commit):
 
 
 def test_frozen_the_deadline_holds(exercise, things, served):
-    served.server.freeze()
+    served.server.pause()
     ended = exercise.run(Step(RAISE, [[10, "a"]], 1), Step(ADD, [["c", "", 3]], 1), deadline_ms=500)
     assert ended.result in ("AWAY", "UNKNOWN"), ended
     assert 490 <= ended.ms < 500 + LATE_MS
     why = exercise.connect(served.url, name=1, deadline_ms=300)
     assert why
     exercise.close()
-    served.server.thaw()
+    served.server.resume()
     wait_left(served)
     committed = {"a": 11, "b": 2, "c": 3}
     assert contents(served) in ([{"a": 1, "b": 2}] + [committed] * (ended.result == "UNKNOWN"))
@@ -167,20 +167,20 @@ def test_frozen_the_deadline_holds(exercise, things, served):
 
 def test_frozen_with_more_than_a_socket_holds(exercise, things, served):
     rows = [[f"id {i}", "x" * 10_000, i] for i in range(1500)]
-    served.server.freeze()
+    served.server.pause()
     ended = exercise.run(Step(ADD, rows, 1), deadline_ms=500)
     assert ended.result in ("AWAY", "UNKNOWN"), ended
     assert ended.ms < 500 + LATE_MS
     exercise.close()
-    served.server.thaw()
+    served.server.resume()
     wait_left(served)
     assert contents(served) == {"a": 1, "b": 2}
 
 
 def test_frozen_for_less_than_the_deadline(exercise, things, served):
-    served.server.freeze()
+    served.server.pause()
     exercise.begin(Step(RAISE, [[10, "a"]], 1))
-    served.server.thaw()
+    served.server.resume()
     assert exercise.finish().result == "DONE"
     assert contents(served)["a"] == 11
 

@@ -283,14 +283,14 @@ def test_an_audit_names_what_does_not_agree(ledger, database):
 # ---- a server that is not there for a while
 
 
-FREEZE = {"frozen": (lambda server: server.freeze(), lambda server: server.thaw()),
-          "killed": (lambda server: server.kill(), lambda server: server.start())}
+FATES = {"paused": (lambda server: server.pause(), lambda server: server.resume()),
+         "killed": (lambda server: server.kill(), lambda server: server.start())}
 
 
-@pytest.mark.parametrize("fate", sorted(FREEZE))
+@pytest.mark.parametrize("fate", sorted(FATES))
 def test_nobody_waits_for_a_server_that_is_away(build, served, fate):
     """Everybody is answered in time; afterwards the same sales are each carried out once."""
-    leave, come_back = FREEZE[fate]
+    leave, come_back = FATES[fate]
     ledger = Ledger(build, served)
     assert ledger.open(timeout_ms=2000)["error"] == "OK"
     load(ledger, stock=1000)

@@ -33,7 +33,7 @@ def check(shop, server, rush, loaded):
     shop.wait_agreed(server)
 
 
-@pytest.mark.parametrize("fault", ["kill", "freeze"])
+@pytest.mark.parametrize("fault", ["kill", "pause"])
 def test_a_database_away_under_load(served_shop, fault):
     shop = served_shop
     server = shop.serve(*FLAGS)
@@ -44,7 +44,7 @@ def test_a_database_away_under_load(served_shop, fault):
         getattr(shop.database.server, fault)()
         wait_until(lambda: rush.seen() & DOWN, "refused")
         wait_until(lambda: rush.count("LEDGER_DOWN") > 20, "refused for sure")
-        shop.database.server.start() if fault == "kill" else shop.database.server.thaw()
+        shop.database.server.start() if fault == "kill" else shop.database.server.resume()
         sold = rush.count("SOLD")
         wait_until(lambda: rush.count("SOLD") > sold + 200, "the rush is on again")
     assert rush.seen() <= {"SOLD"} | DOWN, rush.seen()
@@ -57,10 +57,10 @@ def test_no_stock_stays_lost(served_shop):
     shop = served_shop
     server = shop.serve(*FLAGS)
     server.call("STOCK.LOAD", PRODUCT, 10)
-    shop.database.server.freeze()
+    shop.database.server.pause()
     rush = Rush(server, buyers=20).run(1)
     assert rush.seen() <= DOWN | {"SOLD_OUT"} and rush.seen() & DOWN
-    shop.database.server.thaw()
+    shop.database.server.resume()
     check(shop, server, rush, 10)
     assert Rush(server, buyers=10, prefix="more").run(2).seen() <= {"SOLD", "SOLD_OUT"}
     assert shop.sold() == 10 and shop.stock() == 0

@@ -103,9 +103,9 @@ def test_a_database_that_is_away(served_shop):
     server = shop.serve("--ledger-timeout", "1s")
     server.call("SEATS.OPEN", EVENT, ZONE, 10)
     reserve(server, "b-1")
-    shop.database.server.freeze()
+    shop.database.server.pause()
     answer = confirm(server, "b-1")
-    shop.database.server.thaw()
+    shop.database.server.resume()
     assert isinstance(answer, Error) and answer.code in ("LEDGER_DOWN", "TIMEOUT") or \
         answer[1] == "LEDGER_DOWN", answer
     wait_until(lambda: confirm(server, "b-1")[:2] == [1, "CONFIRMED"]

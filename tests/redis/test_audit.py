@@ -4,21 +4,17 @@ naming what was lost or changed behind its back."""
 
 import fcntl
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import redis
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from harness import Build, run  # noqa: E402
-from redis_cluster import RedisCluster  # noqa: E402
-from sentinels import Sentinels  # noqa: E402
-from server import Server  # noqa: E402
-from servers import wait_until  # noqa: E402
+from harness import Build, run
+from redis_cluster import RedisCluster
+from sentinels import Sentinels
+from server import Server
+from servers import wait_until
 
 ADDS_UP = "every total agrees with its records"
 

@@ -2,16 +2,11 @@
 """An event that is closed in Redis: nothing of it stays, however large it was and whoever goes on
 with what one call left behind."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import redis
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from harness import Build, run  # noqa: E402
-from server import Server  # noqa: E402
+from harness import Build, run
+from server import Server
 
 KEYS = [f"seats:{kind}:{{gala}}" for kind in ("due", "rules", "bookings", "zones")]
 

@@ -2,14 +2,11 @@
 """Bookings and zones that the scripts of the field left behind when their files were replaced by
 ours: released, confirmed or refused, and no seat is lost or counted twice by that."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from seats_caller import LAYOUTS, Field  # noqa: E402
+from seats_caller import LAYOUTS, Field
 
 USUAL = Path(__file__).resolve().parent.parent.parent / "bench" / "reserve_usual.lua"
 

@@ -3,15 +3,11 @@
 the scripts of the field have: on plain and on tagged names, with and without a namespace."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 import redis
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from seats_caller import LAYOUTS, Field  # noqa: E402
+from seats_caller import LAYOUTS, Field
 
 CODE = re.compile(rb"[0-9A-HJKMNP-TV-Z]{10}")
 GRACE_MS = 60_000

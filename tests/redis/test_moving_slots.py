@@ -4,16 +4,12 @@ on the one that gets it, with all keys of the call there (so that Redis itself l
 and those missing that the script would make or read besides."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 import redis
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from harness import Build  # noqa: E402
-from redis_cluster import RedisCluster  # noqa: E402
+from harness import Build
+from redis_cluster import RedisCluster
 
 SCOPE = "1"
 KEY = re.compile(r"(?m)^-- KEYS\[\d+\] (\S+)")

@@ -2,15 +2,10 @@
 """The index of a tenant in Redis names its open holds, whichever way a hold comes and goes, and the
 audit finds a name without one."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from harness import Build, run  # noqa: E402
-from server import wait_until  # noqa: E402
+from harness import Build, run
+from server import wait_until
 
 NAMES = "quota:tenant:acme:names"
 

@@ -2,13 +2,9 @@
 """The indexes of an event in Redis name its zones and the bookings that are confirmed and, from the
 first list on, reserved, whichever way a booking comes and goes."""
 
-import sys
 import time
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from harness import Build, run  # noqa: E402
+from harness import Build, run
 
 
 def bookings(store):

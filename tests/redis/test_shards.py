@@ -6,21 +6,17 @@ that at the end each has been taken or not, and what was taken can be counted.
 """
 
 import random
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import redis
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from redis_cluster import RedisCluster  # noqa: E402
-from server import Server  # noqa: E402
-from servers import wait_until  # noqa: E402
-from shard_books import (Books, Transfer, keep_transfers_out, let_transfers_in,  # noqa: E402
+from redis_cluster import RedisCluster
+from server import Server
+from servers import wait_until
+from shard_books import (Books, Transfer, keep_transfers_out, let_transfers_in,
                          places)
 
 SHARDS = 10

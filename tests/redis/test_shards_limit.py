@@ -6,16 +6,12 @@ units move from shard to shard.
 """
 
 import random
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import redis
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 
 
 SHARDS = 10

@@ -2,15 +2,11 @@
 """STOCK.LIST of a product in shards on a real cluster: a walk over all counters shows what is there
 from beginning to end exactly once, while others buy and the counters become one."""
 
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from raw_client import Client, Http  # noqa: E402
+from raw_client import Client, Http
 
 SHARDS = 10
 STAYING = 300

@@ -6,18 +6,14 @@ Nothing here sends a command after the holds were made: what comes back, the wor
 """
 
 import re
-import sys
 import urllib.request
-from pathlib import Path
 
 import pytest
 import redis
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
-
-from redis_cluster import RedisCluster  # noqa: E402
-from server import Server  # noqa: E402
-from servers import RedisServer, wait_until  # noqa: E402
+from redis_cluster import RedisCluster
+from server import Server
+from servers import RedisServer, wait_until
 
 EVENTS = 40  # scopes of each family
 SOON_S = 10  # a good deal less than the minute after which the worker looks at everything again
