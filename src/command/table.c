@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one table of commands, a file of rows for each family, and how a row is found. */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/check.h"
 #include "base/text.h"
 #include "command/row.h"
 
@@ -19,11 +23,62 @@ const struct command_spec command_table[COMMAND_COUNT] = {
 };
 /* clang-format on */
 
-const struct command_spec *command_find(struct hf_bytes name)
+/* Where a row is by its name and by its number, so that neither depends on how many rows there are:
+ * its index in the table and one, or 0 for none. */
+#define NAME_SLOTS 256 /* a power of two, well above the number of rows */
+#define NUMBERS 256    /* that rows have in files: below this */
+
+static struct {
+    uint8_t by_name[NAME_SLOTS];
+    uint8_t by_number[NUMBERS];
+} rows;
+
+_Static_assert(COMMAND_COUNT <= NAME_SLOTS / 2, "the table of names has room");
+
+/* Of a few letters, whatever their case; what they do not tell apart stands side by side. */
+static unsigned slot_of(const char *name, size_t size)
+{
+    unsigned sum = (unsigned)size;
+
+    for (size_t i = 0; i < 4; i++) {
+        sum = sum * 31 + ((unsigned char)name[i * (size - 1) / 3] & 0xdfU);
+    }
+    return (sum ^ sum >> 8) % NAME_SLOTS;
+}
+
+static void index_rows(void)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (text_is_word(name, command_table[i].name)) {
-            return &command_table[i];
+        const struct command_spec *row = &command_table[i];
+        unsigned slot = slot_of(row->name, strlen(row->name));
+
+        while (rows.by_name[slot] != 0) {
+            slot = (slot + 1) % NAME_SLOTS;
+        }
+        rows.by_name[slot] = (uint8_t)(i + 1);
+        CHECK(row->number < NUMBERS);
+        rows.by_number[row->number] = (uint8_t)(i + 1);
+    }
+}
+
+static void ensure_indexed(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, index_rows);
+}
+
+const struct command_spec *command_find(struct hf_bytes name)
+{
+    ensure_indexed();
+    if (name.size == 0) {
+        return NULL;
+    }
+    for (unsigned slot = slot_of(name.data, name.size); rows.by_name[slot] != 0;
+         slot = (slot + 1) % NAME_SLOTS) {
+        const struct command_spec *row = &command_table[rows.by_name[slot] - 1];
+        if (text_is_word(name, row->name)) {
+            return row;
         }
     }
     return NULL;
@@ -31,10 +86,9 @@ const struct command_spec *command_find(struct hf_bytes name)
 
 const struct command_spec *command_by_number(uint64_t number)
 {
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (command_table[i].number == number) {
-            return &command_table[i];
-        }
+    ensure_indexed();
+    if (number >= NUMBERS || rows.by_number[number] == 0) {
+        return NULL;
     }
-    return NULL;
+    return &command_table[rows.by_number[number] - 1];
 }
