@@ -45,6 +45,16 @@ def header():
     return (ROOT / "include" / "holdfast.h").read_text()
 
 
+@pytest.fixture(scope="session")
+def prefix(build, tmp_path_factory):
+    """Installs the build as it is under a directory of its own, and says where."""
+    destination = tmp_path_factory.mktemp("install")
+    ended = run("/usr/bin/meson", "install", "-C", build.path, "--destdir", destination,
+                "--no-rebuild")
+    assert ended.code == 0, ended
+    return destination / build.options["prefix"].lstrip("/")
+
+
 @pytest.fixture
 def certificate(tmp_path):
     return certificate_in(tmp_path)

@@ -29,16 +29,6 @@ int main(void)
 """
 
 
-@pytest.fixture(scope="module")
-def prefix(build, tmp_path_factory):
-    """Installs the build as it is under a directory of its own, and says where."""
-    destination = tmp_path_factory.mktemp("install")
-    ended = run("/usr/bin/meson", "install", "-C", build.path, "--destdir", destination,
-                "--no-rebuild")
-    assert ended.code == 0, ended
-    return destination / build.options["prefix"].lstrip("/")
-
-
 @pytest.fixture
 def compile_with(build, prefix, tmp_path):
     """Compiles PROGRAM as pkg-config says; gives the path of the program."""

@@ -101,7 +101,7 @@ def test_systemd_understands_the_unit(build, tmp_path):
     unit.write_text(re.sub("(?m)^Documentation=.*\n", "", text))
     ended = run("systemd-analyze", "verify", unit)
     assert ended.code == 0 and ended.err == "", ended
-    ended = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+    ended = run("systemd-analyze", "security", "--offline=true", "--threshold=12", unit)
     assert ended.code == 0, ended
 
 
