@@ -148,10 +148,11 @@ static void on_closed(uv_handle_t *handle)
 void stream_close(struct stream *stream, void (*closed)(struct stream *stream))
 {
     CHECK(stream_is_open(stream));
-    uv_poll_stop(&stream->poll); /* before the descriptor can be another's */
     stream_end_tls(stream);
+    stream->closed = closed;
+    /* First: it takes the descriptor out of epoll, by a number that is another thread's at once when
+     * it is closed. */
+    uv_close((uv_handle_t *)&stream->poll, on_closed);
     close(stream->fd);
     stream->fd = -1;
-    stream->closed = closed;
-    uv_close((uv_handle_t *)&stream->poll, on_closed);
 }
