@@ -36,12 +36,16 @@ static int read_all(int fd, size_t size_max, struct buffer *out)
 
 int file_read(const char *path, size_t size_max, struct buffer *out, struct stat *about)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (about != NULL ? O_NONBLOCK | O_NOCTTY : 0));
 
     if (fd < 0) {
         return -errno;
     }
-    int code = about != NULL && fstat(fd, about) != 0 ? -errno : read_all(fd, size_max, out);
+    int code = 0;
+    if (about != NULL) {
+        code = fstat(fd, about) != 0 ? -errno : S_ISREG(about->st_mode) ? 0 : -EMEDIUMTYPE;
+    }
+    code = code != 0 ? code : read_all(fd, size_max, out);
     close(fd);
     return code;
 }

@@ -258,8 +258,8 @@ static bool start(struct journal *journal, const struct journal_sink *sink, char
         snprintf(why, 256,
                  code == -EAGAIN || code == -EWOULDBLOCK
                      ? "the directory is in use by another process"
-                     : "the directory cannot be locked: %s",
-                 strerror(-code));
+                     : "the directory cannot be locked: LOCK: %s",
+                 storage_error(code));
         return false;
     }
     code = directory_read(journal->storage, &directory);

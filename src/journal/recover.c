@@ -33,7 +33,7 @@ static bool read_file(struct reading *reading, const char *name, struct buffer *
     int code = storage_read_file(reading->storage, name, out);
 
     if (code != 0) {
-        snprintf(reading->why, 256, "%s: cannot be read: %s", name, strerror(-code));
+        snprintf(reading->why, 256, "%s: cannot be read: %s", name, storage_error(code));
     }
     return code == 0;
 }

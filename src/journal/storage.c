@@ -3,7 +3,6 @@
  * What every storage shares: whole files read and written, and why an operation failed in words. */
 #include "journal/storage.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -29,6 +28,13 @@ bool storage_is_full(int code)
     return code == -ENOSPC || code == -EDQUOT || code == -EFBIG;
 }
 
+const char *storage_error(int code)
+{
+    return code == -ELOOP              ? "it is a symbolic link, which is not followed"
+           : code == STORAGE_IRREGULAR ? "it is not a regular file"
+                                       : strerror(-code);
+}
+
 const char *storage_why(int code, int64_t needed, int64_t free_bytes, char out[STORAGE_WHY_SIZE])
 {
     char need[48] = "", room[48] = "";
@@ -39,7 +45,7 @@ const char *storage_why(int code, int64_t needed, int64_t free_bytes, char out[S
     if (storage_is_full(code) && free_bytes >= 0) {
         snprintf(room, sizeof room, "%s%" PRId64 " free", needed >= 0 ? ", " : ": ", free_bytes);
     }
-    snprintf(out, STORAGE_WHY_SIZE, "%.60s%s%s", strerror(-code), need, room);
+    snprintf(out, STORAGE_WHY_SIZE, "%.60s%s%s", storage_error(code), need, room);
     return out;
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/buffer.h"
 
+#include <errno.h>
+
 struct storage;
 
 enum storage_mode {
@@ -72,7 +74,14 @@ int storage_write_all(struct storage *storage, int handle, int64_t offset, const
 /* The bytes that are free, or -1 if that is not known. */
 int64_t storage_free_bytes(struct storage *storage);
 
-/* What a negative errno means. Where the room gave out, also how many bytes were needed and how
+/* What is there under the name of a file is no file: a FIFO, a device, a directory. A symbolic link
+ * is -ELOOP. */
+#define STORAGE_IRREGULAR (-EMEDIUMTYPE)
+
+/* What a negative errno means. */
+const char *storage_error(int code);
+
+/* The same, and more. Where the room gave out, also how many bytes were needed and how
  * many free; -1 for either: not known. Returns `out`. */
 #define STORAGE_WHY_SIZE 160
 const char *storage_why(int code, int64_t needed, int64_t free_bytes, char out[STORAGE_WHY_SIZE]);

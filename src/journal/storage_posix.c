@@ -55,14 +55,32 @@ static int posix_list(struct storage *storage, storage_name *name, void *context
     return code;
 }
 
+/* Opens a file of the directory, and nothing else of that name: who may write to the directory
+ * could otherwise have us write to any file by a link, or wait for ever on a FIFO. */
+static int open_regular(const struct posix *posix, const char *name, int flags)
+{
+    struct stat about;
+    int handle = openat(posix->directory, name,
+                        flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0640);
+
+    if (handle < 0) {
+        return -errno;
+    }
+    int code = fstat(handle, &about) < 0 ? -errno : S_ISREG(about.st_mode) ? 0 : STORAGE_IRREGULAR;
+    if (code != 0) {
+        close(handle);
+        return code;
+    }
+    return handle;
+}
+
 static int posix_open(struct storage *storage, const char *name, enum storage_mode mode)
 {
     static const int flags[] = {[STORAGE_CREATE] = O_RDWR | O_CREAT | O_EXCL,
                                 [STORAGE_WRITE] = O_RDWR,
                                 [STORAGE_READ] = O_RDONLY};
-    int handle = openat(self(storage)->directory, name, flags[mode] | O_CLOEXEC, 0640);
 
-    return handle < 0 ? -errno : handle;
+    return open_regular(self(storage), name, flags[mode]);
 }
 
 static void posix_close(struct storage *storage, int handle)
@@ -147,11 +165,12 @@ static void leave_lock(struct process_hook *hook)
 static int posix_lock(struct storage *storage)
 {
     struct posix *posix = self(storage);
+    int handle = open_regular(posix, "LOCK", O_RDWR | O_CREAT);
 
-    posix->lock = openat(posix->directory, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-    if (posix->lock < 0) {
-        return -errno;
+    if (handle < 0) {
+        return handle;
     }
+    posix->lock = handle;
     if (flock(posix->lock, LOCK_EX | LOCK_NB) < 0) {
         int code = -errno;
         close(posix->lock);

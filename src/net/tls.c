@@ -8,6 +8,7 @@
 
 #include "base/problem.h"
 #include "net/address.h"
+#include "net/tls_identity.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -107,16 +108,6 @@ static BIO *socket_bio(int fd)
 
 /* ---- contexts -------------------------------------------------------------------------------- */
 
-/* What OpenSSL says went wrong first, and forgets it. */
-static const char *reason(void)
-{
-    unsigned long code = ERR_peek_error();
-    const char *text = ERR_GET_LIB(code) == ERR_LIB_SYS ? strerror(ERR_GET_REASON(code))
-                                                        : ERR_reason_error_string(code);
-    ERR_clear_error();
-    return text ? text : "no reason given";
-}
-
 /* Without this OpenSSL would ask for a password on the terminal. */
 static int no_password(char *out, int size, int writing, void *context)
 {
@@ -148,30 +139,6 @@ static struct tls *make(const SSL_METHOD *method)
     return tls;
 }
 
-/* A certificate and its key, and what the settings that name their files are called. */
-struct tls_identity {
-    const char *cert_name, *cert, *key_name, *key;
-};
-
-static bool use_identity(struct tls *tls, const struct tls_identity *own, struct problem *problem)
-{
-    if (SSL_CTX_use_certificate_chain_file(tls->context, own->cert) != 1) {
-        problem_set(problem, HF_INVALID_ARGUMENT,
-                    "%s \"%.96s\" is no certificate in PEM that can be read: %s", own->cert_name,
-                    own->cert, reason());
-        return false;
-    }
-    /* A key of another kind than the certificate's is taken, and only found out by the check. */
-    if (SSL_CTX_use_PrivateKey_file(tls->context, own->key, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_check_private_key(tls->context) != 1) {
-        problem_set(problem, HF_INVALID_ARGUMENT,
-                    "%s \"%.96s\" is not the key of the certificate, unencrypted and in PEM: %s",
-                    own->key_name, own->key, reason());
-        return false;
-    }
-    return true;
-}
-
 struct tls *tls_server(const char *cert, const char *key, struct problem *problem)
 {
     static const unsigned char id[] = "holdfast";
@@ -180,14 +147,16 @@ struct tls *tls_server(const char *cert, const char *key, struct problem *proble
     ERR_clear_error();
     tls = make(TLS_server_method());
     if (tls == NULL) {
-        problem_set(problem, HF_BUSY, "TLS cannot be set up: %s", reason());
+        problem_set(problem, HF_BUSY, "TLS cannot be set up: %s", tls_reason());
         return NULL;
     }
     SSL_CTX_set_options(tls->context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     SSL_CTX_set_session_id_context(tls->context, id, sizeof id - 1);
     /* A client that comes back brings its own session, in a ticket; none is kept here. */
     SSL_CTX_set_session_cache_mode(tls->context, SSL_SESS_CACHE_OFF);
-    if (!use_identity(tls, &(struct tls_identity){"tls-cert", cert, "tls-key", key}, problem)) {
+    struct tls_identity own = {"tls-cert", cert, "tls-key", key};
+    if (!tls_identity_use(tls->context, &own, problem) ||
+        !tls_identity_serves(tls->context, &own, problem)) {
         tls_free(tls);
         return NULL;
     }
@@ -217,14 +186,14 @@ static bool use_roots(struct tls *tls, const char *ca, struct problem *problem)
     const char *why = NULL;
 
     if (ca == NULL) {
-        why = SSL_CTX_set_default_verify_paths(tls->context) == 1 ? NULL : reason();
+        why = SSL_CTX_set_default_verify_paths(tls->context) == 1 ? NULL : tls_reason();
     } else if (stat(ca, &found) == 0 && S_ISDIR(found.st_mode)) {
         why = has_hashed(ca) ? NULL : "the folder has none under its hash; see openssl rehash";
         if (why == NULL && SSL_CTX_load_verify_dir(tls->context, ca) != 1) {
-            why = reason();
+            why = tls_reason();
         }
     } else {
-        why = SSL_CTX_load_verify_file(tls->context, ca) == 1 ? NULL : reason();
+        why = SSL_CTX_load_verify_file(tls->context, ca) == 1 ? NULL : tls_reason();
     }
     if (why != NULL) {
         problem_set(problem, HF_INVALID_ARGUMENT, "no trusted certificates in \"%.96s\": %s",
@@ -240,17 +209,22 @@ struct tls *tls_client(const struct tls_client_options *options, struct problem 
     ERR_clear_error();
     tls = make(TLS_client_method());
     if (tls == NULL) {
-        problem_set(problem, HF_BUSY, "TLS cannot be set up: %s", reason());
+        problem_set(problem, HF_BUSY, "TLS cannot be set up: %s", tls_reason());
         return NULL;
     }
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     struct tls_identity own = {"tls_cert", options->cert, "tls_key", options->key};
     if (!use_roots(tls, options->ca, problem) ||
-        (options->cert != NULL && !use_identity(tls, &own, problem))) {
+        (options->cert != NULL && !tls_identity_use(tls->context, &own, problem))) {
         tls_free(tls);
         return NULL;
     }
     return tls;
+}
+
+const char *tls_outdated(const struct tls *tls)
+{
+    return tls_identity_outdated(tls->context);
 }
 
 void tls_free(struct tls *tls)
@@ -384,7 +358,7 @@ static int explain(struct tls_session *session, int error, bool *wants_write)
             return fail_unproven(session, verified);
         }
         const char *about = meaning(ERR_GET_REASON(ERR_peek_error()));
-        return fail(session, EPROTO, about, reason());
+        return fail(session, EPROTO, about, tls_reason());
     }
 }
 

@@ -13,8 +13,11 @@ struct problem;
 struct tls; /* certificate and key, or trusted roots */
 struct tls_session;
 
-/* Both files are PEM; `cert` holds the certificate first, then those that lead to its root. */
+/* Both files are PEM; `cert` holds the certificate first, then those that lead to its root. A pair
+ * that could serve no client is refused. */
 struct tls *tls_server(const char *cert, const char *key, struct problem *problem);
+/* Why clients that look at the dates of the certificate refuse it now; NULL if they do not. */
+const char *tls_outdated(const struct tls *tls);
 
 /* Whom a client trusts, and who it is. */
 struct tls_client_options {

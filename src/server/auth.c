@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -243,7 +244,7 @@ struct auth *auth_load(const char *path, struct problem *problem)
     int error = file_read(path, FILE_SIZE_MAX, &text, &about);
     if (error != 0) {
         problem_set(problem, HF_INVALID_ARGUMENT, "the users in %.128s cannot be read: %s", path,
-                    strerror(-error));
+                    error == -EMEDIUMTYPE ? "it is not a regular file" : strerror(-error));
     } else if (about.st_mode & (S_IWGRP | S_IWOTH)) {
         problem_set(problem, HF_INVALID_ARGUMENT,
                     "%.128s: others than its owner may write it, and make themselves users; "
@@ -254,6 +255,14 @@ struct auth *auth_load(const char *path, struct problem *problem)
     }
     buffer_free(&text);
     return auth;
+}
+
+/* What is remembered has the secret in it: it fits no user whose secret is another. */
+void auth_inherit(struct auth *auth, const struct auth *before)
+{
+    memcpy(auth->key, before->key, sizeof auth->key);
+    memcpy(auth->remembered, before->remembered, sizeof auth->remembered);
+    auth->remembered_count = before->remembered_count;
 }
 
 void auth_free(struct auth *auth)

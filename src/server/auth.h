@@ -32,6 +32,10 @@ struct auth *auth_load(const char *path, struct problem *problem);
 struct auth *auth_parse(const char *name, struct hf_bytes text, struct problem *problem);
 void auth_free(struct auth *auth);
 
+/* Of users that were loaded anew: the passwords that were found right are not to be hashed again,
+ * for those whose secret is the same. */
+void auth_inherit(struct auth *auth, const struct auth *before);
+
 const char *role_name(enum role role);
 bool role_find(struct hf_bytes text, enum role *role);
 

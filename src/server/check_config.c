@@ -3,6 +3,7 @@
  * Carries out `holdfast serve --check-config`: tries all that a start would need and reports every
  * fault, not only the first one. Nothing is changed. */
 #include "server/auth.h"
+#include "server/exposed.h"
 #include "server/server.h"
 #include "net/tls.h"
 
@@ -29,9 +30,16 @@ static bool check_lock(const char *dir)
     if ((size_t)snprintf(path, sizeof path, "%s/LOCK", dir) >= sizeof path) {
         return complain("dir", dir, strerror(ENAMETOOLONG));
     }
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        return errno == ENOENT || complain("dir", path, strerror(errno));
+        return errno == ENOENT || complain("dir", path,
+                                           errno == ELOOP ? "a symbolic link, which is not followed"
+                                                          : strerror(errno));
+    }
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(fd);
+        return complain("dir", path, "not a regular file");
     }
     bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
     close(fd);
@@ -85,8 +93,19 @@ static bool check_tls(const char *cert, const char *key)
         fprintf(stderr, "holdfast: %s\n", problem.message);
         return false;
     }
+    const char *outdated = tls_outdated(tls);
+    if (outdated != NULL) {
+        fprintf(stderr, "holdfast: warning: tls-cert \"%s\": clients will refuse it: %s\n", cert,
+                outdated);
+    }
     tls_free(tls);
     return true;
+}
+
+static void warn_exposed(void *context, const char *warning)
+{
+    (void)context;
+    fprintf(stderr, "holdfast: warning: %s\n", warning);
 }
 
 enum server_exit server_check(const struct server_options *options)
@@ -95,6 +114,7 @@ enum server_exit server_check(const struct server_options *options)
     bool auth = options->auth_file == NULL || check_auth(options->auth_file);
     bool tls = options->tls_cert == NULL || check_tls(options->tls_cert, options->tls_key);
 
+    exposed_files(options, warn_exposed, NULL);
     if (!dir || !auth || !tls) {
         return SERVER_USAGE;
     }

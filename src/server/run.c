@@ -2,9 +2,9 @@
  *
  * A server's life: it reads what its settings name, opens its ports and then its engine, reads
  * users and certificate again on SIGHUP, and on SIGTERM answers what it has and goes. */
-#include "server/loop.h"
-#include "server/systemd_notify.h"
 #include "server/loop_work.h"
+#include "server/reload.h"
+#include "server/systemd_notify.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -166,71 +166,12 @@ static void drain(struct loop *loop, const char *why)
     loop_drain_within(loop, server->options->drain_timeout_ms);
 }
 
-/* The new users count for the clients that are connected, too. */
-static bool reload_auth(struct server *server)
-{
-    struct problem problem;
-
-    if (server->options->auth_file == NULL) {
-        return true;
-    }
-    struct auth *auth = auth_load(server->options->auth_file, &problem);
-    if (auth == NULL) {
-        log_line(&server->log, LOG_ERROR, "users stay as they were: %s", problem.message);
-        return false;
-    }
-    auth_free(server->auth);
-    server->auth = auth;
-    for (struct list *node = server->sessions.next; node != &server->sessions; node = node->next) {
-        struct session *session = LIST_ENTRY(node, struct session, node);
-        if (session->who.role != ROLE_NONE && !auth_still(auth, &session->who)) {
-            session->who.role = ROLE_NONE;
-        }
-    }
-    return true;
-}
-
-static bool reload_tls(struct loop *loop)
-{
-    const struct server_options *options = loop->server.options;
-    struct problem problem;
-
-    if (options->tls_cert == NULL) {
-        return true;
-    }
-    struct tls *tls = tls_server(options->tls_cert, options->tls_key, &problem);
-    if (tls == NULL) {
-        log_line(&loop->server.log, LOG_ERROR, "the certificate stays as it was: %s",
-                 problem.message);
-        return false;
-    }
-    tls_free(loop->tls);
-    loop->tls = tls;
-    return true;
-}
-
-static void reload(struct loop *loop)
-{
-    bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to notify of */
-
-    if (ready) {
-        systemd_notify("RELOADING=1");
-    }
-    bool users = reload_auth(&loop->server), certificate = reload_tls(loop);
-    if (users && certificate) {
-        log_line(&loop->server.log, LOG_INFO, "users and certificate were read again");
-    }
-    if (ready) {
-        systemd_notify("READY=1");
-    }
-}
-
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct loop *loop = handle->data;
 
     if (number == SIGHUP) {
-        reload(loop);
+        reload_again(loop);
     } else {
         drain(loop, number == SIGTERM ? "SIGTERM" : "SIGINT");
     }
@@ -279,17 +220,8 @@ static bool prepare(struct loop *loop, struct problem *problem)
 {
     const struct server_options *options = loop->server.options;
 
-    if (options->auth_file != NULL) {
-        loop->server.auth = auth_load(options->auth_file, problem);
-        if (loop->server.auth == NULL) {
-            return false;
-        }
-    }
-    if (options->tls_cert != NULL) {
-        loop->tls = tls_server(options->tls_cert, options->tls_key, problem);
-        if (loop->tls == NULL) {
-            return false;
-        }
+    if (!reload_first(loop, problem)) {
+        return false;
     }
     raise_limits(loop);
     return listener_open(&loop->listeners[0], loop, &front_resp, options->resp_port, problem) &&

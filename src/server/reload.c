@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Users and certificate of a running server. What is new is read and tried in full before it takes
+ * the place of what is old, so that a mistake in a file shuts nobody out. */
+#include "server/reload.h"
+
+#include "server/exposed.h"
+#include "server/systemd_notify.h"
+
+static void log_exposed(void *context, const char *warning)
+{
+    const struct server *server = context;
+
+    log_line(&server->log, LOG_WARNING, "%s", warning);
+}
+
+static void log_outdated(const struct loop *loop)
+{
+    const char *why = tls_outdated(loop->tls);
+
+    if (why != NULL) {
+        log_line(&loop->server.log, LOG_WARNING, "tls-cert \"%.200s\": clients will refuse it: %s",
+                 loop->server.options->tls_cert, why);
+    }
+}
+
+bool reload_first(struct loop *loop, struct problem *problem)
+{
+    const struct server_options *options = loop->server.options;
+
+    if (options->auth_file != NULL) {
+        loop->server.auth = auth_load(options->auth_file, problem);
+        if (loop->server.auth == NULL) {
+            return false;
+        }
+    }
+    if (options->tls_cert != NULL) {
+        loop->tls = tls_server(options->tls_cert, options->tls_key, problem);
+        if (loop->tls == NULL) {
+            return false;
+        }
+        log_outdated(loop);
+    }
+    exposed_files(options, log_exposed, &loop->server);
+    return true;
+}
+
+/* Of a client whose user is gone, has another secret or may do less: what it was let do before ends
+ * with that. An idle connection stays, as that of a stranger or of the new role. */
+static void demote(struct session *session, enum role before)
+{
+    if (session->who.role < before && (session_busy(session) || session->wants_ticks)) {
+        connection_end(connection_of(session));
+    }
+}
+
+static void apply_users(struct server *server)
+{
+    for (struct list *node = server->sessions.next, *next; node != &server->sessions; node = next) {
+        struct session *session = LIST_ENTRY(node, struct session, node);
+        enum role before = session->who.role;
+        next = node->next;
+        if (before == ROLE_NONE || session->gone) {
+            continue;
+        }
+        if (!auth_still(server->auth, &session->who)) {
+            session->who.role = ROLE_NONE;
+        }
+        demote(session, before);
+    }
+}
+
+static bool reload_users(struct server *server)
+{
+    struct problem problem;
+
+    if (server->options->auth_file == NULL) {
+        return true;
+    }
+    struct auth *auth = auth_load(server->options->auth_file, &problem);
+    if (auth == NULL) {
+        log_line(&server->log, LOG_ERROR, "users stay as they were: %s", problem.message);
+        return false;
+    }
+    auth_inherit(auth, server->auth);
+    auth_free(server->auth);
+    server->auth = auth;
+    apply_users(server);
+    return true;
+}
+
+static bool reload_certificate(struct loop *loop)
+{
+    const struct server_options *options = loop->server.options;
+    struct problem problem;
+
+    if (options->tls_cert == NULL) {
+        return true;
+    }
+    struct tls *tls = tls_server(options->tls_cert, options->tls_key, &problem);
+    const char *outdated = tls != NULL ? tls_outdated(tls) : NULL;
+    if (outdated != NULL && tls_outdated(loop->tls) == NULL) {
+        problem_set(&problem, HF_INVALID_ARGUMENT, "clients would refuse tls-cert \"%.96s\": %s",
+                    options->tls_cert, outdated);
+        tls_free(tls);
+        tls = NULL;
+    }
+    if (tls == NULL) {
+        log_line(&loop->server.log, LOG_ERROR, "the certificate stays as it was: %s",
+                 problem.message);
+        return false;
+    }
+    tls_free(loop->tls);
+    loop->tls = tls;
+    log_outdated(loop);
+    return true;
+}
+
+void reload_again(struct loop *loop)
+{
+    bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to notify of */
+
+    if (ready) {
+        systemd_notify("RELOADING=1");
+    }
+    bool users = reload_users(&loop->server), certificate = reload_certificate(loop);
+    exposed_files(loop->server.options, log_exposed, &loop->server);
+    if (users && certificate) {
+        log_line(&loop->server.log, LOG_INFO, "users and certificate were read again");
+    }
+    if (ready) {
+        systemd_notify("READY=1");
+    }
+}
