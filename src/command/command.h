@@ -95,7 +95,8 @@ enum command_flag {
     COMMAND_GIVES_BACK = 16,
     /* The service carries it out, by engine commands and ledger transactions; no engine does. */
     COMMAND_SERVICE = 32,
-    COMMAND_ADMIN = 64, /* for administrators */
+    COMMAND_ADMIN = 64,  /* for administrators */
+    COMMAND_READS = 128, /* changes nothing; a row says so, or that it writes, for the role */
 };
 
 enum command_id {

@@ -169,7 +169,7 @@
 #define ALIAS(path, code) .alias = (path), .alias_code = (code)
 #define SCRIPT(file, words, ...) .script = (file), .script_args = (words), .keys = {__VA_ARGS__}
 
-#define READS 0
+#define READS COMMAND_READS
 #define WRITES COMMAND_WRITES
 #define RANDOM COMMAND_RANDOM
 #define WAITS COMMAND_WAITS

@@ -163,9 +163,11 @@ static bool engine_serves(struct session *session)
 
 bool session_accepts(struct session *session, const struct command_spec *spec)
 {
+    /* A row that says neither what it does nor for whom it is, is for nobody else. */
     enum role needed = spec->flags & COMMAND_ADMIN    ? ROLE_ADMIN
                        : spec->flags & COMMAND_WRITES ? ROLE_WRITE
-                                                      : ROLE_READ;
+                       : spec->flags & COMMAND_READS  ? ROLE_READ
+                                                      : ROLE_ADMIN;
 
     return session_allows(session, needed) && engine_serves(session);
 }

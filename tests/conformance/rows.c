@@ -79,6 +79,17 @@ static void put_refusals(const struct command_spec *spec)
     printf("],\"own_refusals\":%zu,", own);
 }
 
+/* The role that a client needs; null for a row that does not say whether it reads or writes. */
+static const char *role(const struct command_spec *spec)
+{
+    unsigned kinds = spec->flags & (COMMAND_READS | COMMAND_WRITES);
+
+    if (kinds != COMMAND_READS && kinds != COMMAND_WRITES) {
+        return NULL;
+    }
+    return spec->flags & COMMAND_ADMIN ? "admin" : kinds == COMMAND_WRITES ? "write" : "read";
+}
+
 int main(void)
 {
     static const char *const shapes[] = {
@@ -93,8 +104,10 @@ int main(void)
         put_text("script", spec->script);
         put_text("script_args", spec->script_args);
         printf("\"service\":%s,", spec->flags & COMMAND_SERVICE ? "true" : "false");
+        put_text("role", role(spec));
         put_text("method", spec->method);
         put_text("route", spec->route);
+        put_text("alias", spec->alias);
         put_text("nil", spec->nil_code != HF_OK ? hf_error_name(spec->nil_code) : NULL);
         put_text("figures", spec->figures_code != HF_OK ? hf_error_name(spec->figures_code) : NULL);
         put_text("example", spec->example);

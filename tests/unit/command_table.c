@@ -196,6 +196,16 @@ static void names_numbers_keywords_and_fields_are_unique(void **state)
     }
 }
 
+/* From that follows the role that a client needs. */
+static void every_row_says_whether_it_reads_or_writes(void **state)
+{
+    (void)state;
+    for (EACH_ROW(spec)) {
+        unsigned kinds = spec->flags & (COMMAND_READS | COMMAND_WRITES);
+        assert_true(kinds == COMMAND_READS || kinds == COMMAND_WRITES);
+    }
+}
+
 static void help_is_one_line(void **state)
 {
     (void)state;
@@ -325,7 +335,8 @@ static void flags_follow_from_the_rest_of_the_row(void **state)
         assert_int_equal((spec->flags & COMMAND_WAITS) != 0, has_argument(spec, ARG_WAIT));
         assert_int_equal((spec->flags & COMMAND_RANDOM) != 0,
                          strchr(spec->script_args, '@') != NULL);
-        assert_true(writes || (spec->flags & ~(unsigned)(COMMAND_SERVICE | COMMAND_WAITS)) == 0);
+        unsigned other = spec->flags & ~(unsigned)(COMMAND_SERVICE | COMMAND_WAITS);
+        assert_true(writes || other == COMMAND_READS);
     }
 }
 
@@ -357,7 +368,7 @@ static void flags_are_those_of_the_contract(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
-        assert_int_equal(command_table[reads[i]].flags, 0);
+        assert_int_equal(command_table[reads[i]].flags, COMMAND_READS);
     }
     for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++) {
         assert_true(command_table[writes[i]].flags & COMMAND_WRITES);
@@ -374,6 +385,7 @@ int main(void)
         cmocka_unit_test(every_number_leads_to_its_row),
         cmocka_unit_test(commands_are_found_in_any_case_and_nothing_else_is),
         cmocka_unit_test(names_numbers_keywords_and_fields_are_unique),
+        cmocka_unit_test(every_row_says_whether_it_reads_or_writes),
         cmocka_unit_test(help_is_one_line),
         cmocka_unit_test(scope_comes_first_and_required_arguments_before_optional_ones),
         cmocka_unit_test(arguments_have_a_place_of_their_own_in_the_struct),
