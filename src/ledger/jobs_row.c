@@ -118,7 +118,7 @@ static enum sql_result end_booking(struct ledger_job_run *run)
     struct sql_value scope = sql_text(job->scope), step[3];
     struct sql_value row[] = {sql_integer(run->writer->id), sql_integer((int64_t)run->number),
                               scope, sql_text(job->id)};
-    struct sql_value quantity = sql_integer(job->found.quantity);
+    struct sql_value quantity = sql_integer(job->found.counted ? job->found.quantity : 0);
     struct sql_value counter[] = {quantity, quantity, scope, sql_text(hf_text(job->found.zone))};
     struct sql_step steps[] = {
         ledger_job_fence(run),

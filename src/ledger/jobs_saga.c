@@ -14,8 +14,14 @@
 #define ADD_VALUES 16
 #define MOVE_VALUES 14
 #define CLAIM_VALUES 5
-/* A move and its notice. */
-#define VALUES_OF_MOVE (ADD_VALUES + LEDGER_NOTICE_VALUES)
+#define BOOK_VALUES 12
+#define HOLD_VALUES 2
+/* A move, its booking and its notice. */
+#define VALUES_OF_MOVE (ADD_VALUES + HOLD_VALUES + BOOK_VALUES + LEDGER_NOTICE_VALUES)
+/* What a booking that was confirmed past the ledger has for a transaction: it is in flight at no
+ * time, and it is no hold. */
+#define PAST_WRITER 0
+#define PAST_BATCH 1
 /* The step of barriers that remember messages. */
 #define MESSAGE_STEP "message"
 
@@ -140,6 +146,60 @@ static void add_moves(struct ledger_job_run *run, bool are_new, struct sql_value
     }
 }
 
+static void put_booking(struct sql_value *at, const struct ledger_move *move)
+{
+    const struct ledger_saga *saga = move->saga;
+    const struct sql_value values[BOOK_VALUES] = {
+        text_value(saga->event),
+        text_value(saga->booking),
+        text_value(saga->zone),
+        text_value(saga->user),
+        text_value(""),
+        sql_integer(saga->quantity),
+        sql_integer(saga->unit_price),
+        sql_integer(saga->created_at_ms),
+        text_value(saga->payment_id),
+        text_value(move->booked),
+        sql_integer(PAST_WRITER),
+        sql_integer(PAST_BATCH),
+    };
+    memcpy(at, values, sizeof values);
+}
+
+static void put_hold(struct sql_value *at, const struct ledger_move *move)
+{
+    at[0] = text_value(move->saga->event);
+    at[1] = text_value(move->saga->booking);
+}
+
+/* The rows of bookings that were confirmed past the ledger. A row that is there, of another time,
+ * stays: the checkout is completed all the same. */
+static void add_bookings(struct ledger_job_run *run, struct sql_value **values,
+                         struct sql_step *steps, size_t *count)
+{
+    static const struct {
+        enum ledger_statement statement;
+        size_t values;
+        void (*put)(struct sql_value *at, const struct ledger_move *move);
+    } parts[] = {{LEDGER_HOLD_DROP, HOLD_VALUES, put_hold},
+                 {LEDGER_SAGA_BOOK, BOOK_VALUES, put_booking}};
+
+    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++) {
+        struct sql_step step = ledger_step(run->writer, parts[part].statement, *values, SQL_ANY);
+        step.rows = 0;
+        for (size_t i = 0; i < run->job->count; i++) {
+            if (run->job->moves[i]->booked != NULL) {
+                parts[part].put(*values, run->job->moves[i]);
+                *values += parts[part].values;
+                step.rows++;
+            }
+        }
+        if (step.rows > 0) {
+            steps[(*count)++] = step;
+        }
+    }
+}
+
 static void add_notices(struct ledger_job_run *run, struct sql_value *values,
                         struct sql_step *steps, size_t *count)
 {
@@ -165,7 +225,7 @@ enum sql_result ledger_job_saga_move(struct ledger_job_run *run)
 {
     struct ledger_job *job = run->job;
     struct sql_value *values = malloc(job->count * VALUES_OF_MOVE * sizeof *values), *at = values;
-    struct sql_step steps[4] = {ledger_job_fence(run)};
+    struct sql_step steps[6] = {ledger_job_fence(run)};
     size_t count = 1;
 
     _Static_assert((int)ADD_VALUES >= (int)MOVE_VALUES, "the room of each");
@@ -174,6 +234,7 @@ enum sql_result ledger_job_saga_move(struct ledger_job_run *run)
     }
     add_moves(run, true, &at, steps, &count);
     add_moves(run, false, &at, steps, &count);
+    add_bookings(run, &at, steps, &count);
     add_notices(run, at, steps, &count);
     job->answer = LEDGER_DONE;
     enum sql_result result = ledger_job_steps(run, steps, count, true);

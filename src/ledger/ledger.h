@@ -143,6 +143,7 @@ struct ledger_row {
     int64_t quantity, unit_price;
     int64_t made_at_ms, ended_at_ms; /* sold or confirmed; returned or refunded, or 0 */
     bool told;                       /* its batch is marked: the engine was told of it */
+    bool counted; /* in its counter; not so a booking that was confirmed past the ledger */
 };
 
 /* Owned by the caller, who keeps it and its texts until done() was called. */

@@ -54,6 +54,7 @@ void ledger_row_read(struct ledger *ledger, const struct sql_value *columns, siz
         .unit_price = columns[ROW_PRICE].integer,
         .made_at_ms = columns[ROW_MADE].integer,
         .ended_at_ms = columns[ROW_ENDED].integer,
+        .counted = columns[ROW_WRITER].integer != 0,
         .told = columns[ROW_BATCH].integer <= columns[ROW_TOLD].integer ||
                 is_told_here(ledger, columns[ROW_WRITER].integer, columns[ROW_BATCH].integer),
     };

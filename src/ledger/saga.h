@@ -44,6 +44,9 @@ struct ledger_move {
      * subject is the booking. */
     const char *notice;
     struct hf_bytes noticed;
+    /* The confirmation code of a booking that was confirmed past the ledger, and gets its row with
+     * the move; NULL: none does. */
+    const char *booked;
     size_t together; /* the caller's */
 };
 

@@ -39,6 +39,10 @@
     "SELECT saga_id, event_id, booking_id, zone_id, user_id, quantity, max_per_user, unit_price,"  \
     " currency, pass, payment_id, payment_token, state, came_from, payment, error_code,"           \
     " error_message, attempts, created_at, updated_at, due_at, owner, fence FROM sagas"
+/* A booking that is confirmed. */
+#define BOOKING_ADD                                                                                \
+    "INSERT INTO bookings (event_id, booking_id, zone_id, user_id, show_id, quantity, unit_price," \
+    " created_at, payment_id, confirmation_code, writer, batch) {rows}"
 /* When a lease of so many ms from now ends; one of less than nothing, never. */
 #define LEASE_END "CASE WHEN ? < 0 THEN 9007199254740991 ELSE {now} + ? END"
 /* The columns of a booking that are shown; of a hold that has lapsed and was not marked yet, the
@@ -77,10 +81,7 @@ static const struct {
     [LEDGER_ORDER_ADD] = {"INSERT INTO orders (order_id, product_id, user_id, quantity, unit_price,"
                           " writer, batch) {rows}",
                           "tttiiii"},
-    [LEDGER_BOOKING_ADD] = {"INSERT INTO bookings (event_id, booking_id, zone_id, user_id, show_id,"
-                            " quantity, unit_price, created_at, payment_id, confirmation_code,"
-                            " writer, batch) {rows}",
-                            "tttttiiittii"},
+    [LEDGER_BOOKING_ADD] = {BOOKING_ADD, "tttttiiittii"},
     [LEDGER_STOCK_SELL] = {"UPDATE {inventory} SET {stock} = {stock} - ?"
                            " WHERE {product} = ? AND {stock} >= ?",
                            "iti"},
@@ -192,7 +193,8 @@ static const struct {
                                   " CAST(COALESCE(b.booked, 0) AS {integer})"
                                   " FROM zones z LEFT JOIN (SELECT event_id, zone_id,"
                                   " SUM(quantity) AS booked FROM bookings"
-                                  " WHERE status = 'confirmed' GROUP BY event_id, zone_id) b"
+                                  " WHERE status = 'confirmed' AND writer <> 0"
+                                  " GROUP BY event_id, zone_id) b"
                                   " ON b.event_id = z.event_id AND b.zone_id = z.zone_id"
                                   " WHERE z.sold <> COALESCE(b.booked, 0)"
                                   " ORDER BY z.event_id, z.zone_id"),
@@ -278,6 +280,7 @@ static const struct {
                           " WHERE saga_id = ? AND fence = ? AND owner = ''"
                           " AND lease_until < 9007199254740991",
                           "ti"},
+    [LEDGER_SAGA_BOOK] = {BOOKING_ADD "{unless_there}", "tttttiiittii"},
     [LEDGER_BARRIER_FIND] = {"SELECT made_at FROM barriers WHERE scope = ? AND id = ?"
                              " AND step = ?{lock}",
                              "ttt"},

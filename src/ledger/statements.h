@@ -79,6 +79,7 @@ enum ledger_statement {
     LEDGER_SAGAS_DUE,
     LEDGER_SAGA_CLAIM,
     LEDGER_SAGA_WAKE,
+    LEDGER_SAGA_BOOK,
     LEDGER_BARRIER_FIND,
     LEDGER_BARRIERS_FORGET,
     /* bookings */

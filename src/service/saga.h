@@ -25,7 +25,7 @@
 #define SAGA_BUCKETS 1024
 #define SAGA_BATCH_MAX 512
 #define SAGA_PAGE 64
-#define SAGA_NOTICED_MAX 2048
+#define SAGA_NOTICED_MAX LEDGER_NOTICED_MAX
 /* Driven at a time by one process; more are refused, or left for later. */
 #define SAGA_ACTIVE_MAX 20000
 /* How long the seats of a checkout are held. A retry has to ask for the same time, whichever server
@@ -68,6 +68,7 @@ struct saga {
     bool rebooked;                  /* the seats of a late payment were taken again */
     bool charge_resent;             /* an earlier charge may still be on its way */
     struct payment_answer payment;
+    char code[HF_CODE_SIZE]; /* of the confirmation */
 };
 
 struct sagas {

@@ -291,32 +291,56 @@ static void put_text(struct buffer *out, const char *name, const char *text)
     json_text(out, hf_text(text));
 }
 
-/* What a receiver of webhooks is told of a saga that needs attention. */
-static struct hf_bytes write_notice(struct saga *saga)
+static void write_attention(struct buffer *out, const struct ledger_saga *next)
 {
-    const struct ledger_saga *next = &saga->next;
+    buffer_byte(out, '{');
+    put_text(out, "saga_id", next->saga);
+    put_text(out, "event_id", next->event);
+    put_text(out, "booking_id", next->booking);
+    put_text(out, "user_id", next->user);
+    put_text(out, "payment_id", next->payment_id);
+    put_text(out, "status", next->state);
+    put_text(out, "came_from", next->came_from);
+    put_text(out, "payment", next->payment);
+    put_text(out, "error_code", next->error_code);
+    put_text(out, "error_message", next->error);
+    buffer_byte(out, '}');
+}
+
+/* As the notice of a sale is. */
+static void write_confirmed(struct buffer *out, const struct ledger_saga *next)
+{
+    struct ledger_noticed noticed = {.scope = hf_text(next->event),
+                                     .id = hf_text(next->booking),
+                                     .user = hf_text(next->user),
+                                     .zone = hf_text(next->zone),
+                                     .payment = hf_text(next->payment_id),
+                                     .quantity = next->quantity,
+                                     .unit_price = next->unit_price,
+                                     .status = "confirmed"};
+
+    ledger_notice_write(out, &noticed);
+}
+
+/* What a receiver of webhooks is told with the move. */
+static void add_notice(struct saga *saga, const char *type,
+                       void (*write)(struct buffer *out, const struct ledger_saga *next))
+{
     struct buffer out;
     size_t size = 0;
 
+    saga->move.notice = webhooks_type(saga->call->service, type);
+    if (saga->move.notice == NULL) {
+        return;
+    }
     buffer_init(&out, &saga->call->service->memory);
-    buffer_byte(&out, '{');
-    put_text(&out, "saga_id", next->saga);
-    put_text(&out, "event_id", next->event);
-    put_text(&out, "booking_id", next->booking);
-    put_text(&out, "user_id", next->user);
-    put_text(&out, "payment_id", next->payment_id);
-    put_text(&out, "status", next->state);
-    put_text(&out, "came_from", next->came_from);
-    put_text(&out, "payment", next->payment);
-    put_text(&out, "error_code", next->error_code);
-    put_text(&out, "error_message", next->error);
-    buffer_byte(&out, '}');
+    write(&out, &saga->next);
     if (!out.failed && out.size <= sizeof saga->noticed) {
         size = out.size;
         memcpy(saga->noticed, out.data, size);
     }
     buffer_free(&out);
-    return size > 0 ? (struct hf_bytes){saga->noticed, size} : hf_text("{}");
+    saga->move.noticed = size > 0 ? (struct hf_bytes){saga->noticed, size} : hf_text("{}");
 }
 
 void saga_move(struct saga *saga, const struct saga_change *change, service_run *next)
@@ -337,8 +361,11 @@ void saga_move(struct saga *saga, const struct saga_change *change, service_run 
                                       .lease_ms = lease_of(saga, change),
                                       .due_ms = change->wait_ms};
     if (change->to == SAGA_NEEDS_ATTENTION) {
-        saga->move.notice = webhooks_type(saga->call->service, "saga.needs_attention");
-        saga->move.noticed = write_notice(saga);
+        add_notice(saga, "saga.needs_attention", write_attention);
+    } else if (change->to == SAGA_COMPLETED && !saga->call->service->guards) {
+        /* The engine alone has confirmed it: nothing has written its row yet. */
+        saga->move.booked = saga->code;
+        add_notice(saga, "booking.confirmed", write_confirmed);
     }
     submit(saga);
 }

@@ -7,7 +7,11 @@
 #include "base/fault.h"
 #include "service/saga.h"
 
+#include <stdio.h>
 #include <time.h>
+
+/* Where the code is in the answer of SEATS.CONFIRM. */
+#define CONFIRM_CODE 1
 
 static const struct service_options *settings_of(const struct saga *saga)
 {
@@ -304,6 +308,19 @@ static void confirmed(struct service_call *call)
     }
 }
 
+/* Called by the engine. */
+static void confirm_answered(void *context, const struct reply *reply)
+{
+    struct service_call *call = context;
+
+    if (reply->code == HF_OK) {
+        struct hf_bytes code = reply_bytes(reply, CONFIRM_CODE);
+        snprintf(saga_of(call)->code, HF_CODE_SIZE, "%.*s", (int)code.size, code.data);
+    }
+    call_note(call, reply);
+    call_ready(call, confirmed);
+}
+
 static void confirm(struct saga *saga)
 {
     const struct ledger_saga *row = &saga->row;
@@ -314,7 +331,7 @@ static void confirm(struct saga *saga)
                                        .booking = hf_text(row->booking),
                                        .user = hf_text(row->user),
                                        .payment = hf_text(row->payment_id)};
-    saga_submit(saga->call, &command, confirmed);
+    service_carry_out(saga->call->service, &command, confirm_answered, saga->call);
 }
 
 /* ---- the step of a state --------------------------------------------------------------------- */

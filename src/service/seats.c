@@ -13,6 +13,9 @@
  *
  *   REFUND    GET ─> end ─> REFUND ─> answer, told
  *
+ * The ledger of the data directory has the bookings of checkouts. It is told of their refunds, and
+ * asked about no others: what it does not answer or does not have, the engine refunds alone.
+ *
  * What the engine itself would refuse (no such booking, another user's, in another state) it is
  * left to refuse, before the ledger is asked. */
 #include "base/check.h"
@@ -267,7 +270,7 @@ static void refund_answered(void *context, const struct reply *reply)
 
     FAULT_POINT(refund_refunded);
     rebuild_note(call->service, reply->code, reply->unknown);
-    if (reply->code == HF_RESERVATION_NOT_FOUND) {
+    if (reply->code == HF_RESERVATION_NOT_FOUND && call->service->guards) {
         /* The engine has forgotten it; it is refunded all the same. */
         struct reply *own = call_reply(call);
         reply_word(own, "REFUNDED");
@@ -292,6 +295,10 @@ static void refund_ended(struct service_call *call)
         forward(call); /* confirmed before there was a ledger */
         break;
     default:
+        if (!call->service->guards) {
+            forward(call); /* whatever becomes of its row, the engine is the truth */
+            return;
+        }
         call_refuse_as_ledger(call, call->job.answer, &call->job.problem);
         seats_finish(call);
         break;

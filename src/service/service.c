@@ -43,7 +43,7 @@ static const struct service_command {
     [SEATS_RELEASE] = {.run = seats_release_guarded, .needs_guard = true},
     [SEATS_EXTEND] = {.run = seats_extend_guarded, .needs_guard = true},
     [SEATS_CONFIRM] = {.run = seats_confirm_guarded, .needs_guard = true},
-    [SEATS_REFUND] = {.run = seats_refund_guarded, .needs_guard = true},
+    [SEATS_REFUND] = {.run = seats_refund_guarded, .needs_open = true},
 };
 
 /* May a take go straight to the engine? */

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """SEATS.CHECKOUT and the sagas behind it, with the payments of test:, on each engine and database."""
 
+import contextlib
+import json
+import sqlite3
+
 import pytest
 
-from box_office import EVENT, ZONE, booking_status, checkout, outcome, saga, zone
+from box_office import EVENT, SECRETS, ZONE, booking_status, checkout, fields, outcome, saga, zone
 from databases import database_of
 from harness import Build
 from raw_client import http
@@ -193,6 +197,60 @@ def test_the_ledger_of_the_directory_guards_no_plain_command(tmp_path):
         assert outcome(checkout(one, "b1", quantity=2)) == "COMPLETED"
 
 
+def listed(server, *words):
+    """The bookings of a list's first page, as dictionaries."""
+    return [fields(item) for item in server.call(*words)[1:]]
+
+
+def test_the_ledger_of_the_directory_has_the_bookings_of_checkouts(tmp_path):
+    """The row comes with the saga's end, over a crash, too; a refund by whatever command is noted in it."""
+    with Server("--payment-url", "test:", directory=tmp_path / "data") as one:
+        one.call("SEATS.OPEN", EVENT, ZONE, 10)
+        for booking in ("b1", "b2"):
+            assert outcome(checkout(one, booking, quantity=2)) == "COMPLETED"
+        assert outcome(checkout(one, "b3", price=4513)) == "PAYMENT_DECLINED"
+        one.restart("kill")
+        mine = listed(one, "SEATS.BOOKINGS", "ann")
+        assert [(row["booking_id"], row["status"], row["quantity"], row["unit_price"]) for row in mine] == [
+            ("b1", "confirmed", 2, 4500), ("b2", "confirmed", 2, 4500)]
+        assert mine == listed(one, "SEATS.HISTORY", EVENT, "STATUS", "confirmed")
+        held = fields(one.call("SEATS.GET", EVENT, "b1"))
+        assert mine[0]["confirmation_code"] == held["confirmation_code"]
+        assert mine[0]["payment_id"] == saga(one, "s-b1")["payment_id"]
+        assert mine[0]["confirmed_at"] > 0 and "ended_at" not in mine[0]
+        assert one.call("SAGA.REFUND", "s-b1")[0] == 1
+        assert saga(one, "s-b1", 30000)["status"] == "COMPENSATED"
+        assert one.call("SEATS.REFUND", EVENT, "b2")[:2] == [1, "REFUNDED"]
+        mine = listed(one, "SEATS.BOOKINGS", "ann")
+        assert [row["status"] for row in mine] == ["refunded", "refunded"]
+        assert all(row["ended_at"] >= row["confirmed_at"] for row in mine)
+        assert zone(one)["available"] == 10
+        # What was booked past a checkout has no row, and is refunded as ever.
+        one.call("SEATS.RESERVE", EVENT, ZONE, "plain", "bob", 1, 4)
+        assert one.call("SEATS.CONFIRM", EVENT, "plain")[1] == "CONFIRMED"
+        assert one.call("SEATS.REFUND", EVENT, "plain")[:2] == [1, "REFUNDED"]
+        assert one.call("SEATS.REFUND", EVENT, "nobody")[:2] == [0, "RESERVATION_NOT_FOUND"]
+        assert listed(one, "SEATS.BOOKINGS", "bob") == []
+
+
+def test_a_confirmed_checkout_is_told_without_a_ledger_that_was_given(tmp_path):
+    """In the outbox with the move itself; nobody listens there."""
+    data = tmp_path / "data"
+    with Server("--payment-url", "test:", "--webhook-url", "http://127.0.0.1:9/", directory=data,
+                env=SECRETS) as one:
+        one.call("SEATS.OPEN", EVENT, ZONE, 10)
+        assert outcome(checkout(one, "b1")) == "COMPLETED"
+        payment = saga(one, "s-b1")["payment_id"]
+        one.call("SAGA.REFUND", "s-b1")
+        assert saga(one, "s-b1", 30000)["status"] == "COMPENSATED"
+    with contextlib.closing(sqlite3.connect(data / "ledger.db")) as ledger:
+        told = ledger.execute("SELECT type, payload FROM outbox ORDER BY outbox_id").fetchall()
+    assert [row[0] for row in told] == ["booking.confirmed", "booking.cancelled"]
+    assert json.loads(told[0][1]) == {
+        "booking_id": "b1", "event_id": EVENT, "zone_id": ZONE, "user_id": "ann", "quantity": 1,
+        "unit_price": 4500, "payment_id": payment, "status": "confirmed"}
+
+
 # ---- kill -9
 
 POINTS = ["saga_started", "saga_seats_held", "saga_reserved", "saga_paying", "saga_charged",
@@ -225,3 +283,5 @@ def test_killed_at_any_point_it_goes_on(tmp_path, point, own_ledger):
         wait_until(lambda: saga(one, "s-b1", 30000)["status"] == expected, point)
         assert zone(one)["confirmed"] == (0 if point in BACK else 2)
         assert zone(one)["reserved"] == 0
+        rows = one.call("SEATS.HISTORY", EVENT, "STATUS", "confirmed")[1:]
+        assert [fields(row)["booking_id"] for row in rows] == ([] if point in BACK else ["b1"])
