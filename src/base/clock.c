@@ -31,10 +31,15 @@ static int64_t since_boot(struct clock *clock)
     return milliseconds(CLOCK_BOOTTIME);
 }
 
+int64_t clock_wall_ms(void)
+{
+    return milliseconds(CLOCK_REALTIME);
+}
+
 static int64_t time_of_day(struct clock *clock)
 {
     (void)clock;
-    return milliseconds(CLOCK_REALTIME);
+    return clock_wall_ms();
 }
 
 /* All zero where the system does not say: then no run is taken for one of the same boot. */

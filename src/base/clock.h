@@ -69,6 +69,10 @@ int64_t clock_elapsed(struct clock *clock);
 /* How far the time is ahead of the wall clock; less than 0: behind. */
 int64_t clock_ahead_ms(struct clock *clock);
 
+/* The wall clock as it stands, which anybody may set: for what is shown or compared with other
+ * machines' times, never for a deadline. */
+int64_t clock_wall_ms(void);
+
 /* For measuring: nanoseconds from an arbitrary start. */
 uint64_t clock_nanoseconds(void);
 

@@ -10,18 +10,8 @@
 #include "engine/engine.h"
 #include "server/session.h"
 
-#include <time.h>
-
 /* A buffer that grew beyond this for one entry is not kept. */
 #define SCRATCH_MAX ((size_t)64 << 10)
-
-static int64_t wall_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void feed_init(struct feed *feed, struct memory *memory)
 {
@@ -29,7 +19,7 @@ void feed_init(struct feed *feed, struct memory *memory)
 
     *feed = (struct feed){.memory = memory};
     /* From the clock, so that a number from before a restart is not taken for one of now. */
-    feed->next = feed->first = feed->since = (uint64_t)wall_ms() * 1000;
+    feed->next = feed->first = feed->since = (uint64_t)clock_wall_ms() * 1000;
     buffer_init(&feed->scratch, memory);
     list_init(&feed->listeners);
     table_init(&feed->visitors, memory);
@@ -224,7 +214,7 @@ static void add_command(struct feed *feed, const struct command *command, const 
 {
     struct buffer *out = &feed->scratch;
 
-    begin_entry(feed, command->spec->name, wall_ms());
+    begin_entry(feed, command->spec->name, clock_wall_ms());
     buffer_text(out, ",\"command\":\"");
     buffer_text(out, command->spec->name);
     buffer_byte(out, '"');

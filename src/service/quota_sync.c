@@ -5,6 +5,7 @@
  * leaves it going on. */
 #include "service/quota_sync.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -70,7 +71,7 @@ bool quota_sync_open(struct service *service)
     sync->service = service;
     sync->url = usage_url(&service->settings);
     sync_when_read(timer_text(&service->settings), &sync->when, &problem);
-    sync->next_ms = sync_when_next(&sync->when, sync_wall_ms());
+    sync->next_ms = sync_when_next(&sync->when, clock_wall_ms());
     sync->due_ms = service_now(service);
     return true;
 }
@@ -104,7 +105,7 @@ static bool begin(struct quota_sync *sync, struct hf_bytes tenant, bool dry, boo
     }
     sync->service->sync_call = call;
     snprintf(sync->tenant, sizeof sync->tenant, "%.*s", (int)tenant.size, tenant.data);
-    sync->run = sync_wall_ms() > sync->run ? sync_wall_ms() : sync->run + 1;
+    sync->run = clock_wall_ms() > sync->run ? clock_wall_ms() : sync->run + 1;
     sync->active = true;
     sync->dry = dry;
     sync->timed = timed;
@@ -255,7 +256,7 @@ void quota_sync_turn(struct service *service, int64_t now_ms)
     if (!is_timed(sync) || now_ms < sync->due_ms) {
         return;
     }
-    int64_t wall_ms = sync_wall_ms();
+    int64_t wall_ms = clock_wall_ms();
     if (wall_ms >= sync->next_ms && !sync->active && !engine_is_away(service->inner)) {
         sync->next_ms = sync_when_next(&sync->when, wall_ms);
         begin(sync, (struct hf_bytes){"", 0}, false, true);

@@ -74,7 +74,4 @@ int64_t sync_when_next(const struct sync_when *when, int64_t now_ms);
  */
 void sync_run_begin(struct quota_sync *sync);
 
-/* Milliseconds since 1970. */
-int64_t sync_wall_ms(void);
-
 #endif

@@ -9,13 +9,13 @@
  * meanwhile stays counted. Tenants that only the engine knows are looked for at the end. The work
  * is done in batches, with a turn of the loop between them. */
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "service/quota_sync.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define LOCK_NAME "holdfast:quota-sync"
 #define LOCK_MS ((int64_t)60 * 1000)
@@ -30,14 +30,6 @@
 
 static void next_batch(struct service_call *call);
 static void list_engine(struct service_call *call);
-
-int64_t sync_wall_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static struct quota_sync *sync_of(struct service_call *call)
 {
@@ -70,7 +62,7 @@ static void run_ended(struct service_call *call)
     sync->usage = NULL;
     sync->active = false;
     if (sync->problem.code != HF_OK) {
-        int64_t again_ms = sync_wall_ms() + AGAIN_MS;
+        int64_t again_ms = clock_wall_ms() + AGAIN_MS;
         bool sooner = sync->timed && sync->problem.code != HF_BUSY && again_ms < sync->next_ms;
         sync->next_ms = sooner ? again_ms : sync->next_ms;
         sync->failures++;

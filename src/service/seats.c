@@ -19,6 +19,7 @@
  * What the engine itself would refuse (no such booking, another user's, in another state) it is
  * left to refuse, before the ledger is asked. */
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "service/seats_booking.h"
 
@@ -247,7 +248,7 @@ static void confirm_found(struct service_call *call)
         refuse_unread(call);
     } else if (!work->seen.reserved || is_others(call)) {
         forward(call);
-    } else if (work->seen.expires_ms - seats_wall_ms() >= needed_ms) {
+    } else if (work->seen.expires_ms - clock_wall_ms() >= needed_ms) {
         sell_booking(call);
     } else {
         extend.args.seats_extend = (struct hf_seats_extend_args){

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A booking as SEATS.GET shows it, in the order of its fields. */
 enum booking_field {
@@ -130,14 +129,6 @@ struct ledger_booking seats_row(const struct service_call *call, const char *sta
                                    .unit_price = work->seen.unit_price,
                                    .created_ms = work->seen.created_ms,
                                    .expires_ms = work->seen.expires_ms};
-}
-
-int64_t seats_wall_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 void seats_seed(struct command *confirm, struct hf_bytes code)

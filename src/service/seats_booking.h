@@ -50,9 +50,6 @@ void seats_finish(struct service_call *call);
 /* The booking that was read, for its row in the ledger. */
 struct ledger_booking seats_row(const struct service_call *call, const char *status);
 
-/* Milliseconds since 1970 by this machine, which the engine's clock is near to. */
-int64_t seats_wall_ms(void);
-
 /* A confirmation with this code, where it is one. */
 void seats_seed(struct command *confirm, struct hf_bytes code);
 

@@ -5,6 +5,7 @@
  *
  *   RELEASE   GET ─> RELEASE ─> answer ─> row: cancelled
  *   EXTEND    EXTEND ─> answer ─> GET ─> row: the new deadline */
+#include "base/clock.h"
 #include "service/holds.h"
 #include "service/seats_booking.h"
 
@@ -15,7 +16,7 @@ static void released(struct service_call *call)
 
     if (call->engine.code == HF_OK && work->found && work->seen.reserved) {
         struct ledger_booking row = seats_row(call, "cancelled");
-        row.ended_ms = seats_wall_ms();
+        row.ended_ms = clock_wall_ms();
         holds_keep(call->service, &row);
     }
     seats_finish(call);
