@@ -2,11 +2,11 @@
  *
  * SEATS.CHECKOUT writes a row of a saga and answers when the ledger has it, or waits for the end;
  * the saga goes on by itself. */
+#include "base/clock.h"
 #include "base/uuid.h"
 #include "service/checkout.h"
 
 #include <stdio.h>
-#include <time.h>
 
 /* ---- SEATS.CHECKOUT: the answer -------------------------------------------------------------- */
 
@@ -153,7 +153,6 @@ static void fill_in(struct service_call *call, struct ledger_saga *row)
 {
     const struct hf_seats_checkout_args *args = &call->command.args.seats_checkout;
     struct service *service = call->service;
-    struct timespec now;
 
     set_id(service, row->saga, args->saga);
     set_id(service, row->booking, args->booking);
@@ -176,8 +175,7 @@ static void fill_in(struct service_call *call, struct ledger_saga *row)
     row->fence = 1;
     snprintf(row->state, sizeof row->state, "%s", saga_state_name(SAGA_STARTED));
     snprintf(row->owner, sizeof row->owner, "%s", service->server_id);
-    clock_gettime(CLOCK_REALTIME, &now);
-    row->created_at_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    row->created_at_ms = clock_wall_ms();
 }
 
 /* What the row of the command does not say. */
@@ -217,6 +215,14 @@ void checkout_begin(struct service_call *call)
     }
     struct ledger_saga *row = &checkout_work_of(call)->row;
     fill_in(call, row);
+    /* One that was begun before is answered all the same. */
+    if (payment_amount(row) > 0 && !payments_serve(call->service)) {
+        problem_set(&checkout_work_of(call)->problem, HF_BUSY,
+                    "the payment peer does not answer, and no checkout is begun until it does; try "
+                    "again later");
+        find_booking(call);
+        return;
+    }
     struct saga *saga = saga_new(call->service, row);
     if (saga == NULL) {
         call_refuse(call, HF_BUSY, "out of memory");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which peer takes the payments, and the one that is none: `test:` moves no money. What it answers
- * follows from the amount alone, so that every server answers the same and nothing is kept. */
+ * follows from the amount and the saga's age, so that every server answers the same and nothing is
+ * kept. */
 #include "service/payments.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "net/outgoing.h"
 #include "service/payments_http.h"
@@ -13,6 +15,7 @@
 
 #define TEST_URL "test:"
 #define TEST_SAYS "this is a test, no money is moved"
+#define TEST_SILENT_MS 5000
 
 int64_t payment_amount(const struct ledger_saga *saga)
 {
@@ -77,20 +80,41 @@ const char *payments_provider(const struct service *service)
     return url == NULL ? NULL : is_test(url) ? "test" : "http";
 }
 
+/* ---- whether it answers ---------------------------------------------------------------------- */
+
+bool payments_serve(struct service *service)
+{
+    return breaker_allows(&service->payment_breaker, service_now(service));
+}
+
+void payments_note(struct service *service, const struct payment_answer *answer)
+{
+    service_note(service, &service->payment_breaker, "the payment peer",
+                 answer->outcome != PAYMENT_UNKNOWN);
+}
+
 /* ---- the peer that is none ------------------------------------------------------------------- */
+
+static const char *const test_messages[] = {
+    [PAYMENT_SUCCEEDED] = "taken as paid",
+    [PAYMENT_DECLINED] = "an amount that ends in 13 is declined",
+    [PAYMENT_PENDING] = "an amount that ends in 17 is pending at first",
+    [PAYMENT_REFUNDED] = "taken as given back",
+    [PAYMENT_UNKNOWN] = "an amount that ends in 19 has no answer for 5 s",
+};
 
 static void test_send(enum payment_verb verb, const struct ledger_saga *saga,
                       struct payment_answer *answer)
 {
     int64_t ending = payment_amount(saga) % 100;
+    bool silent = clock_wall_ms() - saga->created_at_ms < TEST_SILENT_MS;
 
     answer->outcome = verb == PAYMENT_REFUND                   ? PAYMENT_REFUNDED
                       : ending == 13                           ? PAYMENT_DECLINED
                       : ending == 17 && verb == PAYMENT_CHARGE ? PAYMENT_PENDING
+                      : ending == 19 && silent                 ? PAYMENT_UNKNOWN
                                                                : PAYMENT_SUCCEEDED;
-    snprintf(answer->message, sizeof answer->message, "%s: %s",
-             answer->outcome == PAYMENT_DECLINED ? "an amount that ends in 13 is declined"
-                                                 : "taken as paid",
+    snprintf(answer->message, sizeof answer->message, "%s: %s", test_messages[answer->outcome],
              TEST_SAYS);
 }
 

@@ -23,17 +23,12 @@ static void begin_era(struct service *service, const char *why)
 void rebuild_note(struct service *service, enum hf_error code, bool unknown)
 {
     int64_t now_ms = service_now(service);
-    enum breaker_state before = service->breaker.state;
     bool failed = code_is_failure(code, unknown);
 
     if (code == HF_BUSY) {
         return; /* it is there and has too much to do: neither a failure nor a success */
     }
-    breaker_note(&service->breaker, !failed, now_ms);
-    if (service->breaker.state != before) {
-        log_line(&service->options.log, LOG_WARNING, "the circuit breaker in front of %s is %s",
-                 engine_name(service->inner), breaker_state_name(service->breaker.state));
-    }
+    service_note(service, &service->breaker, engine_name(service->inner), !failed);
     if (failed) {
         service->engine_failed = true;
     } else if (service->engine_failed && now_ms - service->era_ms >= ERA_MIN_MS) {

@@ -4,11 +4,11 @@
  * the booking's and the payment's id are the same every time. What is not known is asked for, or
  * tried again; it never counts as a failure. */
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "service/saga.h"
 
 #include <stdio.h>
-#include <time.h>
 
 /* Where the code is in the answer of SEATS.CONFIRM. */
 #define CONFIRM_CODE 1
@@ -161,6 +161,7 @@ static void payment_answered(void *context, const struct payment_answer *answer)
 {
     struct service_call *call = context;
 
+    payments_note(call->service, answer);
     saga_of(call)->payment = *answer;
     call_ready(call, call->run);
 }
@@ -171,18 +172,10 @@ void saga_pay(struct saga *saga, enum payment_verb verb, service_run *next)
     payments_send(saga->call->service, verb, &saga->row, payment_answered, saga->call);
 }
 
-static int64_t wall_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A payment that takes long is asked for less and less often: a callback is what it waits for. */
 static void wait_for_payment(struct saga *saga)
 {
-    int64_t age_ms = wall_ms() - saga->row.created_at_ms, wait_ms = age_ms / 4;
+    int64_t age_ms = clock_wall_ms() - saga->row.created_at_ms, wait_ms = age_ms / 4;
 
     if (age_ms > SAGA_PENDING_MAX_MS) {
         saga_go(saga, SAGA_NEEDS_ATTENTION, saga->charge, HF_TIMEOUT,

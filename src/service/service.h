@@ -22,7 +22,7 @@ struct service_options {
     const char *ledger_inventory; /* "shop.items(sku, on_hand)", or NULL */
     unsigned ledger_connections;
     int64_t ledger_timeout_ms;
-    int64_t breaker_window_ms;   /* how far back failures of the engine count */
+    int64_t breaker_window_ms;   /* how far back failures of engine and payments count */
     int64_t breaker_failures;    /* per cent of the calls in the window that open it */
     int64_t breaker_open_for_ms; /* until it tries again */
     int64_t fallback_rate;       /* orders a second that go past an engine that is away, in all */

@@ -16,6 +16,18 @@ int64_t service_now(const struct service *service)
                                           : (int64_t)(clock_nanoseconds() / 1000000);
 }
 
+void service_note(struct service *service, struct breaker *breaker, const char *whose,
+                  bool succeeded)
+{
+    enum breaker_state before = breaker->state;
+
+    breaker_note(breaker, succeeded, service_now(service));
+    if (breaker->state != before) {
+        log_line(&service->options.log, LOG_WARNING, "the circuit breaker in front of %s is %s",
+                 whose, breaker_state_name(breaker->state));
+    }
+}
+
 /* ---- their life ------------------------------------------------------------------------------
  * */
 

@@ -67,6 +67,11 @@ static void tell_service(struct service *service, engine_figure *each, void *con
          service->breaker.state);
     each(context, "breaker_opened_total", "How often it opened.", true,
          (double)service->breaker.opened);
+    each(context, "payment_breaker_state",
+         "The one in front of the payment peer: 0 closed, 1 open, 2 half-open.", false,
+         service->payment_breaker.state);
+    each(context, "payment_breaker_opened_total", "How often that opened.", true,
+         (double)service->payment_breaker.opened);
     each(context, "fallback_let_total", "Orders that the limiter let past the engine.", true,
          (double)service->limiter.let);
     each(context, "fallback_refused_total", "Orders that it refused.", true,
@@ -155,8 +160,11 @@ const char *service_status(struct engine *engine)
     }
     struct service *service = service_self(engine);
     const char *why = ledger_unready(service->ledger);
-    snprintf(service->status, sizeof service->status, "ledger %.120s: %.100s; breaker %s",
+    snprintf(service->status, sizeof service->status, "ledger %.120s: %.100s; breaker %s%s%s",
              ledger_name(service->ledger), why != NULL ? why : "ready",
-             breaker_state_name(service->breaker.state));
+             breaker_state_name(service->breaker.state),
+             payments_provider(service) != NULL ? "; payments " : "",
+             payments_provider(service) != NULL ? breaker_state_name(service->payment_breaker.state)
+                                                : "");
     return service->status;
 }

@@ -168,10 +168,10 @@ static bool init(struct service *service, const struct engine_options *options,
     slab_init(&service->products, &service->memory, sizeof(struct service_product));
     table_init(&service->by_id, &service->memory);
     now_ms = service_now(service);
-    breaker_init(&service->breaker,
-                 &(struct breaker_options){settings->breaker_window_ms, settings->breaker_failures,
-                                           settings->breaker_open_for_ms},
-                 now_ms);
+    const struct breaker_options breaker = {settings->breaker_window_ms, settings->breaker_failures,
+                                            settings->breaker_open_for_ms};
+    breaker_init(&service->breaker, &breaker, now_ms);
+    breaker_init(&service->payment_breaker, &breaker, now_ms);
     limiter_init(&service->limiter, settings->fallback_rate, settings->servers, now_ms);
     service->mark_due_ms = now_ms;
     service->reconcile_due_ms = now_ms;

@@ -218,7 +218,8 @@ struct service {
     struct table by_id;
     uint8_t hash_key[16];
 
-    struct breaker breaker;
+    struct breaker breaker;         /* in front of the engine */
+    struct breaker payment_breaker; /* in front of the payment peer */
     struct limiter limiter;
     /* The engine's state before an era may be older than the ledger's. */
     uint64_t era;
@@ -268,6 +269,10 @@ static inline struct service *service_self(struct engine *engine)
 
 /* Milliseconds of a clock that only goes forward. */
 int64_t service_now(const struct service *service);
+
+/* What became of a call behind a breaker, and of the breaker: the log tells when it moves. */
+void service_note(struct service *service, struct breaker *breaker, const char *whose,
+                  bool succeeded);
 
 /* A call for a command, which is copied; NULL when there is no memory. */
 struct service_call *call_new(struct service *service, const struct command *command,
