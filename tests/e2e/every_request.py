@@ -9,7 +9,7 @@ import subprocess
 from urllib.parse import quote, urlencode
 
 from harness import Build
-from raw_client import http
+from raw_client import Error, http
 
 WAITS = {"WAIT"}
 SHORT_WAIT = "20"  # milliseconds: no request here is to wait for long
@@ -94,3 +94,17 @@ MADE_ID = "P0CKAN24T02FZJ758YGZBG87M7.gala"  # as the server makes them: it carr
 def filled(path):
     """A path with something in each of its places."""
     return re.sub(r"{\w+}", MADE_ID if path.startswith("/v1/bookings/") else "gala", path)
+
+
+def prepare(server):
+    """Makes something of each kind, of the names that the requests have."""
+    for line in ("SEATS.OPEN gala floor 500 MAX 400", "SEATS.RESERVE gala floor b-1 ann 2 40",
+                 "SEATS.RESERVE gala floor b-2 bob 2 40", "SEATS.CONFIRM gala b-2",
+                 "QUOTA.LIMIT acme 1000", "QUOTA.RESERVE acme 10 HOLD h-1",
+                 "SEM.ACQUIRE render worker-1 1", "SEM.QUEUE render worker-2 30s 1h",
+                 "LOCK.TRY seat-12 30s ID cart-7", "STOCK.LOAD sneaker 100",
+                 "STOCK.TAKE sneaker o-1 ann 1", "ROOM.OPEN gala RATE 50 INSIDE 400",
+                 "ROOM.JOIN gala ann", "ROOM.JOIN gala bob", "ROOM.ADMIT gala 1",
+                 "IDEM.BEGIN pay-81 sha-5f2e"):
+        answer = server.call(*line.split())
+        assert not isinstance(answer, Error), (line, answer)

@@ -146,9 +146,10 @@ class Connection(Opened):
         if kind == b"+":
             return rest.decode()
         if kind == b"-":
-            return Error(rest.decode())
+            return Error(rest.decode(errors="backslashreplace"))
         if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode()
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode(
+                errors="backslashreplace")
         if kind == b"*":
             return None if rest == b"-1" else [self.read() for _ in range(int(rest))]
         raise ValueError(f"not RESP2: {line!r}")

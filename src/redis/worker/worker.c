@@ -87,8 +87,9 @@ static int64_t next_at(struct worker *worker, const struct worker_scope *scope, 
     if (due_in_ms < 0) {
         return 0;
     }
-    due_in_ms =
-        due_in_ms < HF_INTEGER_MAX ? due_in_ms : HF_INTEGER_MAX; /* a score may be anything */
+    /* A score may be anything: whoever can write to Redis wrote it. No deadline of ours is further
+     * off than this, and a visit that comes too early finds nothing due. */
+    due_in_ms = due_in_ms < HF_TTL_MAX_MS ? due_in_ms : HF_TTL_MAX_MS;
     return worker_now_ms(worker) + (due_in_ms > 0 ? due_in_ms + worker_scope_delay_ms(scope) : 0);
 }
 
