@@ -31,12 +31,14 @@ def assert_documented_http(answer, what):
         assert STATUS.get(error["code"]) == answer.status and error["message"], (what, answer)
 
 
-def ask_resp(server, requests, check):
+def ask_resp(server, requests, check, sent=lambda: None):
+    """`sent` is called when all are on their way, and none is read."""
     clients = []
     try:
         for request in requests:
             clients.append(Client(server.resp_port))
             clients[-1].send(*request.words)
+        sent()
         for request, client in zip(requests, clients):
             check(client.read(), request)
     finally:
