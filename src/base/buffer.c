@@ -134,12 +134,16 @@ void reader_init(struct reader *reader, const void *data, size_t size)
 
 size_t reader_left(const struct reader *reader)
 {
-    return reader->failed ? 0 : (size_t)(reader->end - reader->at);
+    return reader->failed ? 0 : (size_t)(reader->end - reader->at) + reader->beyond;
 }
 
 const uint8_t *reader_bytes(struct reader *reader, size_t size)
 {
     if (reader_left(reader) < size) {
+        reader->failed = true;
+        return NULL;
+    }
+    if ((size_t)(reader->end - reader->at) < size && !reader->more(reader, size)) {
         reader->failed = true;
         return NULL;
     }

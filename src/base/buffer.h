@@ -36,11 +36,16 @@ void buffer_varint(struct buffer *buffer, uint64_t number);
 void buffer_signed(struct buffer *buffer, int64_t number);
 
 /* The same read back. A reader that runs past its end or meets a malformed number sets `failed` and
- * answers zeros from then on. */
+ * answers zeros from then on. What it reads need not be in memory as a whole: then `more` brings
+ * what is behind the end. */
 struct reader {
     const uint8_t *at;
     const uint8_t *end;
     bool failed;
+    size_t beyond; /* bytes behind `end` that `more` can bring */
+    /* Makes sure that `size` bytes stand at `at`, of those that are left; false if it cannot. Views
+     * handed out before are gone. */
+    bool (*more)(struct reader *reader, size_t size);
 };
 
 void reader_init(struct reader *reader, const void *data, size_t size);
@@ -48,7 +53,7 @@ size_t reader_left(const struct reader *reader);
 uint8_t reader_byte(struct reader *reader);
 uint64_t reader_varint(struct reader *reader);
 int64_t reader_signed(struct reader *reader);
-/* A view of the next `size` bytes, NULL if there are fewer. */
+/* A view of the next `size` bytes, until something else is read; NULL if there are fewer. */
 const uint8_t *reader_bytes(struct reader *reader, size_t size);
 
 /* `number` in decimal at `out`, which has room for 21 bytes; returns the length. No NUL. */

@@ -63,6 +63,8 @@ void *memory_resize(struct memory *memory, void *block, size_t old_size, size_t 
     if (moved != NULL || new_size == 0) {
         CHECK(memory->used >= old_size);
         memory->used = memory->used - old_size + new_size;
+    } else {
+        memory->refused++;
     }
     return moved;
 }
@@ -77,6 +79,7 @@ void *memory_zeroed(struct memory *memory, size_t size)
     void *block = memory->zeroed(memory, size);
 
     memory->used += block ? size : 0;
+    memory->refused += block == NULL;
     return block;
 }
 

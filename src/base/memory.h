@@ -14,6 +14,7 @@ struct memory {
     /* As calloc(): pages fresh from the system are not touched. */
     void *(*zeroed)(struct memory *memory, size_t size);
     size_t used;              /* bytes handed out and not given back */
+    size_t refused;           /* how often there was none to be had */
     struct huge_pages *ahead; /* see huge_pages.h; or NULL */
 };
 

@@ -24,8 +24,8 @@ void codec_number(struct codec *codec, int64_t *number, int64_t min, int64_t max
         buffer_signed(codec->out, *number);
         break;
     case CODEC_READ:
-        *number = reader_signed(&codec->reader);
-        codec->failed |= codec->reader.failed || *number < min || *number > max;
+        *number = reader_signed(codec->reader);
+        codec->failed |= codec->reader->failed || *number < min || *number > max;
         break;
     case CODEC_DIGEST:
         mix(codec, number, sizeof *number);
@@ -40,8 +40,8 @@ void codec_word(struct codec *codec, uint64_t *word)
         buffer_varint(codec->out, *word);
         break;
     case CODEC_READ:
-        *word = reader_varint(&codec->reader);
-        codec->failed |= codec->reader.failed;
+        *word = reader_varint(codec->reader);
+        codec->failed |= codec->reader->failed;
         break;
     case CODEC_DIGEST:
         mix(codec, word, sizeof *word);
@@ -54,7 +54,9 @@ void codec_small(struct codec *codec, uint8_t *number, uint8_t max)
     int64_t wide = *number;
 
     codec_number(codec, &wide, 0, max);
-    *number = codec->failed ? 0 : (uint8_t)wide;
+    if (codec->mode == CODEC_READ) {
+        *number = codec->failed ? 0 : (uint8_t)wide;
+    }
 }
 
 void codec_bytes(struct codec *codec, void *bytes, size_t size)
@@ -66,7 +68,7 @@ void codec_bytes(struct codec *codec, void *bytes, size_t size)
         buffer_bytes(codec->out, bytes, size);
         break;
     case CODEC_READ:
-        stored = reader_bytes(&codec->reader, size);
+        stored = reader_bytes(codec->reader, size);
         codec->failed |= stored == NULL;
         if (stored != NULL && size > 0) {
             memcpy(bytes, stored, size);
@@ -85,14 +87,14 @@ static void read_name(struct codec *codec, struct name *name)
     if (codec->failed) {
         return;
     }
-    uint8_t kind = reader_byte(&codec->reader);
+    uint8_t kind = reader_byte(codec->reader);
     uint64_t size =
-        kind == NAME_FAR ? reader_varint(&codec->reader) : (kind == NAME_UUID ? NAME_INLINE : kind);
+        kind == NAME_FAR ? reader_varint(codec->reader) : (kind == NAME_UUID ? NAME_INLINE : kind);
     if (kind > NAME_FAR || size > HF_ID_MAX || (kind == NAME_FAR && size <= NAME_INLINE)) {
         codec->failed = true;
         return;
     }
-    const uint8_t *bytes = reader_bytes(&codec->reader, size);
+    const uint8_t *bytes = reader_bytes(codec->reader, size);
     if (bytes == NULL) {
         codec->failed = true;
         return;
@@ -247,7 +249,9 @@ static void commits_fields(struct codec *codec, struct tenant *tenant)
         int64_t after_ms = i == 0 ? 0 : commits->of[i - 1].at_ms + 1;
         codec_number(codec, &commits->of[i].at_ms, after_ms, TIME_MAX_MS - 1);
         NUMBER(commits->of[i].amount);
-        commits->count = codec->failed ? 0U : codec->mode == CODEC_READ ? i + 1U : commits->count;
+        if (codec->mode == CODEC_READ) {
+            commits->count = codec->failed ? 0U : i + 1U;
+        }
     }
 }
 
@@ -419,7 +423,7 @@ static void idem_fields(struct codec *codec, struct idem *idem)
     codec_name(codec, &idem->fingerprint);
     codec_word(codec, &idem->response_size);
     if (codec->mode == CODEC_READ && idem->response_size > 0) {
-        if (codec->failed || idem->response_size > reader_left(&codec->reader) ||
+        if (codec->failed || idem->response_size > reader_left(codec->reader) ||
             !(idem->response = memory_get(codec->core->memory, idem->response_size))) {
             idem->response_size = 0;
             codec->failed = true;
@@ -485,4 +489,69 @@ void codec_fields(struct codec *codec, enum kind kind, void *record)
     case CORE_KIND_COUNT:
         break;
     }
+}
+
+/* ---- records and lines ----------------------------------------------------------------------- */
+
+/* Where an open record stands in the roster of its scope. Before version 4 there were none: places
+ * are given in order. A record that goes when time allows may have another place after a replay. */
+static void walk_place(struct codec *codec, enum kind kind, uint32_t index)
+{
+    struct store *store = &codec->core->stores[kind];
+    const struct record *record = store_at(store, index);
+    bool open = !(record->marks & (RECORD_HIDDEN | RECORD_CLOSED));
+
+    if (store->place_offset == 0 || (codec->mode == CODEC_DIGEST && kinds[kind].loose)) {
+        return;
+    }
+    int64_t place = *store_place(store, record);
+    if (open && codec->version >= 4) {
+        codec_number(codec, &place, 0, RECORDS_MAX);
+    }
+    if (codec->mode == CODEC_READ && !codec->failed) {
+        bool given = open && codec->version >= 4;
+        codec->failed = !store_relist(store, index, given ? (uint32_t)place : NONE);
+    }
+}
+
+void codec_record(struct codec *codec, enum kind kind, uint32_t index)
+{
+    struct record *record = core_at(codec->core, kind, index);
+    struct name name = record_name(record);
+    int64_t none = 0; /* the deadline of a kind that has none */
+    int64_t *deadline = kinds[kind].due != NULL ? &record_timer(record)->deadline_ms : &none;
+
+    if (kinds[kind].parent != CORE_NO_KIND) {
+        codec_reference(codec, kinds[kind].parent, &record->scope, false);
+    }
+    codec_small(codec, &record->state, kinds[kind].last_state);
+    codec_small(codec, &record->flags, kinds[kind].all_flags);
+    codec_small(codec, &record->marks, RECORD_HIDDEN | RECORD_CLOSED);
+    codec_number(codec, deadline, 0, TIME_MAX_MS);
+    codec->failed |= none != 0;
+    if (!(record->marks & RECORD_HIDDEN) && !codec->failed) {
+        codec_name(codec, &name);
+        if (codec->mode == CODEC_READ) {
+            record->name_words[0] = name.words[0];
+            record->name_words[1] = name.words[1];
+            record->name_kind = name.kind;
+        }
+    }
+    if (!codec->failed) {
+        walk_place(codec, kind, index);
+    }
+    if (!codec->failed) {
+        codec_fields(codec, kind, record);
+    }
+}
+
+struct line *codec_line(const struct core *core, enum kind kind, uint32_t index)
+{
+    return kind == CORE_SEMAPHORES ? &((struct semaphore *)core_at(core, kind, index))->line
+                                   : &((struct room *)core_at(core, kind, index))->line;
+}
+
+enum kind codec_member(enum kind kind)
+{
+    return kind == CORE_SEMAPHORES ? CORE_SEM_CLIENTS : CORE_ROOM_ENTRIES;
 }

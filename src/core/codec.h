@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One description of a record's fields, walked in three ways: written to a snapshot, read back, or
- * summed into a digest. */
+ * summed into a digest. Only reading changes a record: the process that writes a snapshot shares
+ * all pages with its parent, and would have to copy each that it wrote to. */
 #ifndef CORE_CODEC_H
 #define CORE_CODEC_H
 
@@ -12,12 +13,12 @@ enum codec_mode { CODEC_WRITE, CODEC_READ, CODEC_DIGEST };
 struct codec {
     enum codec_mode mode;
     struct core *core;
-    struct buffer *out;   /* CODEC_WRITE */
-    struct reader reader; /* CODEC_READ */
-    uint64_t version;     /* of the snapshot; in other modes that of this program */
-    uint32_t **ordinals;  /* CODEC_WRITE: of each kind, its place among the records by index */
-    bool failed;          /* CODEC_READ: damaged, or no memory */
-    uint64_t digest;      /* CODEC_DIGEST: of the record so far */
+    struct buffer *out;    /* CODEC_WRITE */
+    struct reader *reader; /* CODEC_READ */
+    uint64_t version;      /* of the snapshot; in other modes that of this program */
+    uint32_t **ordinals;   /* CODEC_WRITE: of each kind, its place among the records by index */
+    bool failed;           /* CODEC_READ: damaged, or no memory */
+    uint64_t digest;       /* CODEC_DIGEST: of the record so far */
 };
 
 #define SNAPSHOT_VERSION 6
@@ -35,5 +36,12 @@ void codec_reference(struct codec *codec, enum kind kind, uint32_t *index, bool 
 
 /* The fields of a record of a kind, those of struct record apart. */
 void codec_fields(struct codec *codec, enum kind kind, void *record);
+
+/* The struct record, then the fields. */
+void codec_record(struct codec *codec, enum kind kind, uint32_t index);
+
+/* The line of a semaphore or a room, and the kind of those who stand in it. */
+struct line *codec_line(const struct core *core, enum kind kind, uint32_t index);
+enum kind codec_member(enum kind kind);
 
 #endif

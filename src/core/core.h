@@ -90,11 +90,23 @@ int64_t core_start_fence(const struct core *core, int64_t now_ms);
 
 /* ---- the state as a whole -------------------------------------------------------------------- */
 
-/* Appends the whole state to `out`; false when there is no memory. Format: snapshot.c. */
+/* A piece of a snapshot; false ends the writing. */
+typedef bool core_piece(void *context, struct hf_bytes piece);
+
+/* Hands the whole state over, piece by piece, the same bytes for the same state: it is never in
+ * memory a second time. False when there is no memory, or `piece` said so. Format: snapshot.c. */
+bool core_snapshot_pieces(struct core *core, core_piece *piece, void *context);
+
+/* Appends the whole state to `out`; false when there is no memory. */
 bool core_snapshot(struct core *core, struct buffer *out);
 
-/* A core with the state of a snapshot; NULL, and a problem, when it is damaged or there is no
- * memory. Commands that waited go on waiting, with the same tickets. */
+/* A core with the state of a snapshot, whose last four bytes, its checksum, the caller has checked.
+ * NULL, and a problem, when it is damaged (IOERR) or there is no memory (BUSY). Commands that
+ * waited go on waiting, with the same tickets. */
+struct core *core_restore_from(struct memory *memory, const uint64_t seed[2],
+                               struct reader *snapshot, struct problem *problem);
+
+/* The same of a snapshot in memory, with its checksum. */
 struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct hf_bytes snapshot,
                           struct problem *problem);
 

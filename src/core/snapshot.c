@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The whole state as bytes, back again, and as one number.
+ * The whole state as bytes, and back again.
  *
  * Sizes are in bytes; v is a varint and z a zigzag varint (base/buffer.h); past offset 9
  * nothing is at a fixed offset.
@@ -57,58 +57,9 @@
  * them. */
 #define VERSION_WITHOUT_RUN 1
 
+#define CHECKSUM 4 /* bytes at the end */
+
 static const char magic[8] = "HOLDFAST";
-
-/* Where an open record stands in the roster of its scope. Before version 4 there were none: places
- * are given in order. A record that goes when time allows may have another place after a replay. */
-static void walk_place(struct codec *codec, enum kind kind, uint32_t index)
-{
-    struct store *store = &codec->core->stores[kind];
-    const struct record *record = store_at(store, index);
-    bool open = !(record->marks & (RECORD_HIDDEN | RECORD_CLOSED));
-
-    if (store->place_offset == 0 || (codec->mode == CODEC_DIGEST && kinds[kind].loose)) {
-        return;
-    }
-    int64_t place = *store_place(store, record);
-    if (open && codec->version >= 4) {
-        codec_number(codec, &place, 0, RECORDS_MAX);
-    }
-    if (codec->mode == CODEC_READ && !codec->failed) {
-        bool given = open && codec->version >= 4;
-        codec->failed = !store_relist(store, index, given ? (uint32_t)place : NONE);
-    }
-}
-
-/* The struct record, then the fields. */
-static void walk_record(struct codec *codec, enum kind kind, uint32_t index)
-{
-    struct record *record = core_at(codec->core, kind, index);
-    struct name name = record_name(record);
-    int64_t none = 0; /* the deadline of a kind that has none */
-    int64_t *deadline = kinds[kind].due != NULL ? &record_timer(record)->deadline_ms : &none;
-
-    if (kinds[kind].parent != CORE_NO_KIND) {
-        codec_reference(codec, kinds[kind].parent, &record->scope, false);
-    }
-    codec_small(codec, &record->state, kinds[kind].last_state);
-    codec_small(codec, &record->flags, kinds[kind].all_flags);
-    codec_small(codec, &record->marks, RECORD_HIDDEN | RECORD_CLOSED);
-    codec_number(codec, deadline, 0, TIME_MAX_MS);
-    codec->failed |= none != 0;
-    if (!(record->marks & RECORD_HIDDEN) && !codec->failed) {
-        codec_name(codec, &name);
-        record->name_words[0] = name.words[0];
-        record->name_words[1] = name.words[1];
-        record->name_kind = name.kind;
-    }
-    if (!codec->failed) {
-        walk_place(codec, kind, index);
-    }
-    if (!codec->failed) {
-        codec_fields(codec, kind, record);
-    }
-}
 
 static void walk_run(struct codec *codec)
 {
@@ -118,13 +69,46 @@ static void walk_run(struct codec *codec)
     codec_number(codec, &run->offset_ms, -CLOCK_MAX_MS, CLOCK_MAX_MS);
 }
 
-static struct line *line_of(const struct core *core, enum kind kind, uint32_t index)
+/* ---- writing --------------------------------------------------------------------------------- */
+
+#define PIECE ((size_t)64 << 10)
+
+/* The codec's buffer holds the piece that is being made. */
+struct writing {
+    struct codec codec;
+    struct buffer buffer;
+    uint32_t crc;
+    core_piece *piece;
+    void *context;
+};
+
+/* Hands over what was written, and begins the next piece. */
+static void hand_over(struct writing *writing)
 {
-    return kind == CORE_SEMAPHORES ? &((struct semaphore *)core_at(core, kind, index))->line
-                                   : &((struct room *)core_at(core, kind, index))->line;
+    struct buffer *buffer = &writing->buffer;
+
+    if (buffer->failed) {
+        return;
+    }
+    writing->crc = crc32c(writing->crc, buffer->data, buffer->size);
+    buffer->failed =
+        !writing->piece(writing->context, (struct hf_bytes){buffer->data, buffer->size});
+    buffer->size = 0;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* After each record and each ordinal: a codec in writing is the head of a struct writing. */
+static void end_item(struct codec *codec)
+{
+    if (codec->out->size >= PIECE) {
+        hand_over((struct writing *)codec);
+    }
+}
+
+static void write_ordinal(struct codec *codec, enum kind kind, uint32_t index)
+{
+    buffer_varint(codec->out, codec->ordinals[kind][index]);
+    end_item(codec);
+}
 
 static void write_kind(struct codec *codec, enum kind kind)
 {
@@ -133,18 +117,14 @@ static void write_kind(struct codec *codec, enum kind kind)
 
     buffer_varint(codec->out, store->slab.count);
     for (uint32_t i = slab_next(&store->slab, 0); i != NONE; i = slab_next(&store->slab, i + 1)) {
-        walk_record(codec, kind, i);
+        codec_record(codec, kind, i);
+        end_item(codec);
     }
     buffer_varint(codec->out, store->closed_count);
     for (uint32_t i = 0; i < store->closed_count; i++) {
-        buffer_varint(codec->out, codec->ordinals[kind][at]);
+        write_ordinal(codec, kind, at);
         at = record_timer(store_at(store, at))->next;
     }
-}
-
-static enum kind member_of(enum kind kind)
-{
-    return kind == CORE_SEMAPHORES ? CORE_SEM_CLIENTS : CORE_ROOM_ENTRIES;
 }
 
 static void write_lines(struct codec *codec, enum kind kind)
@@ -152,11 +132,11 @@ static void write_lines(struct codec *codec, enum kind kind)
     const struct slab *slab = &codec->core->stores[kind].slab;
 
     for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
-        const struct line *line = line_of(codec->core, kind, i);
+        const struct line *line = codec_line(codec->core, kind, i);
         uint32_t place = line_start(line), index;
         buffer_varint(codec->out, line->count);
         while ((index = line_walk(line, &place)) != NONE) {
-            buffer_varint(codec->out, codec->ordinals[member_of(kind)][index]);
+            write_ordinal(codec, codec_member(kind), index);
         }
     }
 }
@@ -170,7 +150,7 @@ static void write_notes(struct codec *codec)
         buffer_varint(codec->out, note->passes);
         for (uint32_t pass = note->first; pass != NONE;
              pass = room_pass_at(codec->core, pass)->note_next) {
-            buffer_varint(codec->out, codec->ordinals[CORE_ROOM_PASSES][pass]);
+            write_ordinal(codec, CORE_ROOM_PASSES, pass);
         }
     }
 }
@@ -207,36 +187,58 @@ static void write_all(struct codec *codec)
     write_notes(codec);
 }
 
-bool core_snapshot(struct core *core, struct buffer *out)
+static bool number_all(const struct core *core, uint32_t *ordinals[CORE_KIND_COUNT])
 {
-    uint32_t *ordinals[CORE_KIND_COUNT] = {NULL};
-    struct codec codec = {.mode = CODEC_WRITE,
-                          .core = core,
-                          .out = out,
-                          .version = SNAPSHOT_VERSION,
-                          .ordinals = ordinals};
-    size_t start = out->size;
     bool enough = true;
 
-    core_settle(core); /* a snapshot has nothing overdue in it, and nothing that was closed */
     for (enum kind kind = 0; kind < CORE_KIND_COUNT && enough; kind++) {
         ordinals[kind] = number_records(core, kind);
         enough = ordinals[kind] != NULL;
     }
+    return enough;
+}
+
+bool core_snapshot_pieces(struct core *core, core_piece *piece, void *context)
+{
+    uint32_t *ordinals[CORE_KIND_COUNT] = {NULL};
+    struct writing writing = {
+        .codec = {.mode = CODEC_WRITE, .core = core, .version = SNAPSHOT_VERSION},
+        .piece = piece,
+        .context = context};
+    uint8_t crc[4];
+
+    writing.codec.out = &writing.buffer;
+    writing.codec.ordinals = ordinals;
+    buffer_init(&writing.buffer, core->memory);
+    core_settle(core); /* a snapshot has nothing overdue in it, and nothing that was closed */
+    bool enough = number_all(core, ordinals);
     if (enough) {
-        write_all(&codec);
+        write_all(&writing.codec);
+        hand_over(&writing);
+        put_u32(crc, writing.crc);
+        buffer_bytes(&writing.buffer, crc, sizeof crc);
+        hand_over(&writing);
     }
     for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
         memory_free(core->memory, ordinals[kind],
                     ((size_t)core->stores[kind].slab.top + 1) * sizeof(*ordinals[kind]));
     }
-    if (!enough || out->failed) {
-        return false;
-    }
-    uint8_t crc[4];
-    put_u32(crc, crc32c(0, out->data + start, out->size - start));
-    buffer_bytes(out, crc, sizeof crc);
+    bool whole = enough && !writing.buffer.failed;
+    buffer_free(&writing.buffer);
+    return whole;
+}
+
+static bool append_piece(void *context, struct hf_bytes piece)
+{
+    struct buffer *out = context;
+
+    buffer_bytes(out, piece.data, piece.size);
     return !out->failed;
+}
+
+bool core_snapshot(struct core *core, struct buffer *out)
+{
+    return core_snapshot_pieces(core, append_piece, out);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -266,11 +268,11 @@ static void rearm(struct codec *codec, enum kind kind, uint32_t index)
 static void read_closed(struct codec *codec, enum kind kind)
 {
     struct store *store = &codec->core->stores[kind];
-    uint64_t count = reader_varint(&codec->reader);
+    uint64_t count = reader_varint(codec->reader);
 
     for (uint64_t i = 0; i < count && !codec->failed; i++) {
-        uint64_t index = reader_varint(&codec->reader);
-        if (codec->reader.failed || index >= RECORDS_MAX ||
+        uint64_t index = reader_varint(codec->reader);
+        if (codec->reader->failed || index >= RECORDS_MAX ||
             !slab_has(&store->slab, (uint32_t)index)) {
             codec->failed = true;
             return;
@@ -291,20 +293,20 @@ static void read_closed(struct codec *codec, enum kind kind)
 static void read_kind(struct codec *codec, enum kind kind)
 {
     struct store *store = &codec->core->stores[kind];
-    uint64_t count = reader_varint(&codec->reader);
+    uint64_t count = reader_varint(codec->reader);
 
     /* A record takes some bytes, so that a wrong count cannot ask for more memory than its file. */
-    codec->failed |= count > reader_left(&codec->reader) || !store_reserve(store, (uint32_t)count);
+    codec->failed |= count > reader_left(codec->reader) || !store_reserve(store, (uint32_t)count);
     for (uint64_t i = 0; i < count && !codec->failed; i++) {
         uint32_t index = slab_take(&store->slab);
         CHECK(index == i); /* in a new slab the ordinal is the index */
-        walk_record(codec, kind, index);
+        codec_record(codec, kind, index);
         codec->failed = codec->failed || !store_link(store, index);
         if (!codec->failed) {
             rearm(codec, kind, index);
         }
     }
-    codec->failed |= codec->reader.failed;
+    codec->failed |= codec->reader->failed;
     if (!codec->failed) {
         read_closed(codec, kind);
     }
@@ -313,13 +315,13 @@ static void read_kind(struct codec *codec, enum kind kind)
 static void read_line(struct codec *codec, enum kind kind, uint32_t owner)
 {
     struct core *core = codec->core;
-    enum kind member_kind = member_of(kind);
-    struct line *line = line_of(core, kind, owner);
-    uint64_t count = reader_varint(&codec->reader);
+    enum kind member_kind = codec_member(kind);
+    struct line *line = codec_line(core, kind, owner);
+    uint64_t count = reader_varint(codec->reader);
 
     for (uint64_t i = 0; i < count && !codec->failed; i++) {
-        uint64_t index = reader_varint(&codec->reader);
-        if (codec->reader.failed || index >= RECORDS_MAX ||
+        uint64_t index = reader_varint(codec->reader);
+        if (codec->reader->failed || index >= RECORDS_MAX ||
             !slab_has(&core->stores[member_kind].slab, (uint32_t)index) ||
             ((struct record *)core_at(core, member_kind, (uint32_t)index))->scope != owner ||
             !line_reserve(line, core->memory)) {
@@ -351,12 +353,12 @@ static void read_note(struct codec *codec, uint32_t note)
 {
     struct core *core = codec->core;
     uint32_t room = room_note_at(core, note)->record.scope;
-    uint64_t count = reader_varint(&codec->reader);
+    uint64_t count = reader_varint(codec->reader);
 
     codec->failed |= count > (uint64_t)room_note_at(core, note)->count;
     for (uint64_t i = 0; i < count && !codec->failed; i++) {
-        uint64_t index = reader_varint(&codec->reader);
-        if (codec->reader.failed || index >= RECORDS_MAX ||
+        uint64_t index = reader_varint(codec->reader);
+        if (codec->reader->failed || index >= RECORDS_MAX ||
             !slab_has(&core->stores[CORE_ROOM_PASSES].slab, (uint32_t)index) ||
             room_pass_at(core, (uint32_t)index)->record.scope != room ||
             room_pass_at(core, (uint32_t)index)->note != NONE) {
@@ -410,7 +412,7 @@ static void read_all(struct codec *codec)
     if (!codec->failed) {
         read_notes(codec); /* none before version 5 */
     }
-    codec->failed |= codec->reader.failed || reader_left(&codec->reader) != 0;
+    codec->failed |= codec->reader->failed || reader_left(codec->reader) != CHECKSUM;
 }
 
 /* A half-read core is taken apart without following its references. */
@@ -434,17 +436,33 @@ static void discard(struct core *core)
     core_destroy(core);
 }
 
-struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct hf_bytes snapshot,
-                          struct problem *problem)
+/* Why there is no core. Where memory ran out, nothing is known to be wrong with the snapshot. */
+static void explain(const struct codec *codec, size_t total, bool starved, struct problem *problem)
 {
-    struct codec codec = {.mode = CODEC_READ};
+    size_t at = total - reader_left(codec->reader);
 
-    if (!checksum_right(snapshot)) {
-        problem_set(problem, HF_IOERR, "not a snapshot, or damaged: the checksum is wrong");
+    if (starved) {
+        problem_set(problem, HF_BUSY, "memory ran out at byte %zu of %zu of the snapshot", at,
+                    total);
+    } else if (codec->reader->failed) {
+        problem_set(problem, HF_IOERR, "the snapshot of %zu bytes is damaged", total);
+    } else {
+        problem_set(problem, HF_IOERR, "the snapshot is damaged at byte %zu of %zu", at, total);
+    }
+}
+
+struct core *core_restore_from(struct memory *memory, const uint64_t seed[2],
+                               struct reader *snapshot, struct problem *problem)
+{
+    struct codec codec = {.mode = CODEC_READ, .reader = snapshot};
+    size_t total = reader_left(snapshot), refused = memory->refused;
+    const uint8_t *begins = reader_bytes(snapshot, sizeof magic);
+
+    if (begins == NULL || memcmp(begins, magic, sizeof magic) != 0) {
+        problem_set(problem, HF_IOERR, "not a snapshot");
         return NULL;
     }
-    reader_init(&codec.reader, snapshot.data + sizeof magic, snapshot.size - sizeof magic - 4);
-    codec.version = reader_varint(&codec.reader);
+    codec.version = reader_varint(snapshot);
     if (codec.version < VERSION_WITHOUT_RUN || codec.version > SNAPSHOT_VERSION) {
         problem_set(problem, HF_IOERR,
                     "the snapshot is of version %llu; this program reads 1 to %d",
@@ -458,69 +476,22 @@ struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct 
     }
     read_all(&codec);
     if (codec.failed || core_audit_totals(codec.core) != 0) {
-        problem_set(problem, HF_IOERR,
-                    "the snapshot is damaged at byte %zu of %zu, or memory ran out",
-                    (size_t)(codec.reader.at - (const uint8_t *)snapshot.data), snapshot.size);
+        explain(&codec, total, memory->refused != refused, problem);
         discard(codec.core);
         return NULL;
     }
     return codec.core;
 }
 
-/* ---- digest ---------------------------------------------------------------------------------- */
-
-/* Those in line, in order, with the name of what they stand in line for. */
-static uint64_t line_digest(struct codec *codec, enum kind kind, uint32_t owner)
+struct core *core_restore(struct memory *memory, const uint64_t seed[2], struct hf_bytes snapshot,
+                          struct problem *problem)
 {
-    enum kind member_kind = member_of(kind);
-    const struct line *line = line_of(codec->core, kind, owner);
-    uint32_t place = line_start(line), index;
+    struct reader reader;
 
-    codec->digest = CORE_KIND_COUNT + (uint64_t)kind;
-    codec_reference(codec, kind, &owner, false);
-    while ((index = line_walk(line, &place)) != NONE) {
-        codec_reference(codec, member_kind, &index, false);
+    if (!checksum_right(snapshot)) {
+        problem_set(problem, HF_IOERR, "not a snapshot, or damaged: the checksum is wrong");
+        return NULL;
     }
-    return codec->digest;
-}
-
-/* The passes of an admission, in order, with its own name and its room's. */
-static uint64_t note_digest(struct codec *codec, uint32_t index)
-{
-    const struct room_note *note = room_note_at(codec->core, index);
-    uint32_t room = note->record.scope;
-
-    codec->digest = CORE_KIND_COUNT + (uint64_t)CORE_ROOM_NOTES;
-    codec_reference(codec, CORE_ROOMS, &room, false);
-    codec_reference(codec, CORE_ROOM_NOTES, &index, false);
-    for (uint32_t i = note->first; i != NONE; i = room_pass_at(codec->core, i)->note_next) {
-        codec_reference(codec, CORE_ROOM_PASSES, &i, false);
-    }
-    return codec->digest;
-}
-
-/* The sum over the records and the lines, so that the order of the records does not matter. */
-uint64_t core_digest(struct core *core)
-{
-    struct codec codec = {.mode = CODEC_DIGEST, .core = core, .version = SNAPSHOT_VERSION};
-
-    core_settle(core);
-    codec_number(&codec, &core->latest_ms, 0, 0);
-    codec_number(&codec, &core->fence, 0, 0);
-    codec_word(&codec, &core->ticket);
-    uint64_t total = codec.digest;
-    for (enum kind kind = 0; kind < CORE_KIND_COUNT; kind++) {
-        const struct slab *slab = &core->stores[kind].slab;
-        for (uint32_t i = slab_next(slab, 0); i != NONE; i = slab_next(slab, i + 1)) {
-            codec.digest = kind;
-            walk_record(&codec, kind, i);
-            total += codec.digest;
-            if (kind == CORE_SEMAPHORES || kind == CORE_ROOMS) {
-                total += line_digest(&codec, kind, i);
-            } else if (kind == CORE_ROOM_NOTES) {
-                total += note_digest(&codec, i);
-            }
-        }
-    }
-    return total;
+    reader_init(&reader, snapshot.data, snapshot.size);
+    return core_restore_from(memory, seed, &reader, problem);
 }

@@ -20,7 +20,8 @@
 
 /* ---- recovery -------------------------------------------------------------------------------- */
 
-static bool recover_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+static enum journal_taken recover_state(void *context, uint64_t sequence, struct reader *state,
+                                        char why[256])
 {
     struct embedded *embedded = context;
     uint64_t seed[2];
@@ -28,25 +29,25 @@ static bool recover_state(void *context, uint64_t sequence, struct hf_bytes stat
     (void)sequence;
 
     random_bytes(&embedded->random, seed, sizeof seed);
-    struct core *core = core_restore(&embedded->memory, seed, state, &problem);
+    struct core *core = core_restore_from(&embedded->memory, seed, state, &problem);
     if (core == NULL) {
         snprintf(why, 256, "%.250s", problem.message);
-        return false;
+        return problem.code == HF_BUSY ? JOURNAL_NO_MEMORY : JOURNAL_REFUSED;
     }
     core_destroy(embedded->core);
     embedded->core = core;
-    return true;
+    return JOURNAL_TAKEN;
 }
 
 /* A record of the engine's own. */
-static bool recover_own(struct embedded *embedded, int64_t time_ms, struct hf_bytes bytes,
-                        char why[256])
+static enum journal_taken recover_own(struct embedded *embedded, int64_t time_ms,
+                                      struct hf_bytes bytes, char why[256])
 {
     struct own_record record;
 
     if (!own_record_decode(&record, bytes)) {
         snprintf(why, 256, "malformed record of a start or of the passing of time");
-        return false;
+        return JOURNAL_REFUSED;
     }
     if (record.kind == OWN_START) {
         core_begin_run(embedded->core, &record.run, record.fence, time_ms);
@@ -54,11 +55,13 @@ static bool recover_own(struct embedded *embedded, int64_t time_ms, struct hf_by
         core_advance(embedded->core, time_ms);
     }
     core_clear_wakeups(embedded->core);
-    return true;
+    return JOURNAL_TAKEN;
 }
 
-static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes bytes,
-                           char why[256])
+/* There is no limit of memory yet: what was acknowledged is taken whatever it takes, and BUSY means
+ * that the system has no more. */
+static enum journal_taken recover_record(void *context, uint64_t sequence, int64_t time_ms,
+                                         struct hf_bytes bytes, char why[256])
 {
     struct embedded *embedded = context;
     struct command command;
@@ -68,7 +71,7 @@ static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, st
 
     if (time_ms < 0 || time_ms > CLOCK_MAX_MS) {
         snprintf(why, 256, "the time of the record is out of bounds");
-        return false;
+        return JOURNAL_REFUSED;
     }
     embedded->recorded_ms = time_ms;
     if (own_record_is(bytes)) {
@@ -76,16 +79,16 @@ static bool recover_record(void *context, uint64_t sequence, int64_t time_ms, st
     }
     if (command_from_binary(&command, bytes, &scratch, &problem) != HF_OK) {
         snprintf(why, 256, "%.250s", problem.message);
-        return false;
+        return JOURNAL_REFUSED;
     }
     core_apply(embedded->core, &command, time_ms, &embedded->reply);
     core_clear_wakeups(embedded->core);
-    if (embedded->reply.code != HF_OK) {
-        snprintf(why, 256, "%s was acknowledged but is refused now: %s", command.spec->name,
-                 hf_error_name(embedded->reply.code));
-        return false;
+    if (embedded->reply.code == HF_OK) {
+        return JOURNAL_TAKEN;
     }
-    return true;
+    snprintf(why, 256, "%s was acknowledged but is refused now: %s", command.spec->name,
+             hf_error_name(embedded->reply.code));
+    return embedded->reply.code == HF_BUSY ? JOURNAL_NO_MEMORY : JOURNAL_REFUSED;
 }
 
 static void recover_progress(void *context, int64_t done, int64_t total)
@@ -137,14 +140,17 @@ static enum hf_error begin(struct embedded *embedded, struct problem *problem)
     return HF_OK;
 }
 
-static bool open_journal(struct embedded *embedded, struct problem *problem)
+static enum hf_error open_journal(struct embedded *embedded, struct problem *problem)
 {
     char why[256] = "";
     struct journal_options options = {.policy = embedded->options.policy,
                                       .segment_bytes = embedded->options.segment_bytes,
                                       .log = &embedded->options.log};
-    struct journal_sink sink = {
-        .state = recover_state, .record = recover_record, .context = embedded};
+    bool no_memory = false;
+    struct journal_sink sink = {.state = recover_state,
+                                .record = recover_record,
+                                .no_memory = &no_memory,
+                                .context = embedded};
 
     if (embedded->options.progress != NULL) {
         sink.progress = recover_progress;
@@ -152,15 +158,14 @@ static bool open_journal(struct embedded *embedded, struct problem *problem)
     embedded->journal = journal_open(embedded->options.storage, &options, &sink, why);
     embedded->options.storage = NULL;
     if (embedded->journal == NULL) {
-        problem_set(problem, HF_IOERR, "%s", why);
-        return false;
+        return problem_set(problem, no_memory ? HF_BUSY : HF_IOERR, "%s", why);
     }
     snapshots_init(&embedded->snapshots, embedded->journal, &embedded->options.log,
                    embedded->options.snapshot_timeout_ms, embedded_elapsed(embedded));
     disk_watch_init(&embedded->disk, embedded->journal, &embedded->options.log,
                     embedded->options.min_free_bytes);
     embedded->durable = journal_last(embedded->journal);
-    return true;
+    return HF_OK;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -253,10 +258,9 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
     enum hf_error code = HF_OK;
     if (embedded->core == NULL) {
         code = problem_set(problem, HF_BUSY, "out of memory");
-    } else if (embedded->options.storage != NULL && !open_journal(embedded, problem)) {
-        code = HF_IOERR;
     } else {
-        code = begin(embedded, problem);
+        code = embedded->options.storage != NULL ? open_journal(embedded, problem) : HF_OK;
+        code = code == HF_OK ? begin(embedded, problem) : code;
     }
     if (code != HF_OK) {
         embedded_close(&embedded->engine);

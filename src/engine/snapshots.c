@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "base/thread.h"
 #include "journal/snapshot.h"
 
@@ -175,7 +176,31 @@ static void report_progress(void *context)
     send_report(*(int *)context, &(struct report){.last = false});
 }
 
-/* `progress` may be NULL. */
+/* Size and checksum, from going over the state once without keeping it. */
+static bool measure_piece(void *context, struct hf_bytes piece)
+{
+    struct snapshot_header *header = context;
+
+    header->state_size += piece.size;
+    header->state_crc = crc32c(header->state_crc, piece.data, piece.size);
+    return true;
+}
+
+static bool write_piece(void *context, struct hf_bytes piece)
+{
+    return snapshot_write_piece(context, piece);
+}
+
+static int write_state(struct core *core, struct snapshot_writer *writer,
+                       const struct snapshot_header *header)
+{
+    snapshot_write_header(writer, header);
+    bool whole = core_snapshot_pieces(core, write_piece, writer);
+    return writer->code != 0 ? writer->code : whole ? snapshot_write_end(writer, header) : -ENOMEM;
+}
+
+/* The state is gone over twice: the header stands before it and has its size and checksum, and it
+ * is known before the first byte is written whether there is room. `progress` may be NULL. */
 static struct snapshot_outcome write_down(struct core *core, struct journal *journal, int handle,
                                           const struct snapshot_progress *progress)
 {
@@ -183,13 +208,10 @@ static struct snapshot_outcome write_down(struct core *core, struct journal *jou
     struct snapshot_header header = {.sequence = journal_last(journal),
                                      .chain = journal_chain(journal)};
     struct snapshot_outcome outcome = {.free_bytes = storage_free_bytes(storage)};
-    struct memory memory;
-    struct buffer state;
+    struct snapshot_writer writer = {.storage = storage, .handle = handle, .progress = progress};
 
-    memory_init(&memory);
-    buffer_init(&state, &memory);
-    outcome.code = core_snapshot(core, &state) ? 0 : -ENOMEM;
-    outcome.bytes = SNAPSHOT_HEADER + (int64_t)state.size;
+    outcome.code = core_snapshot_pieces(core, measure_piece, &header) ? 0 : -ENOMEM;
+    outcome.bytes = SNAPSHOT_HEADER + (int64_t)header.state_size;
     if (progress != NULL) {
         progress->tell(progress->context);
     }
@@ -198,11 +220,9 @@ static struct snapshot_outcome write_down(struct core *core, struct journal *jou
         outcome.code = -ENOSPC;
         outcome.bytes += RESERVE;
     } else if (outcome.code == 0) {
-        struct hf_bytes bytes = {state.data, state.size};
-        outcome.code = snapshot_write(storage, handle, &header, bytes, progress);
+        outcome.code = write_state(core, &writer, &header);
         outcome.free_bytes = storage_free_bytes(storage);
     }
-    buffer_free(&state);
     return outcome;
 }
 

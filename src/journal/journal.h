@@ -31,12 +31,17 @@ struct journal_options {
     const struct log *log;
 };
 
-/* What recovery finds, in order: at most one state, then the records after it. A false return ends
- * it: the sink has filled in what was wrong. */
+/* What a sink says of what it was handed. All but the first end the recovery; of what it refuses it
+ * has filled in what was wrong. */
+enum journal_taken { JOURNAL_TAKEN, JOURNAL_REFUSED, JOURNAL_NO_MEMORY };
+
+/* What recovery finds, in order: at most one state, then the records after it. */
 struct journal_sink {
-    bool (*state)(void *context, uint64_t sequence, struct hf_bytes state, char why[256]);
-    bool (*record)(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
-                   char why[256]);
+    enum journal_taken (*state)(void *context, uint64_t sequence, struct reader *state,
+                                char why[256]);
+    enum journal_taken (*record)(void *context, uint64_t sequence, int64_t time_ms,
+                                 struct hf_bytes command, char why[256]);
+    bool *no_memory; /* set if recovery ended for want of memory; may be NULL */
     /* Now and then: bytes of the journal read, of all there are. May be NULL. */
     void (*progress)(void *context, int64_t done, int64_t total);
     void *context;

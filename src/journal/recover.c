@@ -7,6 +7,7 @@
 #include "journal/record.h"
 #include "journal/snapshot.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -28,65 +29,95 @@ static bool refuse(struct reading *reading, const char *name, size_t offset, con
     return false;
 }
 
-static bool read_file(struct reading *reading, const char *name, struct buffer *out)
+/* The data is as good as it was: nothing else may be advised than more memory. */
+static bool starve(struct reading *reading, const char *name, size_t offset)
 {
-    int code = storage_read_file(reading->storage, name, out);
+    snprintf(
+        reading->why, 256,
+        "%s at byte %zu: memory ran out while it was read; nothing is wrong with the data, and "
+        "nothing was changed: start again with more memory",
+        name, offset);
+    if (reading->sink->no_memory != NULL) {
+        *reading->sink->no_memory = true;
+    }
+    return false;
+}
 
+/* What became of reading a file; 0 is well. */
+static bool was_read(struct reading *reading, const char *name, int code)
+{
+    if (code == -ENOMEM) {
+        return starve(reading, name, 0);
+    }
     if (code != 0) {
         snprintf(reading->why, 256, "%s: cannot be read: %s", name, storage_error(code));
     }
     return code == 0;
 }
 
+static bool read_file(struct reading *reading, const char *name, struct buffer *out)
+{
+    return was_read(reading, name, storage_read_file(reading->storage, name, out));
+}
+
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
+/* Hands the state to the sink. */
+static bool take_state(struct reading *reading, const char *name, uint64_t number,
+                       struct snapshot_file *file)
+{
+    char why[256] = "";
+    enum journal_taken taken =
+        reading->sink->state(reading->sink->context, number, &file->state, why);
+
+    if (file->code != 0) {
+        return was_read(reading, name, file->code);
+    }
+    if (taken == JOURNAL_NO_MEMORY) {
+        return starve(reading, name, (size_t)file->offset - reader_left(&file->state));
+    }
+    return taken == JOURNAL_TAKEN || refuse(reading, name, SNAPSHOT_HEADER, why);
+}
+
 /* True if the snapshot was used, or is to be passed over (*used false); false to give up. */
-static bool try_snapshot(struct reading *reading, uint64_t number, struct buffer *bytes, bool *used)
+static bool try_snapshot(struct reading *reading, uint64_t number, bool *used)
 {
     struct snapshot_header header;
-    struct hf_bytes state;
+    struct snapshot_file file;
+    enum snapshot_check check;
     char name[SNAPSHOT_NAME_SIZE];
-    char why[256] = "";
+    bool fine = true;
 
     *used = false;
     snapshot_name(number, name);
-    if (!read_file(reading, name, bytes)) {
+    if (!was_read(reading, name, snapshot_open(reading->storage, name, &file, &header, &check))) {
         return false;
     }
-    enum snapshot_check check =
-        snapshot_read((struct hf_bytes){bytes->data, bytes->size}, &header, &state);
     if (check == SNAPSHOT_NEWER) {
-        return refuse(reading, name, 8, "written by a newer version of this program");
-    }
-    if (check == SNAPSHOT_DAMAGED || header.sequence != number) {
+        fine = refuse(reading, name, 8, "written by a newer version of this program");
+    } else if (check == SNAPSHOT_DAMAGED || header.sequence != number) {
         if (reading->recovery->damaged == 0) {
             reading->recovery->damaged = number;
         }
-        return true;
+    } else {
+        *used = fine = take_state(reading, name, number, &file);
     }
-    if (!reading->sink->state(reading->sink->context, number, state, why)) {
-        return refuse(reading, name, SNAPSHOT_HEADER, why);
+    snapshot_close(&file);
+    if (*used) {
+        reading->recovery->snapshot = reading->recovery->last = number;
+        reading->recovery->chain = header.chain;
     }
-    reading->recovery->snapshot = reading->recovery->last = number;
-    reading->recovery->chain = header.chain;
-    *used = true;
-    return true;
+    return fine;
 }
 
 static bool read_snapshots(struct reading *reading)
 {
     const struct numbers *snapshots = &reading->directory->snapshots;
-    struct memory memory;
-    struct buffer bytes;
     bool fine = true, used = false;
 
-    memory_init(&memory);
-    buffer_init(&bytes, &memory);
     for (size_t i = snapshots->count; i-- > 0 && fine && !used;) {
-        buffer_clear(&bytes);
-        fine = try_snapshot(reading, snapshots->at[i], &bytes, &used);
+        fine = try_snapshot(reading, snapshots->at[i], &used);
     }
-    buffer_free(&bytes);
     if (fine && !used && snapshots->count > 0 &&
         (reading->directory->segments.count == 0 || reading->directory->segments.at[0] != 1)) {
         char name[SNAPSHOT_NAME_SIZE];
@@ -148,8 +179,11 @@ static bool read_records(struct reading *reading, const char *name, struct hf_by
             return refuse(reading, name, offset, "does not belong to the snapshot");
         }
         if (sequence > recovery->last) {
-            if (!sink->record(sink->context, sequence, record.time_ms, record.command, why)) {
-                return refuse(reading, name, offset, why);
+            enum journal_taken taken =
+                sink->record(sink->context, sequence, record.time_ms, record.command, why);
+            if (taken != JOURNAL_TAKEN) {
+                return taken == JOURNAL_NO_MEMORY ? starve(reading, name, offset)
+                                                  : refuse(reading, name, offset, why);
             }
             recovery->last = sequence;
             recovery->chain = chain;

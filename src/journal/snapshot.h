@@ -29,6 +29,8 @@
 struct snapshot_header {
     uint64_t sequence;
     uint32_t chain;
+    uint32_t state_crc; /* over the state, which has so many bytes */
+    uint64_t state_size;
 };
 
 enum snapshot_check { SNAPSHOT_GOOD, SNAPSHOT_DAMAGED, SNAPSHOT_NEWER };
@@ -36,6 +38,23 @@ enum snapshot_check { SNAPSHOT_GOOD, SNAPSHOT_DAMAGED, SNAPSHOT_NEWER };
 /* Checks a whole file; *state is a view of it. */
 enum snapshot_check snapshot_read(struct hf_bytes file, struct snapshot_header *header,
                                   struct hf_bytes *state);
+
+/* The state in a snapshot file, a part of it in memory at a time. */
+struct snapshot_file {
+    struct reader state; /* from its first byte to its last */
+    struct storage *storage;
+    int handle;
+    int64_t offset; /* of the first byte of the file behind the window */
+    struct memory memory;
+    struct buffer window;
+    int code; /* why no more of it could be read, a negative errno; or 0 */
+};
+
+/* Checks a file as a whole, then gives its state to be read if it is good. A negative errno if it
+ * cannot be read. To be closed if it is 0, whatever *check is. */
+int snapshot_open(struct storage *storage, const char *name, struct snapshot_file *file,
+                  struct snapshot_header *header, enum snapshot_check *check);
+void snapshot_close(struct snapshot_file *file);
 
 /* A new file under a temporary name: a handle, or a negative errno. Who writes to it needs no
  * names: one that comes late, when another process owns the directory, writes to a file that is
@@ -48,10 +67,23 @@ struct snapshot_progress {
     void *context;
 };
 
-/* Writes a snapshot to that file, syncs it, reads it back and checks it. A negative errno if any of
- * that fails; -EILSEQ if what was read back is not what was written. `progress` may be NULL. */
-int snapshot_write(struct storage *storage, int handle, const struct snapshot_header *header,
-                   struct hf_bytes state, const struct snapshot_progress *progress);
+/* A snapshot that is being written to that file, in any number of pieces. After a failure they are
+ * ignored. `progress` may be NULL. */
+struct snapshot_writer {
+    struct storage *storage;
+    int handle;
+    const struct snapshot_progress *progress;
+    int64_t at;     /* where the next piece goes */
+    int64_t synced; /* so far it was synced */
+    int code;       /* 0, or the negative errno of what failed first */
+};
+
+void snapshot_write_header(struct snapshot_writer *writer, const struct snapshot_header *header);
+bool snapshot_write_piece(struct snapshot_writer *writer, struct hf_bytes piece);
+
+/* Syncs the file, reads it back and checks it. A negative errno if that or anything before failed;
+ * -EILSEQ if what was read back is not what the header says. */
+int snapshot_write_end(struct snapshot_writer *writer, const struct snapshot_header *header);
 
 /* Removes what was not finished, if it is there: it takes up room that the journal may need. */
 void snapshot_discard(struct storage *storage);

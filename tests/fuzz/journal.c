@@ -11,6 +11,7 @@
  *     4  the state in a snapshot
  *     5  a whole segment */
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "engine/embedded.h"
 #include "fuzz.h"
 #include "journal/record.h"
@@ -177,10 +178,14 @@ static void put_segment(struct storage *storage, enum kind kind, const uint8_t *
 static void put_snapshot(struct storage *storage, const uint8_t *data, size_t size)
 {
     int handle = snapshot_create(storage);
+    struct snapshot_header header = {
+        .sequence = 1, .state_size = size, .state_crc = crc32c(0, data, size)};
+    struct snapshot_writer writer = {.storage = storage, .handle = handle};
 
     CHECK(handle >= 0);
-    CHECK(snapshot_write(storage, handle, &(struct snapshot_header){.sequence = 1},
-                         (struct hf_bytes){(const char *)data, size}, NULL) == 0);
+    snapshot_write_header(&writer, &header);
+    snapshot_write_piece(&writer, (struct hf_bytes){(const char *)data, size});
+    CHECK(snapshot_write_end(&writer, &header) == 0);
     storage->type->close(storage, handle);
     CHECK(snapshot_publish(storage, 1) == 0);
 }

@@ -22,20 +22,21 @@ struct tap {
     bool more_allowed; /* the engine may have added what a start adds and the history has not */
 };
 
-static bool see_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+static enum journal_taken see_state(void *context, uint64_t sequence, struct reader *state,
+                                    char why[256])
 {
     struct tap *tap = context;
     struct problem problem;
-    struct core *core = core_restore(&tap->world->memory, core_seed, state, &problem);
+    struct core *core = core_restore_from(&tap->world->memory, core_seed, state, &problem);
 
     if (core == NULL) {
         snprintf(why, 256, "%.250s", problem.message);
-        return false;
+        return JOURNAL_REFUSED;
     }
     tap->last = sequence;
     tap->time_ms = core_now(core);
     core_destroy(core);
-    return true;
+    return JOURNAL_TAKEN;
 }
 
 /* What a start adds by itself: that it begins, and nobody is there any more who waited. */
@@ -56,8 +57,8 @@ static bool is_of_start(struct tap *tap, struct hf_bytes bytes)
            command_id(command.spec) == SEM_RELEASE;
 }
 
-static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
-                       char why[256])
+static enum journal_taken see_record(void *context, uint64_t sequence, int64_t time_ms,
+                                     struct hf_bytes command, char why[256])
 {
     struct tap *tap = context;
     struct history *history = &tap->world->history;
@@ -66,16 +67,16 @@ static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct
     if (sequence <= history->count) {
         if (!history_is(history, sequence, time_ms, command)) {
             snprintf(why, 256, "record %" PRIu64 " is not what was carried out", sequence);
-            return false;
+            return JOURNAL_REFUSED;
         }
-        return true;
+        return JOURNAL_TAKEN;
     }
     if (sequence != history->count + 1 || !tap->more_allowed || !is_of_start(tap, command)) {
         snprintf(why, 256, "record %" PRIu64 " was never carried out", sequence);
-        return false;
+        return JOURNAL_REFUSED;
     }
     history_add(history, time_ms, command);
-    return true;
+    return JOURNAL_TAKEN;
 }
 
 /* Compares the journal on the disk with the history, which gets what a start has added. */

@@ -360,24 +360,25 @@ static void records_of_the_engine_come_back_as_they_were(void **state)
     assert_false(decodes("\1", 1)); /* a command */
 }
 
-static bool no_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+static enum journal_taken no_state(void *context, uint64_t sequence, struct reader *state,
+                                   char why[256])
 {
     (void)context;
     (void)sequence;
     (void)state;
     (void)why;
-    return false;
+    return JOURNAL_REFUSED;
 }
 
-static bool any_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
-                       char why[256])
+static enum journal_taken any_record(void *context, uint64_t sequence, int64_t time_ms,
+                                     struct hf_bytes command, char why[256])
 {
     (void)context;
     (void)sequence;
     (void)time_ms;
     (void)command;
     (void)why;
-    return true;
+    return JOURNAL_TAKEN;
 }
 
 /* A journal with one record more. */

@@ -233,20 +233,21 @@ static void condition_2_every_flipped_bit_breaks_the_checksum(void **state)
 
 static uint64_t seen;
 
-static bool see_state(void *context, uint64_t sequence, struct hf_bytes state, char why[256])
+static enum journal_taken see_state(void *context, uint64_t sequence, struct reader *state,
+                                    char why[256])
 {
     (void)context, (void)state, (void)why;
     seen = sequence;
-    return true;
+    return JOURNAL_TAKEN;
 }
 
-static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
-                       char why[256])
+static enum journal_taken see_record(void *context, uint64_t sequence, int64_t time_ms,
+                                     struct hf_bytes command, char why[256])
 {
     (void)context, (void)time_ms, (void)command, (void)why;
     assert_true(sequence == seen + 1);
     seen = sequence;
-    return true;
+    return JOURNAL_TAKEN;
 }
 
 /* Opens a directory whose first segment is `bytes`: how many records it has, or -1 if refused. */

@@ -6,6 +6,8 @@
 
 #include "journal/record.h"
 
+#include <stdio.h>
+
 static uint64_t digests[HISTORY + 1];
 
 static int setup(void **state)
@@ -101,12 +103,12 @@ static void nothing_is_said_of_a_journal_that_is_whole(void **state)
 
 static uint64_t seen;
 
-static bool see_record(void *context, uint64_t sequence, int64_t time_ms, struct hf_bytes command,
-                       char why[256])
+static enum journal_taken see_record(void *context, uint64_t sequence, int64_t time_ms,
+                                     struct hf_bytes command, char why[256])
 {
     (void)context, (void)time_ms, (void)command, (void)why;
     seen = sequence;
-    return true;
+    return JOURNAL_TAKEN;
 }
 
 static void looking_only_changes_nothing(void **state)
@@ -139,6 +141,65 @@ static void looking_only_changes_nothing(void **state)
     assert_true(image_equal(&before, &after));
     image_free(&before);
     image_free(&after);
+}
+
+/* ---- want of memory -------------------------------------------------------------------------- */
+
+static enum journal_taken no_room_for_state(void *context, uint64_t sequence, struct reader *state,
+                                            char why[256])
+{
+    (void)context, (void)sequence, (void)state;
+    snprintf(why, 256, "not to be told");
+    return JOURNAL_NO_MEMORY;
+}
+
+static enum journal_taken no_room_for_record(void *context, uint64_t sequence, int64_t time_ms,
+                                             struct hf_bytes command, char why[256])
+{
+    (void)context, (void)sequence, (void)time_ms, (void)command;
+    snprintf(why, 256, "not to be told");
+    return JOURNAL_NO_MEMORY;
+}
+
+static void expect_starved(struct kept *k, const char *file)
+{
+    static const struct log log = {.level = LOG_INFO};
+    struct journal_options options = {.segment_bytes = 1 << 20, .log = &log};
+    bool no_memory = false;
+    struct journal_sink sink = {
+        .state = no_room_for_state, .record = no_room_for_record, .no_memory = &no_memory};
+    struct image before, after;
+    char why[256] = "";
+
+    image_load(&before, k->path);
+    assert_null(journal_open(faulty_storage(k->path, &k->faults, false), &options, &sink, why));
+    assert_true(no_memory);
+    assert_memory_equal(why, file, strlen(file));
+    assert_non_null(strstr(why, "memory ran out"));
+    assert_non_null(strstr(why, "start again with more memory"));
+    assert_null(strstr(why, "away"));
+    assert_null(strstr(why, "backup"));
+    image_load(&after, k->path);
+    assert_true(image_equal(&before, &after));
+    image_free(&before);
+    image_free(&after);
+}
+
+/* Whoever followed the advice that damage gets would lose what is perfectly well. */
+static void want_of_memory_is_no_damage(void **state)
+{
+    struct kept *k = *state;
+
+    reopen(k);
+    run_history(k, 0, HISTORY);
+    crash_engine(k);
+    expect_starved(k, "journal-");
+    reopen(k);
+    assert_int_equal(engine_snapshot(k->engine, NULL), HF_OK);
+    close_engine(k);
+    expect_starved(k, "snapshot-");
+    reopen(k);
+    expect_prefix(k, HISTORY);
 }
 
 /* ---- a segment that was being made ----------------------------------------------------------- */
@@ -411,6 +472,7 @@ int main(void)
         TEST(a_torn_tail_is_cut_and_said_in_one_line),
         TEST(nothing_is_said_of_a_journal_that_is_whole),
         TEST(looking_only_changes_nothing),
+        TEST(want_of_memory_is_no_damage),
         TEST(a_segment_that_was_being_made_is_dropped),
         TEST(the_only_segment_being_made_is_dropped_too),
         TEST(a_damaged_header_before_a_record_is_refused),
