@@ -37,6 +37,7 @@ struct arg_spec {
     /* An optional number of which 0 says something else than nothing: it is HF_ZERO in the argument
      * struct, where 0 is not given. */
     bool zero_counts;
+    bool secret; /* never shown: neither in the slow log nor in the feed */
 };
 
 /* Is there a number that means the same as leaving it out? Not where its absence says something of

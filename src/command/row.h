@@ -62,6 +62,11 @@
         .name = label, .field = #member, .keyword = word, .type = ARG_TEXT,                        \
         .offset = AT(command, member), .max = high                                                 \
     }
+#define OPTIONAL_SECRET(command, member, word, label, high)                                        \
+    {                                                                                              \
+        .name = label, .field = #member, .keyword = word, .type = ARG_TEXT,                        \
+        .offset = AT(command, member), .max = high, .secret = true                                 \
+    }
 #define OPTIONAL_TIME(command, member, word)                                                       \
     {                                                                                              \
         .name = "ms", .field = #member, .keyword = word, .type = ARG_COUNT,                        \

@@ -143,7 +143,7 @@ void command_to_words(const struct command *command, struct buffer *out)
     buffer_text(out, spec->name);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        if (!command_says(command, arg)) {
+        if (!command_says(command, arg) || arg->secret) {
             continue;
         }
         if (arg->keyword != NULL) {
@@ -278,7 +278,7 @@ void command_to_json(const struct command *command, struct buffer *out)
 
     buffer_byte(out, '{');
     for (size_t i = 0; i < spec->arg_count; i++) {
-        if (command_says(command, &spec->args[i])) {
+        if (command_says(command, &spec->args[i]) && !spec->args[i].secret) {
             buffer_text(out, comma);
             json_argument(command, &spec->args[i], out);
             comma = ",";

@@ -2,7 +2,8 @@
  *
  * A command written out again, by its row of the table: the way back from command_from_words() and
  * command_from_fields().
- * What was left out when it was given, or was given its default, is left out. */
+ * What was left out when it was given, or was given its default, is left out. What is shown to
+ * people, as words or as an object, has no secret in it either. */
 #ifndef COMMAND_WORDS_H
 #define COMMAND_WORDS_H
 

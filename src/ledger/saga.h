@@ -33,7 +33,7 @@ struct ledger_saga {
 struct ledger_move {
     struct list node; /* the caller's */
     /* The row as it is to be. A new row has all of it; of another one state, came_from, payment,
-     * error, attempts, owner and fence are written. */
+     * error, attempts, owner, fence and token are written. */
     const struct ledger_saga *saga;
     bool is_new;
     const char *from;  /* the state that it must have now */

@@ -263,11 +263,12 @@ static const struct {
                          " payment_token, state, owner, fence, lease_until)"
                          " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now} + ?)",
                          "tttttiiittttttii"},
-    [LEDGER_SAGA_MOVE] = {"UPDATE sagas SET state = ?, came_from = ?, payment = ?, error_code = ?,"
-                          " error_message = ?, attempts = ?, due_at = {now} + ?, owner = ?,"
-                          " fence = ?, updated_at = {now}, lease_until = " LEASE_END
-                          " WHERE saga_id = ? AND fence = ? AND state = ?",
-                          "tttttiitiiitit"},
+    [LEDGER_SAGA_MOVE] =
+        {"UPDATE sagas SET state = ?, came_from = ?, payment = ?, error_code = ?,"
+         " error_message = ?, attempts = ?, due_at = {now} + ?, owner = ?,"
+         " fence = ?, payment_token = ?, updated_at = {now}, lease_until = " LEASE_END
+         " WHERE saga_id = ? AND fence = ? AND state = ?",
+         "tttttiititiitit"},
     [LEDGER_SAGA_FIND] = {SAGA " WHERE saga_id = ?", "t"},
     [LEDGER_SAGA_OF_BOOKING] = {SAGA " WHERE event_id = ? AND booking_id = ?", "tt"},
     [LEDGER_SAGA_OF_PAYMENT] = {SAGA " WHERE payment_id = ?{lock}", "t"},

@@ -280,6 +280,9 @@ static void fill_in(struct saga *saga, const struct saga_change *change)
         snprintf(next->error_code, sizeof next->error_code, "%s", hf_error_name(change->error));
         keep_message(next->error, change->message);
     }
+    if (!saga_state_charges(change->to)) {
+        explicit_bzero(next->token, sizeof next->token); /* nothing can need it any more */
+    }
     next->attempts = change->attempts;
     snprintf(next->owner, sizeof next->owner, "%s", leaves ? "" : saga->call->service->server_id);
     next->fence = saga->row.fence + (change->takes ? 1 : 0);

@@ -115,6 +115,12 @@ bool saga_state_is_final(enum saga_state state)
     return state == SAGA_COMPLETED || state == SAGA_COMPENSATED || state == SAGA_NEEDS_ATTENTION;
 }
 
+bool saga_state_charges(enum saga_state state)
+{
+    return state == SAGA_STARTED || state == SAGA_RESERVED || state == SAGA_PAYING ||
+           state == SAGA_NEEDS_ATTENTION;
+}
+
 const char *saga_broken_rule(enum saga_state state, enum saga_charge charge)
 {
     if (state >= SAGA_STATES) {

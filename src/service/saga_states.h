@@ -40,6 +40,9 @@ bool saga_may_move(enum saga_state from, enum saga_state to);
 /* Is there nothing more to drive, unless an administrator says so? */
 bool saga_state_is_final(enum saga_state state);
 
+/* May the charge still have to be sent, now or once an administrator resumes it? */
+bool saga_state_charges(enum saga_state state);
+
 /* What must be true of a saga in its state. NULL, or the rule that is broken: a row that somebody
  * else has changed is no reason to stop the server. */
 const char *saga_broken_rule(enum saga_state state, enum saga_charge charge);

@@ -45,6 +45,7 @@ class Book:
         self.lock = threading.Lock()
         self.payments = {}
         self.asked = {}  # (payment, verb): times
+        self.tokens = []  # of the charges that came
         self.unsigned = []
 
     def times(self, payment, verb):
@@ -151,6 +152,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def charge(self, payment, asked, fault):
         assert isinstance(asked["amount"], int) and len(asked["currency"]) == 3
+        self.peer.book.tokens.append(asked.get("payment_token"))
         status = {"declined": "declined", "pending": "pending"}.get(fault, "succeeded")
         if fault in DONE | {"declined", "pending"}:
             status = self.peer.book.charge(payment, asked["amount"], status)

@@ -4,6 +4,7 @@ administrator does about a checkout that needs attention."""
 
 import json
 import time
+from http.client import HTTPConnection
 
 import pytest
 
@@ -148,6 +149,59 @@ def test_callbacks_are_believed_only_with_their_signature(office):
         peer.settles = True
         assert saga(server, "s-b1", 60000)["status"] == "COMPLETED"
         assert_agreed(shop, server, peer)
+
+
+# ---- the token of a payment
+
+TOKEN = "tok-4242424242424242"
+
+
+def tokens(shop):
+    return [row[0] for row in shop.rows("SELECT payment_token FROM sagas")]
+
+
+@pytest.mark.parametrize("fault, end", [("ok", "COMPLETED"), ("lost", "COMPLETED"), ("declined", "PAYMENT_DECLINED")])
+def test_a_token_is_kept_no_longer_than_it_may_be_needed(office, fault, end):
+    with PaymentPeer(first(fault)) as peer:
+        shop, server = office(peer)
+        assert outcome(checkout(server, "b1", "ann", 1, 4500, "TOKEN", TOKEN)) == end
+        assert set(peer.book.tokens) == {TOKEN} and len(peer.book.tokens) == 1 + (fault == "lost")
+        assert tokens(shop) == [""]
+        assert_agreed(shop, server, peer)
+
+
+def test_a_token_stays_while_a_charge_may_have_to_be_repeated(office):
+    with PaymentPeer(lambda payment, verb, times: "refused") as peer:
+        shop, server = office(peer, "--payment-retries", "2")
+        assert outcome(checkout(server, "b1", "ann", 1, 4500, "TOKEN", TOKEN)) == "NEEDS_ATTENTION"
+        assert outcome(checkout(server, "b2", "ann", 1, 4500, "TOKEN", TOKEN)) == "NEEDS_ATTENTION"
+        assert tokens(shop) == [TOKEN, TOKEN]
+        peer.faults = lambda *_: "ok"
+        server.call("SAGA.RESUME", "s-b1")
+        server.call("SAGA.REFUND", "s-b2")
+        assert saga(server, "s-b1", 30000)["status"] == "COMPLETED"
+        assert saga(server, "s-b2", 30000)["status"] == "COMPENSATED"
+        assert set(peer.book.tokens) == {TOKEN} and tokens(shop) == ["", ""]
+        assert_agreed(shop, server, peer)
+
+
+def test_a_token_is_shown_nowhere(office):
+    with PaymentPeer(unreachable) as peer:
+        _, server = office(peer, "--payment-retries", "1", "--slow-threshold", "0", "--log-level", "debug")
+        feed = HTTPConnection("127.0.0.1", server.http_port, timeout=60)
+        feed.request("GET", "/v1/feed")
+        stream = feed.getresponse()
+        refused = checkout(server, "b0", "ann", 1, 4500, "CURRENCY", "eur", "TOKEN", TOKEN)
+        assert outcome(checkout(server, "b1", "ann", 1, 4500, "TOKEN", TOKEN)) == "NEEDS_ATTENTION"
+        server.call("QUOTA.LIMIT", "last", 1)
+        told = []
+        while not told or "QUOTA.LIMIT" not in told[-1]:
+            told.append(stream.readline().decode())
+        feed.close()
+        slow = str(server.call("SLOWLOG", "GET", 100))
+        assert "SEATS.CHECKOUT" in slow
+        shown = [*told, slow, str(refused), str(server.call("SAGA.GET", "s-b1")), server.said()]
+        assert not any(TOKEN in text for text in shown)
 
 
 # ---- attention

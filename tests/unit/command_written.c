@@ -180,6 +180,16 @@ static void resp_is_what_a_client_sends(void **state)
                         "*3\r\n$13\r\nIDEM.COMPLETE\r\n$1\r\nk\r\n$0\r\n\r\n");
 }
 
+static void a_secret_is_sent_and_not_shown(void **state)
+{
+    static const char line[] = "SEATS.CHECKOUT e z u 1 4 TOKEN tok WAIT 5";
+
+    (void)state;
+    assert_string_equal(written(command_to_words, line), "SEATS.CHECKOUT e z u 1 4 WAIT 5");
+    assert_null(strstr(written(command_to_json, line), "tok"));
+    assert_non_null(strstr(written(command_to_resp, line), "$3\r\ntok\r\n"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -192,6 +202,7 @@ int main(void)
         TEST(json_has_the_fields_by_name),
         TEST(json_escapes_or_gives_hexadecimal),
         TEST(resp_is_what_a_client_sends),
+        TEST(a_secret_is_sent_and_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
