@@ -83,6 +83,18 @@ bool text_is_id(struct hf_bytes text)
     return true;
 }
 
+bool text_is_own_id(struct hf_bytes text)
+{
+    const char *space = text.size > 0 ? memchr(text.data, ' ', text.size) : NULL;
+
+    if (space == NULL || text.size > HF_ID_MAX) {
+        return false;
+    }
+    size_t first = (size_t)(space - text.data);
+    return text_is_id((struct hf_bytes){text.data, first}) &&
+           text_is_id((struct hf_bytes){space + 1, text.size - first - 1});
+}
+
 size_t text_utf8_size(struct hf_bytes text, size_t offset)
 {
     uint32_t point;

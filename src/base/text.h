@@ -8,6 +8,9 @@
 
 /* 1-128 bytes of valid UTF-8 without white space, control characters, { or }. */
 bool text_is_id(struct hf_bytes text);
+/* Two ids with a space between them, together no longer than an id: a name that is none, so that no
+ * command of a client has it. */
+bool text_is_own_id(struct hf_bytes text);
 
 bool text_is_utf8(struct hf_bytes text);
 /* The bytes of the character at an offset; 0 if they are no UTF-8. */

@@ -102,7 +102,7 @@ enum hf_error command_from_binary(struct command *command, struct hf_bytes data,
     if (reader.failed || reader_left(&reader) != 0) {
         return problem_set(problem, HF_ERR, "malformed record of %s", spec->name);
     }
-    enum hf_error code = command_from_struct(command, spec, &args, problem);
+    enum hf_error code = command_from_own(command, spec, &args, problem);
     if (code == HF_OK && entropy != NULL) {
         memcpy(command->entropy, entropy, COMMAND_ENTROPY);
     }

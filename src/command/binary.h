@@ -12,7 +12,7 @@
  * A valid record
  *   1. is of a known version and names a known command,
  *   2. has no more arguments than the row, and every required one,
- *   3. passes the same checks as a request,
+ *   3. passes the same checks as a request, or has a scope of the server's own (command_from_own),
  *   4. ends exactly where the last part ends. */
 #ifndef COMMAND_BINARY_H
 #define COMMAND_BINARY_H

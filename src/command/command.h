@@ -232,4 +232,9 @@ enum hf_error command_from_fields(struct command *command, const struct command_
 enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
                                   const void *args, struct problem *problem);
 
+/* The same for a command of the server's own, whose scope may be a name that no client can give:
+ * see text_is_own_id(). */
+enum hf_error command_from_own(struct command *command, const struct command_spec *spec,
+                               const void *args, struct problem *problem);
+
 #endif

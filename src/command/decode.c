@@ -392,8 +392,8 @@ enum hf_error command_from_fields(struct command *command, const struct command_
 }
 
 /* Checks a member as it stands in the struct; an optional one that is zero was not given. */
-static enum hf_error check_member(struct command *command, const struct arg_spec *arg, bool *given,
-                                  struct problem *problem)
+static enum hf_error check_member(struct command *command, const struct arg_spec *arg, bool own,
+                                  bool *given, struct problem *problem)
 {
     bool required = arg->keyword == NULL;
     const void *value = member(command, arg);
@@ -415,7 +415,10 @@ static enum hf_error check_member(struct command *command, const struct arg_spec
     case ARG_ID:
         memcpy(&text, value, sizeof text);
         *given = required || text.size > 0;
-        return !*given || text_is_id(text) ? HF_OK : check_text(arg, BY_WORD, text, problem);
+        if (!*given || text_is_id(text) || (own && text_is_own_id(text))) {
+            return HF_OK;
+        }
+        return check_text(arg, BY_WORD, text, problem);
     case ARG_CHOICE:
     case ARG_TEXT:
     case ARG_BLOB:
@@ -426,8 +429,9 @@ static enum hf_error check_member(struct command *command, const struct arg_spec
     return *given ? check_text(arg, BY_WORD, text, problem) : HF_OK;
 }
 
-enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
-                                  const void *args, struct problem *problem)
+/* With `own`, the scope may be a name that no client can give. */
+static enum hf_error from_struct(struct command *command, const struct command_spec *spec,
+                                 const void *args, bool own, struct problem *problem)
 {
     unsigned given = 0;
     bool companions = false;
@@ -439,7 +443,7 @@ enum hf_error command_from_struct(struct command *command, const struct command_
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         bool is_given;
-        enum hf_error code = check_member(command, arg, &is_given, problem);
+        enum hf_error code = check_member(command, arg, own && i == 0, &is_given, problem);
         if (code != HF_OK) {
             return code;
         }
@@ -450,4 +454,16 @@ enum hf_error command_from_struct(struct command *command, const struct command_
         companions |= arg->needs != NULL;
     }
     return companions ? finish(command, BY_WORD, given, problem) : HF_OK;
+}
+
+enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
+                                  const void *args, struct problem *problem)
+{
+    return from_struct(command, spec, args, false, problem);
+}
+
+enum hf_error command_from_own(struct command *command, const struct command_spec *spec,
+                               const void *args, struct problem *problem)
+{
+    return from_struct(command, spec, args, true, problem);
 }

@@ -174,12 +174,15 @@ static bool show_room(struct core *core, uint32_t index, const void *context, st
     return true;
 }
 
+/* The keys of HTTP requests, which no command can name, are not listed. */
 static bool show_key(struct core *core, uint32_t index, const void *context, struct reply *reply)
 {
     const struct idem *idem = core_at(core, CORE_IDEM_KEYS, index);
     bool processing = idem->record.state == IDEM_PROCESSING;
+    char name[HF_ID_MAX];
+    size_t size = write_name(core, CORE_IDEM_KEYS, index, name);
 
-    if (!begin_record(core, CORE_IDEM_KEYS, index, context, reply)) {
+    if (text_is_own_id((struct hf_bytes){name, size}) || !begin_item(reply, context, name, size)) {
         return false;
     }
     SET_TEXT(state, hf_text(processing ? "PROCESSING" : "COMPLETED"));

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "command/words.h"
 #include "engine/engine.h"
 #include "server/session.h"
@@ -322,7 +323,7 @@ static void admit(struct feed *feed, struct hf_bytes event, struct hf_bytes user
 
 void feed_command(struct feed *feed, const struct command *command, const struct reply *reply)
 {
-    if (feed->kept != NULL) {
+    if (feed->kept != NULL && !text_is_own_id(scope_of(command))) {
         add_command(feed, command, reply);
     }
     enum command_id id = command_id(command->spec);

@@ -198,6 +198,19 @@ def test_keys_outlive_a_crash():
         assert curl.post("/v1/audit").json == {"list": [], "findings": 0}
 
 
+def test_keys_outlive_a_snapshot_and_can_be_dumped(holdfast):
+    with Server() as server:
+        curl = Curl(server.http_port)
+        first = curl.post("/v1/locks/r/lock", {"ttl_seconds": 600}, *keyed("lock"))
+        dumped = holdfast("journal", "dump", server.directory)
+        assert dumped.code == 0 and "IDEM.COMPLETE" in dumped.out
+        assert curl.post("/v1/snapshot", b"").status == 202
+        wait_until(lambda: list(server.directory.glob("snapshot-*")), "the snapshot")
+        server.restart("kill")
+        again = curl.post("/v1/locks/r/lock", {"ttl_seconds": 600}, *keyed("lock"))
+        assert replayed(again) and again.body == first.body
+
+
 def test_a_crash_between_the_booking_and_the_keeping_of_its_answer(curl, event, name):
     """The id that the server makes is that of the key and the request. So a server that has the
     booking, but not the answer, finds it when the request comes again."""

@@ -94,6 +94,8 @@ void http_respond(struct session *session, size_t start, const struct http_answe
 /* An error of HTTP's own, which has no row in the list of errors. */
 void http_respond_error(struct session *session, int status, unsigned allowed, const char *why);
 void http_respond_continue(struct session *session);
+/* "201 Created"; NULL if it is no status of ours. */
+const char *http_status_line(int status);
 
 /* ---- http_auth.c: who is asking -------------------------------------------------------------- */
 

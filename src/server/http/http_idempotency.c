@@ -7,7 +7,12 @@
  *
  * Should we stop between the command and the storing of its answer, the key is free after a minute
  * and the command is carried out again; an id that we make is the same both times, so that it finds
- * what the first one did. */
+ * what the first one did.
+ *
+ * The keys are kept among those of IDEM.*, under names that no command of a client can have
+ * (text_is_own_id): nobody but this file begins, completes or aborts them, or reads what they
+ * stand for. What is stored is checked all the same before it is sent: with the state in Redis,
+ * others can write there. */
 #include "server/http/http.h"
 
 #include "base/text.h"
@@ -18,12 +23,15 @@
 
 #define DIGEST 32
 #define HTTP_KEY_MAX 255
+#define OWN_KEYS "http " /* in front of each */
 
 struct http_idempotency {
     size_t key_size;
-    char key[HF_ID_SIZE];         /* http:USER:KEY */
+    char key[HF_ID_SIZE];         /* "http USER:KEY" */
+    bool hashed;                  /* the key is the hash of both */
     char fingerprint[2 * DIGEST]; /* of the request, in hexadecimal */
     struct buffer result;         /* "201 {…}": the answer that is to be given */
+    int status;                   /* of that answer */
     enum hf_error code;           /* of that answer */
 };
 
@@ -76,12 +84,17 @@ static struct hf_bytes key(const struct http_idempotency *idempotency)
     return (struct hf_bytes){idempotency->key, idempotency->key_size};
 }
 
+/* Ids are made from "http:USER:KEY" or "http#HASH", the names that keys had before no command could
+ * name them: a request that is retried after an upgrade makes the ids that it made before. */
 void http_idempotency_entropy(const struct session *session, uint8_t *entropy, size_t size)
 {
     const struct http_idempotency *idempotency = http_of(session)->idempotency;
-    const struct hf_bytes parts[] = {key(idempotency), fingerprint(idempotency)};
+    char name[HF_ID_SIZE];
+    const struct hf_bytes parts[] = {{name, idempotency->key_size}, fingerprint(idempotency)};
     uint8_t digest[DIGEST];
 
+    memcpy(name, idempotency->key, sizeof name);
+    name[sizeof OWN_KEYS - 2] = idempotency->hashed ? '#' : ':';
     hash(parts, 2, digest);
     memcpy(entropy, digest, size);
 }
@@ -142,8 +155,8 @@ static bool read_key(struct hf_bytes field, char out[HTTP_KEY_MAX], size_t *size
     return *size > 0 && text_is_utf8((struct hf_bytes){out, *size});
 }
 
-/* One user's keys are no business of another's: http:USER:KEY, as long as that is an id; otherwise
- * the hash of both, in a form that no such name has. */
+/* One user's keys are no business of another's: "http USER:KEY", as long as that is a name of the
+ * server's own; otherwise the hash of both, which has no colon. */
 static bool name_key(struct session *session, struct http_idempotency *idempotency)
 {
     const char *user = session->server->auth != NULL ? session->who.name : "";
@@ -153,8 +166,8 @@ static bool name_key(struct session *session, struct http_idempotency *idempoten
     if (!read_key(http_request_of(session)->headers[HEADER_IDEMPOTENCY_KEY], given, &given_size)) {
         return false;
     }
-    int size = snprintf(name, sizeof name, "http:%s:%.*s", user, (int)given_size, given);
-    if (size > 0 && text_is_id((struct hf_bytes){name, (size_t)size})) {
+    int size = snprintf(name, sizeof name, OWN_KEYS "%s:%.*s", user, (int)given_size, given);
+    if (size > 0 && text_is_own_id((struct hf_bytes){name, (size_t)size})) {
         memcpy(idempotency->key, name, (size_t)size);
         idempotency->key_size = (size_t)size;
         return true;
@@ -162,9 +175,10 @@ static bool name_key(struct session *session, struct http_idempotency *idempoten
     const struct hf_bytes parts[] = {hf_text(user), {given, given_size}};
     uint8_t digest[DIGEST];
     hash(parts, 2, digest);
-    memcpy(idempotency->key, "http#", 5);
-    write_hex(digest, idempotency->key + 5);
-    idempotency->key_size = 5 + 2 * DIGEST;
+    memcpy(idempotency->key, OWN_KEYS, sizeof OWN_KEYS - 1);
+    write_hex(digest, idempotency->key + sizeof OWN_KEYS - 1);
+    idempotency->key_size = sizeof OWN_KEYS - 1 + 2 * DIGEST;
+    idempotency->hashed = true;
     return true;
 }
 
@@ -206,26 +220,57 @@ void http_idempotency_begin(struct session *session)
     json_release(&json);
     args.key = key(http->idempotency);
     args.fingerprint = fingerprint(http->idempotency);
-    command_from_struct(&command, &command_table[IDEM_BEGIN], &args, NULL);
+    command_from_own(&command, &command_table[IDEM_BEGIN], &args, NULL);
     http_submit(session, &command, STEP_BEGINNING);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Sends "201 {…}". */
-static void send(struct session *session, struct hf_bytes result, enum hf_error code, bool replayed)
+/* The status of "201 {…}"; 0 if that is no answer of ours: one of our statuses, and JSON. */
+static int stored_status(struct hf_bytes result)
+{
+    int status = 0;
+
+    if (result.size <= 4 || result.data[3] != ' ') {
+        return 0;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (result.data[i] < '0' || result.data[i] > '9') {
+            return 0;
+        }
+        status = status * 10 + (result.data[i] - '0');
+    }
+    bool ours = status >= 200 && http_status_line(status) != NULL &&
+                json_is_whole((struct hf_bytes){result.data + 4, result.size - 4});
+    return ours ? status : 0;
+}
+
+static void send(struct session *session, struct hf_bytes result, int status, enum hf_error code,
+                 bool replayed)
 {
     size_t start = session->out.size;
-    int status = 500;
 
-    if (result.size > 4) {
-        status = (result.data[0] - '0') * 100 + (result.data[1] - '0') * 10 + result.data[2] - '0';
-        buffer_bytes(&session->out, result.data + 4, result.size - 4);
-    }
+    buffer_bytes(&session->out, result.data + 4, result.size - 4);
     http_respond(session, start,
                  &(struct http_answer){
                      .status = status, .code = code, .type = HTTP_JSON, .replayed = replayed});
     http_finish(session);
+}
+
+/* Nothing of what somebody else put there is sent. */
+static void refuse_stored(struct session *session)
+{
+    struct problem problem;
+
+    if (server_warns(session->server)) {
+        log_line(&session->server->log, LOG_WARNING,
+                 "%s: what is stored under an Idempotency-Key is no answer of this server",
+                 session->peer);
+    }
+    problem_set(&problem, HF_INTERNAL,
+                "what is stored under this Idempotency-Key is no answer of this server: it is not "
+                "sent, and nothing was done; another key is needed");
+    http_answer_problem(session, &problem);
 }
 
 void http_idempotency_begun(struct session *session, const struct reply *reply)
@@ -241,8 +286,14 @@ void http_idempotency_begun(struct session *session, const struct reply *reply)
                                            .type = HTTP_JSON});
         http_finish(session);
     } else if (reply->count > 1) {
-        /* Trying later does not help, whatever it says: the same is replayed. */
-        send(session, reply_bytes(reply, 1), HF_OK, true);
+        struct hf_bytes stored = reply_bytes(reply, 1);
+        int status = stored_status(stored);
+        if (status == 0) {
+            refuse_stored(session);
+        } else {
+            /* Trying later does not help, whatever it says: the same is replayed. */
+            send(session, stored, status, HF_OK, true);
+        }
     } else {
         http->step = STEP_BEGUN;
     }
@@ -262,6 +313,7 @@ void http_idempotency_ran(struct session *session, const struct reply *reply,
     if (problem != NULL) {
         problem_to_json(problem, result);
     }
+    http->idempotency->status = status;
     if (!result->failed) {
         for (int i = 2, rest = status; i >= 0; i--, rest /= 10) {
             result->data[i] = (char)('0' + rest % 10);
@@ -297,12 +349,12 @@ void http_idempotency_end(struct session *session)
 
     if (idempotency->result.failed || result.size < 4 || is_void(result)) {
         struct hf_idem_abort_args args = {.key = key(idempotency)};
-        command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
+        command_from_own(&command, &command_table[IDEM_ABORT], &args, NULL);
     } else {
         struct hf_idem_complete_args args = {
             .key = key(idempotency),
             .response = result.size <= RESPONSE_MAX ? result : hf_text(too_long)};
-        command_from_struct(&command, &command_table[IDEM_COMPLETE], &args, NULL);
+        command_from_own(&command, &command_table[IDEM_COMPLETE], &args, NULL);
     }
     http_submit(session, &command, STEP_ENDING);
 }
@@ -318,7 +370,7 @@ void http_idempotency_give_up(struct session *session)
     struct hf_idem_abort_args args = {.key = key(http_of(session)->idempotency)};
     struct command command;
 
-    command_from_struct(&command, &command_table[IDEM_ABORT], &args, NULL);
+    command_from_own(&command, &command_table[IDEM_ABORT], &args, NULL);
     engine_submit(session->server->engine, &command, ignore, NULL);
 }
 
@@ -334,6 +386,7 @@ void http_idempotency_ended(struct session *session)
                            "out of memory for the answer; what was asked was done");
         http_finish(session);
     } else {
-        send(session, (struct hf_bytes){result->data, result->size}, idempotency->code, false);
+        send(session, (struct hf_bytes){result->data, result->size}, idempotency->status,
+             idempotency->code, false);
     }
 }

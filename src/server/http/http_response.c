@@ -47,7 +47,7 @@ static void put_hex(struct head *head, uint64_t number)
     put(head, text + sizeof text - size, size);
 }
 
-static void put_status(struct head *head, int status)
+const char *http_status_line(int status)
 {
     static const struct {
         int status;
@@ -59,6 +59,7 @@ static void put_status(struct head *head, int status)
         {204, "204 No Content"},
         {400, "400 Bad Request"},
         {401, "401 Unauthorized"},
+        {402, "402 Payment Required"},
         {403, "403 Forbidden"},
         {404, "404 Not Found"},
         {405, "405 Method Not Allowed"},
@@ -69,6 +70,7 @@ static void put_status(struct head *head, int status)
         {414, "414 URI Too Long"},
         {415, "415 Unsupported Media Type"},
         {417, "417 Expectation Failed"},
+        {421, "421 Misdirected Request"},
         {422, "422 Unprocessable Content"},
         {429, "429 Too Many Requests"},
         {431, "431 Request Header Fields Too Large"},
@@ -77,17 +79,25 @@ static void put_status(struct head *head, int status)
         {503, "503 Service Unavailable"},
         {505, "505 HTTP Version Not Supported"},
     };
-    size_t i = 0;
 
-    while (i < sizeof lines / sizeof lines[0] && lines[i].status != status) {
-        i++;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (lines[i].status == status) {
+            return lines[i].line;
+        }
     }
+    return NULL;
+}
+
+static void put_status(struct head *head, int status)
+{
+    const char *line = http_status_line(status);
+
     PUT(head, "HTTP/1.1 ");
-    if (i < sizeof lines / sizeof lines[0]) {
-        put(head, lines[i].line, strlen(lines[i].line));
+    if (line != NULL) {
+        put(head, line, strlen(line));
     } else {
         put_number(head, status);
-        PUT(head, " Other");
+        PUT(head, " "); /* of another list than ours: without a phrase */
     }
     PUT(head, "\r\n");
 }

@@ -22,6 +22,15 @@ bool json_is_type(struct hf_bytes content_type)
     return text_is_word(content_type, "APPLICATION/JSON");
 }
 
+bool json_is_whole(struct hf_bytes text)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text.data, text.size, JSON_ALLOW_NUL, &error);
+
+    json_decref(root);
+    return root != NULL;
+}
+
 /* ---- bodies as programs write them ----------------------------------------------------------- */
 
 static const char *skip_space(const char *at, const char *end)

@@ -33,6 +33,9 @@ enum hf_error json_read_blob(struct json_fields *fields, const struct command_sp
  * the texts are views of the body. */
 bool json_read_plain(struct json_fields *fields, struct hf_bytes body);
 
+/* Is it one object or array in JSON, and nothing else? */
+bool json_is_whole(struct hf_bytes text);
+
 /* Is it application/json, whatever parameters follow? */
 bool json_is_type(struct hf_bytes content_type);
 
