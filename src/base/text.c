@@ -179,6 +179,18 @@ bool text_is_word(struct hf_bytes text, const char *word)
     return i == text.size && word[i] == '\0';
 }
 
+struct hf_bytes text_trim(struct hf_bytes text)
+{
+    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size > 0 && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t')) {
+        text.size--;
+    }
+    return text;
+}
+
 bool text_equal(struct hf_bytes a, struct hf_bytes b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);

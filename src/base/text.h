@@ -34,6 +34,9 @@ bool text_is_word(struct hf_bytes text, const char *word);
 
 bool text_equal(struct hf_bytes a, struct hf_bytes b);
 
+/* Without the spaces and tabs at either end. */
+struct hf_bytes text_trim(struct hf_bytes text);
+
 static inline bool text_starts_with(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;

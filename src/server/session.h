@@ -181,6 +181,9 @@ static inline bool session_takes(struct session *session, struct hf_bytes name)
     return session->call_count == 0 || session_takes_beside(session, name);
 }
 
+/* The role that a command takes. */
+enum role session_needed_role(const struct command_spec *spec);
+
 /* May this client have such a command carried out, and is the engine there for it? Refuses and
  * returns false otherwise. */
 bool session_accepts(struct session *session, const struct command_spec *spec);

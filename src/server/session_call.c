@@ -161,6 +161,13 @@ static bool engine_serves(struct session *session)
     return false;
 }
 
+enum role session_needed_role(const struct command_spec *spec)
+{
+    return spec->flags & COMMAND_ADMIN    ? ROLE_ADMIN
+           : spec->flags & COMMAND_WRITES ? ROLE_WRITE
+                                          : ROLE_READ;
+}
+
 bool session_accepts(struct session *session, const struct command_spec *spec)
 {
     /* A row that says neither what it does nor for whom it is, is for nobody else. */
@@ -170,6 +177,7 @@ bool session_accepts(struct session *session, const struct command_spec *spec)
                                                       : ROLE_ADMIN;
 
     return session_allows(session, needed) && engine_serves(session);
+    return session_allows(session, session_needed_role(spec)) && engine_serves(session);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -139,8 +139,8 @@ const char *ask(int client, const char *method, const char *path, const char *he
                 const char *request)
 {
     static char bytes[65536];
-    int size =
-        snprintf(bytes, sizeof bytes, "%s %s HTTP/1.1\r\nHost: test\r\n%s", method, path, headers);
+    int size = snprintf(bytes, sizeof bytes, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s", method,
+                        path, headers);
 
     if (request != NULL) {
         size +=

@@ -108,7 +108,7 @@ static void requests_are_checked(void **state)
     expect(0, "GET", "/v1/events/gala/zones/floor?x=1", NULL, 400, "unknown field");
     expect(0, "GET", "/v1/events/gala/zones/floor?", NULL, 200, "capacity");
     expect(0, "GET", "/v1/events/gala/zones/floor", "{}", 400, "no body");
-    say(0, "POST /v1/quotas/t/commit HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+    say(0, "POST /v1/quotas/t/commit HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
            "Content-Type: text/plain\r\n\r\n{}");
     assert_int_equal(status(), 415);
     assert_string_equal(header("Connection"), "");
@@ -123,7 +123,7 @@ static void a_wait_is_answered_when_it_is_over(void **state)
         "{\"limit\":1,\"wait_ms\":60000}");
     assert_string_equal(fixture.heard, "");
     /* What comes meanwhile waits for its turn. */
-    assert_string_equal(say(1, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"), "");
+    assert_string_equal(say(1, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"), "");
     expect(0, "POST", "/v1/semaphores/s/release", "{\"id\":\"a\"}", 200, "{\"released\":1}");
     heard(1);
     assert_int_equal(status(), 200);
@@ -197,10 +197,11 @@ static void answers_come_in_order(void **state)
     const char *first, *second;
     (void)state;
 
-    say(0, "GET /v1/quotas/a HTTP/1.1\r\nHost: x\r\n\r\nPUT /v1/quotas/a HTTP/1.1\r\nHost: x\r\n"
+    say(0, "GET /v1/quotas/a HTTP/1.1\r\nHost: localhost\r\n\r\nPUT /v1/quotas/a HTTP/1.1\r\nHost: "
+           "localhost\r\n"
            "Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"limit\":7}"
-           "GET /v1/quotas/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-           "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+           "GET /v1/quotas/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+           "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     first = strstr(fixture.heard, "{\"used\":0,\"limit\":0,\"held\":0}");
     assert_non_null(first);
     second = strstr(first, "{\"used\":0,\"limit\":7,\"held\":0}");
@@ -224,12 +225,12 @@ static void old_clients_are_told_that_it_goes_on(void **state)
 static void a_broken_request_ends_the_connection(void **state)
 {
     (void)state;
-    say(0, "GET / HTTP/1.1\r\nHost : x\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    say(0, "GET / HTTP/1.1\r\nHost : x\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_int_equal(status(), 400);
     assert_string_equal(header("Connection"), "close");
     assert_null(strstr(fixture.heard, "alive"));
     assert_int_equal(fixture.server.metrics.malformed, 1);
-    say(1, "POST /v1/audit HTTP/1.1\r\nHost: x\r\n\r\n");
+    say(1, "POST /v1/audit HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_int_equal(status(), 411);
 }
 
@@ -251,7 +252,7 @@ static void a_slow_request_is_given_up(void **state)
 static void a_client_may_ask_before_it_sends(void **state)
 {
     (void)state;
-    say(0, "PUT /v1/quotas/t HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    say(0, "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
            "Expect: 100-continue\r\nContent-Length: 11\r\n\r\n");
     assert_string_equal(fixture.heard, "HTTP/1.1 100 Continue\r\n\r\n");
     say(0, "{\"limit\":7}");
@@ -361,11 +362,58 @@ static void strangers_send_little(void **state)
 {
     (void)state;
     fixture_authenticate();
-    say(0, "PUT /v1/quotas/t HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n");
+    say(0, "POST /v1/payments/callback HTTP/1.1\r\nHost: localhost\r\n"
+           "Content-Length: 20000\r\n\r\n");
     assert_int_equal(status(), 413);
-    ask(1, "GET", "/v1/quotas/t", "Authorization: Bearer pen\r\n", NULL);
-    say(1, "PUT /v1/quotas/t HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n");
+    say(1, "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer pen\r\n"
+           "Content-Length: 20000\r\n\r\n");
     assert_string_equal(fixture.heard, "");
+}
+
+/* What a request is refused with, and whether its connection goes on. */
+static void is_refused(int client, const char *request, int expected, bool closes)
+{
+    say(client, request);
+    assert_int_equal(status(), expected);
+    assert_string_equal(header("Connection"), closes ? "close" : "");
+    assert_int_equal(fixture.clients[client].closing, closes);
+}
+
+/* Nothing but the head is looked at before it is known who asks, and that they may. */
+static void the_role_comes_before_body_and_ids(void **state)
+{
+    (void)state;
+#define PUT_QUOTA "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\n"
+#define EYE "Authorization: Bearer eye\r\n"
+    fixture_authenticate();
+    is_refused(0, PUT_QUOTA "Content-Length: 5\r\n\r\nhello", 401, false);
+    is_refused(0, PUT_QUOTA "Content-Length: 0\r\n\r\n", 401, false);
+    is_refused(0, PUT_QUOTA "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 401, false);
+    is_refused(0, PUT_QUOTA EYE "Content-Length: 5\r\n\r\nhello", 403, false);
+    is_refused(0,
+               "POST /v1/quotas/a%20b%zz/reserve HTTP/1.1\r\nHost: localhost\r\n"
+               "Idempotency-Key: a b\r\nContent-Length: 5\r\n\r\nhello",
+               401, false);
+    ask(0, "GET", "/v1/quotas/t", EYE, NULL);
+    assert_int_equal(status(), 200);
+    is_refused(0, PUT_QUOTA "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n", 401, true);
+    is_refused(1, PUT_QUOTA "Content-Length: 20000\r\n\r\n", 401, true);
+    is_refused(2, PUT_QUOTA EYE "Content-Length: 2000000\r\n\r\n", 403, true);
+#undef PUT_QUOTA
+#undef EYE
+}
+
+/* A body that was not waited for may be wrong, too, which is too late to be told. */
+static void a_body_that_is_passed_over_can_be_malformed(void **state)
+{
+    (void)state;
+    fixture_authenticate();
+    say(0, "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    assert_int_equal(status(), 401);
+    assert_false(fixture.clients[0].closing);
+    say(0, "zz\r\n");
+    assert_string_equal(fixture.heard, "");
+    assert_true(fixture.clients[0].closing);
 }
 
 /* ---- pages of other sites -------------------------------------------------------------------- */
@@ -377,7 +425,7 @@ static void pages_of_other_sites_stay_outside(void **state)
     assert_int_equal(status(), 403);
     ask(0, "POST", "/v1/audit", "Origin: null\r\n", "");
     assert_int_equal(status(), 403);
-    ask(0, "POST", "/v1/audit", "Origin: http://test\r\n", "");
+    ask(0, "POST", "/v1/audit", "Origin: http://localhost\r\n", "");
     assert_int_equal(status(), 200);
     ask(0, "GET", "/livez", "Origin: https://evil.example\r\n", NULL);
     assert_int_equal(status(), 200);
@@ -428,6 +476,8 @@ int main(void)
         TEST(roles_are_what_they_are),
         TEST(a_reload_ends_what_was_known),
         TEST(strangers_send_little),
+        TEST(the_role_comes_before_body_and_ids),
+        TEST(a_body_that_is_passed_over_can_be_malformed),
         TEST(pages_of_other_sites_stay_outside),
         TEST(one_site_may_be_let_in),
     };

@@ -39,16 +39,16 @@ static int teardown(void **state)
 /* "POST /a?b 1.1 keep [Host=x] body\n": a request in one line. */
 static void tell_request(void)
 {
-    static const char *const names[HEADER_COUNT] = {"Host",   "CL",   "TE",  "CT",  "Auth",
-                                                    "Expect", "Org",  "Key", "Id",  "Last",
-                                                    "Accept", "Pref", "Ask", "AskH"};
+    static const char *const names[HEADER_COUNT] = {"Host", "CL",     "TE",   NULL,  "CT",
+                                                    "Auth", "Expect", "Org",  "Key", "Id",
+                                                    "Last", "Accept", "Pref", "Ask", "AskH"};
     const struct http_request *request = &parser.request;
 
     buffer_format(&told, "%s %.*s?%.*s 1.%u %s [", request->method_name, (int)request->path_size,
                   request->path, (int)request->query.size, request->query.data, request->minor,
                   request->keep_alive ? "keep" : "close");
     for (int i = 0; i < HEADER_COUNT; i++) {
-        if (request->headers[i].data != NULL) {
+        if (request->headers[i].data != NULL && i != HEADER_CONNECTION) {
             buffer_format(&told, "%s=%.*s;", names[i], (int)request->headers[i].size,
                           request->headers[i].data);
         }
@@ -66,6 +66,10 @@ static bool feed(const char *data, size_t size)
         assert_non_null(copy);
         memcpy(copy, data, size);
         enum http_event event = http_parser_feed(&parser, copy, size, &used);
+        bool head = event == HTTP_HAS_HEAD;
+        if (head) {
+            event = http_parser_body(&parser);
+        }
         free(copy);
         assert_true(used <= size);
         data += used;
@@ -81,7 +85,7 @@ static bool feed(const char *data, size_t size)
             tell_request();
             http_parser_next(&parser);
         } else {
-            assert_int_equal(size, 0);
+            assert_true(size == 0 || head);
         }
     }
     return true;
@@ -140,15 +144,15 @@ static void requests_are_read_as_they_were_meant(void **state)
     EXPECT("GET / HTTP/1.0\r\n\r\n", "GET /? 1.0 close [] \n");
     EXPECT("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "GET /? 1.0 keep [] \n");
     EXPECT("\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET /? 1.1 keep [Host=x;] \n");
-    EXPECT("HEAD /h HTTP/1.1\r\nHost: \r\n\r\n", "HEAD /h? 1.1 keep [Host=;] \n");
+    EXPECT("HEAD /h HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD /h? 1.1 keep [Host=x;] \n");
 }
 
 static void a_target_may_be_absolute_or_a_star(void **state)
 {
     (void)state;
-    EXPECT("GET http://h:1/p?q HTTP/1.1\r\nHost: x\r\n\r\n", "GET /p?q 1.1 keep [Host=x;] \n");
-    EXPECT("GET HTTPS://h HTTP/1.1\r\nHost: x\r\n\r\n", "GET /? 1.1 keep [Host=x;] \n");
-    EXPECT("GET http://h?q=1 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /?q=1 1.1 keep [Host=x;] \n");
+    EXPECT("GET http://h:1/p?q HTTP/1.1\r\nHost: x\r\n\r\n", "GET /p?q 1.1 keep [Host=h:1;] \n");
+    EXPECT("GET HTTPS://h HTTP/1.1\r\nHost: x\r\n\r\n", "GET /? 1.1 keep [Host=h;] \n");
+    EXPECT("GET http://h?q=1 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /?q=1 1.1 keep [Host=h;] \n");
     EXPECT("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "OPTIONS *? 1.1 keep [Host=x;] \n");
     EXPECT("GET * HTTP/1.1\r\nHost: x\r\n\r\n", "400\n");
     EXPECT("GET p HTTP/1.1\r\nHost: x\r\n\r\n", "400\n");

@@ -59,7 +59,7 @@ static void listeners_hear_what_is_done(void **state)
     expect(0, "POST", "/v1/quotas/t/reserve", "{\"amount\":9}", 429, "QUOTA");
     assert_string_equal(heard(1), "");
     /* A listener only listens. */
-    assert_string_equal(say(1, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"), "");
+    assert_string_equal(say(1, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"), "");
 }
 
 static void listeners_hear_what_falls_due(void **state)
@@ -131,7 +131,7 @@ static void what_is_gone_is_counted(void **state)
     snprintf(headers, sizeof headers, "Last-Event-ID: %lld\r\n", first);
     say(2, "");
     static char bytes[256];
-    snprintf(bytes, sizeof bytes, "GET /v1/feed HTTP/1.1\r\nHost: x\r\n%s\r\n", headers);
+    snprintf(bytes, sizeof bytes, "GET /v1/feed HTTP/1.1\r\nHost: localhost\r\n%s\r\n", headers);
     session_feed(&fixture.clients[2], bytes, strlen(bytes));
     const struct buffer *out = &fixture.clients[2].out;
     assert_non_null(memmem(out->data, out->size, "event: missed\ndata: {\"count\":5}\n\n", 33));
@@ -360,8 +360,9 @@ static void what_was_lost_is_not_told(void **state)
     (void)state;
 
     ask(1, "GET", "/v1/feed", "", NULL);
-    char request[] = "PUT /v1/quotas/t HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                     "Content-Length: 11\r\n\r\n{\"limit\":7}";
+    char request[] =
+        "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Content-Length: 11\r\n\r\n{\"limit\":7}";
     session_feed(&fixture.clients[0], request, strlen(request));
     assert_true(listener->answers > 0);
     assert_int_equal(listener->firm, 0);

@@ -180,9 +180,9 @@ static void so_have_slow_requests_over_http(void **state)
 {
     (void)state;
     is_slow = true;
-    assert_int_equal(turns_for(&web, "GET /v1/info HTTP/1.1\r\nHost: h\r\n\r\n"
-                                     "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"
-                                     "GET /v1/info HTTP/1.1\r\nHost: h\r\n\r\n"),
+    assert_int_equal(turns_for(&web, "GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                     "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                     "GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n"),
                      3);
     assert_int_equal(count_of(&web, "HTTP/1.1 200 OK"), 3);
 }
@@ -228,7 +228,7 @@ static void a_command_the_engine_cannot_take_yet_is_offered_again(void **state)
 
 static void so_it_is_over_http(void **state)
 {
-    const char *text = "PUT /v1/quotas/t HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+    const char *text = "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        "Content-Length: 11\r\n\r\n{\"limit\":1}";
     (void)state;
 

@@ -3,13 +3,18 @@
  * What the files of the HTTP front share, http_*.c. A session has one request at a time, which goes
  * through these steps; in those marked * the engine or another thread has the word.
  *
- *     READING ──whole──> route ──> KNOWING* ──> KNOWN ──> RUNNING* ──> answered, READING
- *                          │                      │
- *                          └─> answered           ├─> STREAMING, to the end of the session
- *                                                 └─> with an Idempotency-Key:
+ *     READING ──head──> route ──> KNOWING* ──> KNOWN ──> role ──> READING, the body
+ *                         └─> answered                     └─> answered
  *
- *     KNOWN ──> BEGINNING* ──new──> BEGUN ──> RUNNING* ──> RAN ──> ENDING* ──> answered, READING
- *                   └─────────── done before, or going on ──────────────────────┘ */
+ *     READING ──body──> WHOLE ──> RUNNING* ──> answered, READING
+ *                         ├─> STREAMING, to the end of the session
+ *                         └─> with an Idempotency-Key:
+ *
+ *     WHOLE ──> BEGINNING* ──new──> BEGUN ──> RUNNING* ──> RAN ──> ENDING* ──> answered, READING
+ *                   └─────────── done before, or going on ──────────────────────┘
+ *
+ * Nothing but the head of a request is looked at before it is known who asks, and that they may:
+ * what is wrong with the body, the ids or the key is told to nobody else. */
 #ifndef SERVER_HTTP_HTTP_H
 #define SERVER_HTTP_HTTP_H
 
@@ -24,6 +29,7 @@ enum http_step {
     STEP_READING,
     STEP_KNOWING,
     STEP_KNOWN,
+    STEP_WHOLE,
     STEP_RUNNING,
     STEP_BEGINNING,
     STEP_BEGUN,
@@ -130,8 +136,8 @@ static inline bool http_has_key(const struct http_request *request)
     return request->method == HTTP_POST && request->headers[HEADER_IDEMPOTENCY_KEY].data != NULL;
 }
 
-/* Of a request that has a key, before the path is looked at, which changes it. False if the request
- * has been answered. */
+/* Of a request that has a key, before the ids of the path are decoded, which changes it. False if
+ * the request has been answered. */
 bool http_idempotency_open(struct session *session);
 void http_idempotency_close(struct session *session);
 /* The steps of its own. */
@@ -151,8 +157,8 @@ void http_idempotency_entropy(const struct session *session, uint8_t *entropy, s
 void http_endpoint(struct session *session);
 /* Does it tell how the server is? */
 bool http_endpoint_is_health(enum endpoint endpoint);
-/* May it be asked by anybody? */
-bool http_endpoint_is_open(enum endpoint endpoint);
+/* What it takes to ask; ROLE_NONE: anybody may. */
+enum role http_endpoint_role(enum endpoint endpoint);
 
 /* ---- http_callback.c: messages of the payment peer ------------------------------------------- */
 

@@ -211,9 +211,10 @@ bool http_endpoint_is_health(enum endpoint endpoint)
     return endpoint == ENDPOINT_LIVEZ || endpoint == ENDPOINT_READYZ;
 }
 
-bool http_endpoint_is_open(enum endpoint endpoint)
+enum role http_endpoint_role(enum endpoint endpoint)
 {
-    return endpoint != ENDPOINT_COMMAND && endpoints[endpoint].needed == ROLE_NONE;
+    CHECK(endpoint != ENDPOINT_COMMAND);
+    return endpoints[endpoint].needed;
 }
 
 void http_endpoint(struct session *session)

@@ -83,15 +83,20 @@ static bool is_foreign(const struct session *session)
            memcmp(origin.data + scheme, host.data, host.size) != 0;
 }
 
+/* What the route takes; ROLE_NONE: anybody may ask. */
+static enum role needed_role(const struct route *route)
+{
+    return route->endpoint == ENDPOINT_COMMAND ? session_needed_role(route->spec)
+                                               : http_endpoint_role(route->endpoint);
+}
+
+/* The head of a request is there, and nothing else is looked at. */
 static void begin_request(struct session *session)
 {
     struct http *http = http_of(session);
     struct http_request *request = &http->parser.request;
 
     request->keep_alive = request->keep_alive && !session->only_health;
-    if (http_has_key(request) && !http_idempotency_open(session)) {
-        return;
-    }
     switch (router_find(&http->shared->router, request->method_name, request->path,
                         request->path_size, &http->match)) {
     case ROUTE_UNKNOWN:
@@ -103,47 +108,104 @@ static void begin_request(struct session *session)
     case ROUTE_OPTIONS:
         answer_options(session, http->match.allowed);
         return;
-    case ROUTE_BAD_ESCAPE:
-        answer_error(session, 400, 0, "a bad % escape in the path");
-        return;
     case ROUTE_FOUND:
         break;
-    }
-    if (http->idempotency != NULL && http->match.route->endpoint != ENDPOINT_COMMAND) {
-        http_idempotency_close(session); /* what the server does itself may be asked for twice */
     }
     if (session->only_health && !http_endpoint_is_health(http->match.route->endpoint)) {
         server_refused(session->server, session->peer);
         answer_error(session, 503, 0, "max-connections is reached: only /livez and /readyz answer");
     } else if (is_foreign(session)) {
         answer_error(session, 403, 0, "a page of another site; see cors-origin");
-    } else if (http_endpoint_is_open(http->match.route->endpoint)) {
-        http_endpoint(session);
+    } else if (needed_role(http->match.route) == ROLE_NONE) {
+        http->step = STEP_KNOWN;
     } else {
         http_identify(session);
+    }
+}
+
+static void take_event(struct session *session, enum http_event event)
+{
+    struct http *http = http_of(session);
+
+    switch (event) {
+    case HTTP_NEEDS_MORE:
+        break;
+    case HTTP_NEEDS_CONTINUE:
+        http_respond_continue(session);
+        break;
+    case HTTP_HAS_HEAD:
+        begin_request(session);
+        break;
+    case HTTP_HAS_REQUEST:
+        http->step = STEP_WHOLE;
+        break;
+    case HTTP_IS_BROKEN:
+        session->server->metrics.malformed++;
+        session->closing = true;
+        if (http->parser.skips) { /* of a body whose request is answered */
+            http->answered_last = true;
+            session_touch(session);
+        } else {
+            answer_error(session, http->parser.status, 0, http->parser.why);
+        }
+        break;
+    }
+}
+
+/* Who asks is known: on to the body, if they may. */
+static void ask_for_body(struct session *session)
+{
+    struct http *http = http_of(session);
+    enum role needed = needed_role(http->match.route);
+
+    if (needed == ROLE_NONE || session_allows(session, needed)) {
+        http->step = STEP_READING;
+        set_max_body(session);
+        take_event(session, http_parser_body(&http->parser));
+    }
+}
+
+/* The whole request is there. */
+static void carry_out(struct session *session)
+{
+    struct http *http = http_of(session);
+    struct http_request *request = &http->parser.request;
+    bool is_command = http->match.route->endpoint == ENDPOINT_COMMAND;
+
+    /* What the server does itself may be asked for twice. */
+    if (is_command && http_has_key(request) && http->idempotency == NULL &&
+        !http_idempotency_open(session)) {
+        return;
+    }
+    if (http->match.count == 0 &&
+        !router_take_args(&http->match, request->path, request->path_size)) {
+        answer_error(session, 400, 0, "a bad % escape in the path");
+        return;
+    }
+    if (!is_command) {
+        http_endpoint(session);
+    } else if (http->idempotency != NULL) {
+        http_idempotency_begin(session);
+    } else {
+        http_run(session);
     }
 }
 
 /* The step that is ours to take. */
 static void go_on(struct session *session)
 {
-    struct http *http = http_of(session);
-
-    switch (http->step) {
+    switch (http_of(session)->step) {
     case STEP_KNOWN:
-        if (http->match.route->endpoint != ENDPOINT_COMMAND) {
-            http_endpoint(session);
-        } else if (http->idempotency != NULL) {
-            http_idempotency_begin(session);
-        } else {
-            http_run(session);
-        }
+        ask_for_body(session);
+        break;
+    case STEP_WHOLE:
+        carry_out(session);
         break;
     case STEP_BEGUN:
         http_run(session);
         break;
     default: /* no other step is the front's to take */
-        CHECK(http->step == STEP_RAN);
+        CHECK(http_of(session)->step == STEP_RAN);
         http_idempotency_end(session);
     }
 }
@@ -221,29 +283,6 @@ static void http_close(struct session *session)
     session->state = NULL;
 }
 
-static size_t read_some(struct session *session, const char *data, size_t size)
-{
-    struct http *http = http_of(session);
-    size_t used = 0;
-
-    switch (http_parser_feed(&http->parser, data, size, &used)) {
-    case HTTP_NEEDS_MORE:
-        break;
-    case HTTP_NEEDS_CONTINUE:
-        http_respond_continue(session);
-        break;
-    case HTTP_HAS_REQUEST:
-        begin_request(session);
-        break;
-    case HTTP_IS_BROKEN:
-        session->server->metrics.malformed++;
-        session->closing = true;
-        answer_error(session, http->parser.status, 0, http->parser.why);
-        break;
-    }
-    return used;
-}
-
 static size_t http_feed(struct session *session, const char *data, size_t size)
 {
     struct http *http = http_of(session);
@@ -255,7 +294,11 @@ static size_t http_feed(struct session *session, const char *data, size_t size)
         } else if (used == size || (used > 0 && session_spent(session))) {
             break;
         } else {
-            used += read_some(session, data + used, size - used);
+            size_t taken = 0;
+            enum http_event event =
+                http_parser_feed(&http->parser, data + used, size - used, &taken);
+            used += taken;
+            take_event(session, event);
         }
     }
     session->partial = http->step == STEP_READING && http_parser_partial(&http->parser);
@@ -318,7 +361,7 @@ static void http_timed_out(struct session *session)
     struct http *http = http_of(session);
 
     if (http->step == STEP_READING) {
-        bool partial = http_parser_partial(&http->parser);
+        bool partial = http_parser_partial(&http->parser) && !http->parser.skips;
         session->closing = true;
         if (partial) {
             answer_error(session, 408, 0, "the request did not come in time");

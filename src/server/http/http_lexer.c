@@ -5,7 +5,10 @@
  *     START > METHOD > TARGET > VERSION > VERSION_LF
  *     ┌> LINE > NAME > VALUE > VALUE_LF ┐
  *     └─────────────────────────────────┘  LINE > END_LF > DONE
- *     SIZE > (EXTENSION) > SIZE_LF > DATA > DATA_CR > DATA_LF > SIZE …, after size 0: LINE … */
+ *     SIZE > (EXTENSION …) > SIZE_LF > DATA > DATA_CR > DATA_LF > SIZE …, after size 0: LINE …
+ *
+ * An extension of a chunk is ;name, ;name=token or ;name="text", with spaces around the name and
+ * the value: EXTENSION > EXTENSION_NAME > EXTENSION_VALUE > EXTENSION_TOKEN or EXTENSION_QUOTED. */
 #include "server/http/http_lexer.h"
 
 #include "base/text.h"
@@ -24,6 +27,13 @@ enum {
     END_LF,
     SIZE,
     EXTENSION,
+    EXTENSION_NAME,
+    EXTENSION_NAMED,
+    EXTENSION_VALUE,
+    EXTENSION_TOKEN,
+    EXTENSION_QUOTED,
+    EXTENSION_ESCAPED,
+    EXTENSION_END,
     SIZE_LF,
     DATA,
     DATA_CR,
@@ -36,9 +46,9 @@ void http_lexer_head(struct http_lexer *lexer)
     *lexer = (struct http_lexer){.state = START};
 }
 
-void http_lexer_chunks(struct http_lexer *lexer, uint64_t most)
+void http_lexer_chunks(struct http_lexer *lexer, uint64_t most, struct buffer *out)
 {
-    *lexer = (struct http_lexer){.state = SIZE, .most = most};
+    *lexer = (struct http_lexer){.state = SIZE, .most = most, .out = out};
 }
 
 /* Letters, digits and !#$%&'*+-.^_`|~ */
@@ -195,14 +205,61 @@ static int size_byte(struct http_lexer *lexer, uint8_t c)
     return size_end(lexer);
 }
 
+/* What follows on a byte of an extension, or -1 if none may be there. */
+static int extension_next(int state, uint8_t c)
+{
+    bool space = c == ' ' || c == '\t';
+
+    switch (state) {
+    case EXTENSION:
+        return space ? EXTENSION : is_token(c) ? EXTENSION_NAME : -1;
+    case EXTENSION_NAME:
+        if (is_token(c)) {
+            return EXTENSION_NAME;
+        }
+        break;
+    case EXTENSION_NAMED:
+    case EXTENSION_END:
+        break;
+    case EXTENSION_VALUE:
+        return space         ? EXTENSION_VALUE
+               : c == '"'    ? EXTENSION_QUOTED
+               : is_token(c) ? EXTENSION_TOKEN
+                             : -1;
+    case EXTENSION_TOKEN:
+        if (is_token(c)) {
+            return EXTENSION_TOKEN;
+        }
+        break;
+    case EXTENSION_QUOTED:
+        return c == '"'      ? EXTENSION_END
+               : c == '\\'   ? EXTENSION_ESCAPED
+               : is_value(c) ? EXTENSION_QUOTED
+                             : -1;
+    default: /* EXTENSION_ESCAPED */
+        return is_value(c) ? EXTENSION_QUOTED : -1;
+    }
+    /* Behind a name or a value. */
+    bool named = state == EXTENSION_NAME || state == EXTENSION_NAMED;
+    if (c == '=' && named) {
+        return EXTENSION_VALUE;
+    }
+    return c == ';' ? EXTENSION : space ? (named ? EXTENSION_NAMED : EXTENSION_END) : -1;
+}
+
 static int extension_byte(struct http_lexer *lexer, uint8_t c)
 {
-    if (c == '\r') {
+    bool whole = lexer->state == EXTENSION_NAME || lexer->state == EXTENSION_NAMED ||
+                 lexer->state == EXTENSION_TOKEN || lexer->state == EXTENSION_END;
+
+    if (c == '\r' && whole) {
         return size_end(lexer);
     }
-    if (!is_value(c) || ++lexer->at > HTTP_CHUNK_LINE_MAX) {
+    int next = extension_next(lexer->state, c);
+    if (next < 0 || ++lexer->at > HTTP_CHUNK_LINE_MAX) {
         return bad(lexer, 400, "a bad chunk extension");
     }
+    lexer->state = (uint8_t)next;
     return 0;
 }
 
@@ -211,8 +268,6 @@ static int chunk_byte(struct http_lexer *lexer, uint8_t c)
     switch (lexer->state) {
     case SIZE:
         return size_byte(lexer, c);
-    case EXTENSION:
-        return extension_byte(lexer, c);
     case SIZE_LF:
         return line_feed(lexer, c, lexer->left > 0 ? DATA : LINE);
     case DATA_CR:
@@ -221,8 +276,10 @@ static int chunk_byte(struct http_lexer *lexer, uint8_t c)
         }
         go(lexer, DATA_LF);
         return 0;
-    default:
+    case DATA_LF:
         return line_feed(lexer, c, SIZE);
+    default:
+        return extension_byte(lexer, c);
     }
 }
 
@@ -273,6 +330,9 @@ static size_t skip(struct http_lexer *lexer, const char *data, size_t size)
     if (lexer->state == DATA) {
         size_t taken = lexer->left < size ? (size_t)lexer->left : size;
         lexer->left -= taken;
+        if (lexer->out != NULL) {
+            buffer_bytes(lexer->out, data, taken);
+        }
         lexer->state = lexer->left == 0 ? DATA_CR : DATA;
         return taken;
     }

@@ -8,9 +8,7 @@
 #ifndef SERVER_HTTP_HTTP_LEXER_H
 #define SERVER_HTTP_HTTP_LEXER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/buffer.h"
 
 #define HTTP_METHOD_MAX 32
 #define HTTP_TARGET_MAX 8192
@@ -23,13 +21,14 @@ struct http_lexer {
     uint32_t fields;     /* bytes of the head so far */
     uint64_t left;       /* bytes of this chunk that are to come */
     uint64_t body, most; /* bytes of all chunks so far, and how many there may be */
+    struct buffer *out;  /* where the bytes of chunks go; NULL: nowhere */
     const char *why;     /* of a failure; static */
 };
 
 /* From the first byte of a request; a single empty line may stand before it. */
 void http_lexer_head(struct http_lexer *lexer);
-/* From the first byte of a chunked body, of at most `most` bytes. */
-void http_lexer_chunks(struct http_lexer *lexer, uint64_t most);
+/* From the first byte of a chunked body, of at most `most` bytes, which go to `out`. */
+void http_lexer_chunks(struct http_lexer *lexer, uint64_t most, struct buffer *out);
 
 /* Looks at bytes up to the end of the head or body; *used says how many that were, the bad one
  * included. Returns 0, or the status that tells the client what is wrong. */

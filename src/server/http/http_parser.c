@@ -6,10 +6,11 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "server/host.h"
 
 #include <strings.h>
 
-enum { READ_HEAD, READ_BODY, READ_CHUNKS, READ_DONE, READ_BROKEN };
+enum { READ_HEAD, READ_NOTHING, READ_BODY, READ_CHUNKS, READ_DONE, READ_BROKEN };
 
 /* ---- what llhttp tells ----------------------------------------------------------------------- */
 
@@ -20,6 +21,7 @@ static const struct {
     [HEADER_HOST] = {"Host", false},
     [HEADER_CONTENT_LENGTH] = {"Content-Length", false},
     [HEADER_TRANSFER_ENCODING] = {"Transfer-Encoding", false},
+    [HEADER_CONNECTION] = {"Connection", true},
     [HEADER_CONTENT_TYPE] = {"Content-Type", false},
     [HEADER_AUTHORIZATION] = {"Authorization", false},
     [HEADER_EXPECT] = {"Expect", false},
@@ -49,9 +51,7 @@ static int on_span(llhttp_t *llhttp, const char *at, size_t size)
 {
     struct http_parser *parser = llhttp->data;
 
-    if (parser->state == READ_HEAD) { /* what stands behind the last chunk is of no interest */
-        extend(parser, at, size);
-    }
+    extend(parser, at, size);
     return 0;
 }
 
@@ -80,18 +80,31 @@ static int on_name_complete(llhttp_t *llhttp)
     return 0;
 }
 
+/* A list of words, in as many fields as the client likes. */
+static void read_connection(struct http_parser *parser, struct hf_bytes value)
+{
+    for (size_t at = 0, end; at <= value.size; at = end + 1) {
+        const char *comma = at < value.size ? memchr(value.data + at, ',', value.size - at) : NULL;
+        end = comma != NULL ? (size_t)(comma - value.data) : value.size;
+        struct hf_bytes word = text_trim((struct hf_bytes){value.data + at, end - at});
+        parser->closes |= text_is_word(word, "CLOSE");
+        parser->keeps |= text_is_word(word, "KEEP-ALIVE");
+    }
+}
+
 static int on_value_complete(llhttp_t *llhttp)
 {
     struct http_parser *parser = llhttp->data;
     struct hf_bytes value = parser->span;
 
     parser->span = (struct hf_bytes){"", 0};
-    if (parser->header == HEADER_COUNT || parser->state != READ_HEAD) {
+    if (parser->header == HEADER_COUNT) {
         return 0;
     }
-    while (value.size > 0 && strchr(" \t", value.data[value.size - 1]) != NULL) {
-        value.size--;
+    if (parser->header == HEADER_CONNECTION) {
+        read_connection(parser, value);
     }
+    value = text_trim(value);
     struct hf_bytes *known = &parser->request.headers[parser->header];
     if (known->data == NULL) {
         *known = value;
@@ -108,24 +121,8 @@ static int on_headers_complete(llhttp_t *llhttp)
     parser->request.method = (llhttp_method_t)llhttp->method;
     parser->request.method_name = llhttp_method_name(parser->request.method);
     parser->request.minor = llhttp->http_minor;
-    parser->request.keep_alive = llhttp_should_keep_alive(llhttp);
+    parser->request.keep_alive = !parser->closes && (llhttp->http_minor > 0 || parser->keeps);
     llhttp->upgrade = 0; /* we never do */
-    return 0;
-}
-
-static int on_body(llhttp_t *llhttp, const char *at, size_t size)
-{
-    struct http_parser *parser = llhttp->data;
-
-    buffer_bytes(&parser->body, at, size);
-    return 0;
-}
-
-static int on_message_complete(llhttp_t *llhttp)
-{
-    struct http_parser *parser = llhttp->data;
-
-    parser->complete = true;
     return 0;
 }
 
@@ -137,9 +134,23 @@ static const llhttp_settings_t callbacks = {
     .on_header_value = on_span,
     .on_header_value_complete = on_value_complete,
     .on_headers_complete = on_headers_complete,
-    .on_body = on_body,
-    .on_message_complete = on_message_complete,
 };
+
+/* ---- one after the other --------------------------------------------------------------------- */
+
+/* From the first byte of a request. Most connections are idle most of the time: they keep
+ * nothing. */
+static void start_over(struct http_parser *parser)
+{
+    buffer_free(&parser->head);
+    buffer_free(&parser->body);
+    http_lexer_head(&parser->lexer);
+    parser->state = READ_HEAD;
+    parser->chunked = parser->continues = parser->skips = parser->repeated = false;
+    parser->closes = parser->keeps = false;
+    parser->body_left = 0;
+    parser->request = (struct http_request){.path = NULL};
+}
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -158,7 +169,8 @@ static bool refuse(struct http_parser *parser, int status, const char *why)
     return false;
 }
 
-/* Turns the target into path and query: "/path?query", "http://host/path?query" or "*". */
+/* Turns the target into path and query: "/path?query", "http://host/path?query" or "*". The host of
+ * an absolute one counts instead of Host. */
 static bool split_target(struct http_parser *parser)
 {
     struct http_request *request = &parser->request;
@@ -174,6 +186,8 @@ static bool split_target(struct http_parser *parser)
         for (at += scheme; at < end && *at != '/' && *at != '?';) {
             at++;
         }
+        const char *host = request->path + scheme;
+        request->headers[HEADER_HOST] = (struct hf_bytes){host, (size_t)(at - host)};
         if (at == end || *at == '?') {
             /* No path: it is "/", for which the byte after the host, a ? or the space before the
              * version, has room. */
@@ -195,19 +209,15 @@ static bool split_target(struct http_parser *parser)
     return true;
 }
 
+/* Host has to be there and in order, also where an absolute target replaces it. */
 static bool check_host(struct http_parser *parser)
 {
-    struct hf_bytes host = parser->request.headers[HEADER_HOST];
+    struct hf_bytes authority = parser->request.headers[HEADER_HOST], host;
 
-    if (host.data == NULL) {
+    if (authority.data == NULL) {
         return parser->request.minor == 0 || refuse(parser, 400, "no Host");
     }
-    for (size_t i = 0; i < host.size; i++) {
-        if ((uint8_t)host.data[i] >= 0x80 || strchr(" \t,/@?#\\\"<>{}^`|", host.data[i]) != NULL) {
-            return refuse(parser, 400, "Host is not a host");
-        }
-    }
-    return true;
+    return host_split(authority, &host) || refuse(parser, 400, "Host is not HOST or HOST:PORT");
 }
 
 /* How long the body is: what two programs must never see differently. */
@@ -225,8 +235,7 @@ static bool check_framing(struct http_parser *parser)
         if (!text_is_word(coding, "CHUNKED")) {
             return refuse(parser, 501, "Transfer-Encoding can only be chunked");
         }
-        parser->state = READ_CHUNKS;
-        http_lexer_chunks(&parser->lexer, parser->max_body);
+        parser->chunked = true;
         return true;
     }
     if (length.data == NULL) {
@@ -236,14 +245,13 @@ static bool check_framing(struct http_parser *parser)
     if (length.size > 18 || !text_to_integer(length, &size) || size < 0 || length.data[0] == '-') {
         return refuse(parser, 400, "Content-Length is not a number");
     }
-    if ((uint64_t)size > parser->max_body) {
-        return refuse(parser, 413, "the body is too large");
-    }
     parser->body_left = (uint64_t)size;
-    if (size > 0) {
-        parser->state = READ_BODY;
-    }
     return true;
+}
+
+static bool has_body(const struct http_parser *parser)
+{
+    return parser->chunked || parser->body_left > 0;
 }
 
 static bool check_expect(struct http_parser *parser)
@@ -256,12 +264,16 @@ static bool check_expect(struct http_parser *parser)
     if (!text_is_word(expect, "100-CONTINUE")) {
         return refuse(parser, 417, "Expect can only be 100-continue");
     }
-    parser->continues = parser->state != READ_HEAD;
+    parser->continues = has_body(parser);
     return true;
 }
 
 static enum http_event done(struct http_parser *parser)
 {
+    if (parser->skips) {
+        start_over(parser);
+        return HTTP_NEEDS_MORE;
+    }
     if (parser->body.failed) {
         return broken(parser, 503, "out of memory");
     }
@@ -286,15 +298,12 @@ static enum http_event head_done(struct http_parser *parser)
     if (parser->repeated) {
         return broken(parser, 400, "a header field that can be there once is there twice");
     }
-    if (!check_host(parser) || !split_target(parser) || !check_framing(parser) ||
-        !check_expect(parser)) {
+    if (!check_host(parser) || !split_target(parser) || !check_host(parser) ||
+        !check_framing(parser) || !check_expect(parser)) {
         return HTTP_IS_BROKEN;
     }
-    if (parser->continues) {
-        parser->continues = false;
-        return HTTP_NEEDS_CONTINUE;
-    }
-    return parser->state == READ_HEAD ? done(parser) : HTTP_NEEDS_MORE;
+    parser->state = READ_NOTHING;
+    return HTTP_HAS_HEAD;
 }
 
 static enum http_event read_head(struct http_parser *parser, const char *data, size_t size,
@@ -314,11 +323,31 @@ static enum http_event read_head(struct http_parser *parser, const char *data, s
 
 /* ---- the body -------------------------------------------------------------------------------- */
 
+enum http_event http_parser_body(struct http_parser *parser)
+{
+    CHECK(parser->state == READ_NOTHING);
+    if (!has_body(parser)) {
+        return done(parser);
+    }
+    if (parser->body_left > parser->max_body) {
+        return broken(parser, 413, "the body is too large");
+    }
+    parser->state = parser->chunked ? READ_CHUNKS : READ_BODY;
+    if (parser->chunked) {
+        http_lexer_chunks(&parser->lexer, parser->max_body, parser->skips ? NULL : &parser->body);
+    }
+    bool continues = parser->continues;
+    parser->continues = false;
+    return continues ? HTTP_NEEDS_CONTINUE : HTTP_NEEDS_MORE;
+}
+
 static enum http_event read_body(struct http_parser *parser, const char *data, size_t size,
                                  size_t *used)
 {
     *used = parser->body_left < size ? (size_t)parser->body_left : size;
-    buffer_bytes(&parser->body, data, *used);
+    if (!parser->skips) {
+        buffer_bytes(&parser->body, data, *used);
+    }
     parser->body_left -= *used;
     return parser->body_left == 0 ? done(parser) : HTTP_NEEDS_MORE;
 }
@@ -331,14 +360,10 @@ static enum http_event read_chunks(struct http_parser *parser, const char *data,
     if (status != 0) {
         return broken(parser, status, parser->lexer.why);
     }
-    llhttp_errno_t error = llhttp_execute(&parser->llhttp, data, *used);
-    if (error != HPE_OK || parser->complete != http_lexer_done(&parser->lexer)) {
-        return broken(parser, 400, "malformed chunks");
-    }
-    if (!parser->complete) {
+    if (!http_lexer_done(&parser->lexer)) {
         return parser->body.failed ? broken(parser, 503, "out of memory") : HTTP_NEEDS_MORE;
     }
-    CHECK(parser->body.failed || parser->body.size == parser->lexer.body);
+    CHECK(parser->skips || parser->body.failed || parser->body.size == parser->lexer.body);
     return done(parser);
 }
 
@@ -358,21 +383,33 @@ void http_parser_free(struct http_parser *parser)
     buffer_free(&parser->body);
 }
 
-/* Most connections are idle most of the time: they keep nothing. */
 void http_parser_drop_body(struct http_parser *parser)
 {
     buffer_free(&parser->body);
     parser->request.body = (struct hf_bytes){NULL, 0};
 }
 
+bool http_parser_can_skip(const struct http_parser *parser)
+{
+    return parser->state != READ_NOTHING ||
+           (!parser->continues && parser->body_left <= parser->max_body);
+}
+
 void http_parser_next(struct http_parser *parser)
 {
+    if (parser->state != READ_NOTHING || !has_body(parser)) {
+        start_over(parser);
+        return;
+    }
+    bool can = http_parser_can_skip(parser);
     buffer_free(&parser->head);
-    buffer_free(&parser->body);
-    http_lexer_head(&parser->lexer);
-    parser->state = READ_HEAD;
-    parser->continues = parser->repeated = parser->complete = false;
     parser->request = (struct http_request){.path = NULL};
+    parser->skips = true;
+    parser->state = READ_BROKEN;
+    if (can) {
+        parser->state = READ_NOTHING;
+        http_parser_body(parser);
+    }
 }
 
 bool http_parser_partial(const struct http_parser *parser)
@@ -399,6 +436,8 @@ enum http_event http_parser_feed(struct http_parser *parser, const char *data, s
         case READ_CHUNKS:
             event = read_chunks(parser, data + *used, size - *used, &step);
             break;
+        case READ_NOTHING:
+            return HTTP_HAS_HEAD;
         case READ_DONE:
             return HTTP_HAS_REQUEST;
         default:

@@ -12,9 +12,10 @@
 
 /* The header fields anybody here looks at. */
 enum http_header {
-    HEADER_HOST,
+    HEADER_HOST, /* or what an absolute target says instead */
     HEADER_CONTENT_LENGTH,
     HEADER_TRANSFER_ENCODING,
+    HEADER_CONNECTION,
     HEADER_CONTENT_TYPE,
     HEADER_AUTHORIZATION,
     HEADER_EXPECT,
@@ -48,12 +49,14 @@ struct http_parser {
     struct http_lexer lexer;
     llhttp_t llhttp;
     struct buffer head, body;
-    uint64_t max_body;  /* the caller's to set, before each request */
+    uint64_t max_body;  /* the caller's to set, before http_parser_body() */
     uint64_t body_left; /* of a body of known length */
     uint8_t state;
-    bool continues; /* the client waits for a go-ahead before it sends the body */
-    bool repeated;  /* a field that may be there once was there twice */
-    bool complete;  /* llhttp has seen the end */
+    bool chunked;       /* the body comes in chunks */
+    bool continues;     /* the client waits for a go-ahead before it sends the body */
+    bool skips;         /* the request was answered before its body came, which is passed over */
+    bool repeated;      /* a field that may be there once was there twice */
+    bool closes, keeps; /* what Connection says */
     enum http_header
         header;           /* the field whose value comes next, HEADER_COUNT if it is not needed */
     struct hf_bytes span; /* the name or value that llhttp is reading */
@@ -64,6 +67,8 @@ struct http_parser {
 
 enum http_event {
     HTTP_NEEDS_MORE,
+    HTTP_HAS_HEAD,       /* all of `request` but the body: http_parser_body() goes on with that, and
+                          * http_parser_next() without it */
     HTTP_NEEDS_CONTINUE, /* answer 100, then go on */
     HTTP_HAS_REQUEST,    /* `request` is whole, and stays until http_parser_next() */
     HTTP_IS_BROKEN /* answer `status`, and close: where the next request begins is not known */
@@ -79,8 +84,16 @@ void http_parser_drop_body(struct http_parser *parser);
 enum http_event http_parser_feed(struct http_parser *parser, const char *data, size_t size,
                                  size_t *used);
 
-/* The request is dealt with: gives its memory back, and waits for the next. */
+/* The body of the request that has its head is wanted. It may be there already, as none is. */
+enum http_event http_parser_body(struct http_parser *parser);
+
+/* The request is dealt with: gives its memory back, and waits for the next. A body that was not
+ * asked for is passed over. */
 void http_parser_next(struct http_parser *parser);
+
+/* Can the next request be found behind a body that nobody asked for? Not if the client may not send
+ * it at all, and not if it is too large to wait for. */
+bool http_parser_can_skip(const struct http_parser *parser);
 
 /* Has it begun to read a request that is not whole yet? */
 bool http_parser_partial(const struct http_parser *parser);

@@ -6,18 +6,6 @@
 
 #include "base/text.h"
 
-static struct hf_bytes trim(struct hf_bytes text)
-{
-    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size > 0 && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t')) {
-        text.size--;
-    }
-    return text;
-}
-
 /* Takes what stands before the next separator that is not in quotes. False at the end. */
 static bool next_part(struct hf_bytes *rest, char separator, struct hf_bytes *part)
 {
@@ -34,7 +22,7 @@ static bool next_part(struct hf_bytes *rest, char separator, struct hf_bytes *pa
             quoted = !quoted;
         }
     }
-    *part = trim((struct hf_bytes){rest->data, i});
+    *part = text_trim((struct hf_bytes){rest->data, i});
     bool more = i < rest->size;
     *rest = (struct hf_bytes){more ? rest->data + i + 1 : NULL, more ? rest->size - i - 1 : 0};
     return true;
@@ -46,10 +34,10 @@ static void split_pair(struct hf_bytes part, struct hf_bytes *name, struct hf_by
     const char *equals = part.size > 0 ? memchr(part.data, '=', part.size) : NULL;
     size_t size = equals != NULL ? (size_t)(equals - part.data) : part.size;
 
-    *name = trim((struct hf_bytes){part.data, size});
+    *name = text_trim((struct hf_bytes){part.data, size});
     *value = (struct hf_bytes){NULL, 0};
     if (equals != NULL) {
-        *value = trim((struct hf_bytes){equals + 1, part.size - size - 1});
+        *value = text_trim((struct hf_bytes){equals + 1, part.size - size - 1});
     }
     if (value->size >= 2 && value->data[0] == '"' && value->data[value->size - 1] == '"') {
         *value = (struct hf_bytes){value->data + 1, value->size - 2};

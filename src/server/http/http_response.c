@@ -287,7 +287,8 @@ void http_respond(struct session *session, size_t start, const struct http_answe
     struct head head;
 
     if (answer->streams ? silent
-                        : !request->keep_alive || session->server->state >= SERVER_DRAINING) {
+                        : !request->keep_alive || session->server->state >= SERVER_DRAINING ||
+                              !http_parser_can_skip(&http_of(session)->parser)) {
         session->closing = true;
     }
     const char *type = wants_problem(session, answer) && to_problem(out, start, answer->status)
@@ -331,7 +332,7 @@ void http_respond_error(struct session *session, int status, unsigned allowed, c
     enum hf_error code = status == 404                                     ? HF_NOT_FOUND
                          : status == 413 || status == 414 || status == 431 ? HF_PAYLOAD_TOO_LARGE
                          : status == 408                                   ? HF_TIMEOUT
-                         : status == 403                                   ? HF_FORBIDDEN
+                         : status == 403 || status == 421                  ? HF_FORBIDDEN
                          : status == 503                                   ? HF_BUSY
                                                                            : HF_INVALID_ARGUMENT;
 

@@ -143,11 +143,13 @@ static bool fits(const struct route *route, size_t count, const struct hf_bytes 
     return true;
 }
 
-static enum route_found take_args(struct route_match *match, char *path,
-                                  const struct hf_bytes *segments)
+bool router_take_args(struct route_match *match, char *path, size_t size)
 {
     const struct route *route = match->route;
+    struct hf_bytes segments[ROUTE_SEGMENTS_MAX];
 
+    CHECK(split(path, size, segments) == route->segment_count);
+    match->count = 0;
     for (size_t i = 0; i < route->segment_count; i++) {
         if (!(route->args & 1U << i)) {
             continue;
@@ -155,16 +157,16 @@ static enum route_found take_args(struct route_match *match, char *path,
         CHECK(match->count < ROUTE_ARGS_MAX);
         struct command_field *arg = &match->args[match->count++];
         char *text = path + (segments[i].data - path);
-        size_t size = segments[i].size;
-        if (!router_decode(text, &size, false)) {
-            return ROUTE_BAD_ESCAPE;
+        size_t text_size = segments[i].size;
+        if (!router_decode(text, &text_size, false)) {
+            return false;
         }
-        *arg = (struct command_field){.name = route->segments[i], .text = {text, size}};
+        *arg = (struct command_field){.name = route->segments[i], .text = {text, text_size}};
     }
-    return ROUTE_FOUND;
+    return true;
 }
 
-enum route_found router_find(const struct router *router, const char *method, char *path,
+enum route_found router_find(const struct router *router, const char *method, const char *path,
                              size_t size, struct route_match *match)
 {
     struct hf_bytes segments[ROUTE_SEGMENTS_MAX] = {{NULL, 0}};
@@ -186,7 +188,7 @@ enum route_found router_find(const struct router *router, const char *method, ch
     if (match->route == NULL) {
         return asks ? ROUTE_OPTIONS : ROUTE_OTHER;
     }
-    return take_args(match, path, segments);
+    return ROUTE_FOUND;
 }
 
 void router_allowed(unsigned allowed, struct buffer *out)

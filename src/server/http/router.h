@@ -51,10 +51,9 @@ void router_init(struct router *router);
 
 enum route_found {
     ROUTE_FOUND,
-    ROUTE_UNKNOWN,   /* 404 */
-    ROUTE_OTHER,     /* 405: the path is known, with other methods */
-    ROUTE_OPTIONS,   /* asked what can be asked */
-    ROUTE_BAD_ESCAPE /* 400 */
+    ROUTE_UNKNOWN, /* 404 */
+    ROUTE_OTHER,   /* 405: the path is known, with other methods */
+    ROUTE_OPTIONS  /* asked what can be asked */
 };
 
 struct route_match {
@@ -64,9 +63,12 @@ struct route_match {
     struct command_field args[ROUTE_ARGS_MAX];
 };
 
-/* The arguments of the path are decoded in place. HEAD is found as GET. */
-enum route_found router_find(const struct router *router, const char *method, char *path,
+/* HEAD is found as GET. */
+enum route_found router_find(const struct router *router, const char *method, const char *path,
                              size_t size, struct route_match *match);
+
+/* Decodes the arguments of the path that was found, in place. False for a malformed % escape. */
+bool router_take_args(struct route_match *match, char *path, size_t size);
 
 /* "GET, HEAD, OPTIONS", the value of Allow. */
 void router_allowed(unsigned allowed, struct buffer *out);
