@@ -14,7 +14,7 @@ _holdfast_serve_flags='
     --quota-sync-at --quota-sync-query --quota-sync-db --quota-sync-missing --quota-sync-margin
     --webhook-url --outgoing-allow --outgoing-ca
     --payment-url --payment-timeout --payment-retries --late-payment --currency --saga-lease
-    --tls-cert --tls-key --cors-origin --log-level --log-format --min-free-disk
+    --tls-cert --tls-key --cors-origin --allowed-hosts --log-level --log-format --min-free-disk
     --max-memory --max-connections --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
 '
@@ -53,7 +53,7 @@ _holdfast_value() {
     --engine) _holdfast_words embedded ;;
     --load) _holdfast_words reserve refuse cycle ;;
     --bind) _holdfast_words 127.0.0.1 ::1 0.0.0.0 :: ;;
-    --resp-port | --http-port | --cors-origin | --m??-* | --client-memory) ;;
+    --resp-port | --http-port | --cors-origin | --allowed-hosts | --m??-* | --client-memory) ;;
     --ledger | --ledger-* | --servers | --fallback-rate | --breaker-* | --reconcile-every | \
         --admission-every) ;;
     --payment-url | --payment-* | --currency | --saga-lease) ;;

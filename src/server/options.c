@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "net/address.h"
 #include "engine/engine.h"
+#include "server/host.h"
 #include "server/options_table.h"
 
 #include <stdio.h>
@@ -357,6 +358,10 @@ void options_service(const struct server_options *options, struct options_urls *
 
 static enum hf_error check_bind(struct server_options *options, struct problem *problem)
 {
+    if (options->allowed_hosts != NULL &&
+        host_check_list(options->allowed_hosts, problem) != HF_OK) {
+        return HF_INVALID_ARGUMENT;
+    }
     if (strcmp(options->bind, "localhost") == 0) {
         return setting_set_text(&options->bind, hf_text("127.0.0.1"), problem);
     }

@@ -25,7 +25,8 @@ struct server_options {
     char *outgoing_allow, *outgoing_ca;                      /* NULL: none, the system's */
     char *ledger_inventory;                                  /* NULL: the table of our own */
     char *auth_file, *tls_cert, *tls_key;                    /* NULL: none */
-    char *cors_origin; /* NULL: no page of another site may call */
+    char *cors_origin;   /* NULL: no page of another site may call */
+    char *allowed_hosts; /* NULL: with users any, without users our own only */
     enum log_level log_level;
     bool log_json;
     int64_t max_memory_bytes; /* of the state; 0: three quarters of the machine's */

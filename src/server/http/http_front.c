@@ -5,6 +5,9 @@
 #include "server/http/http.h"
 
 #include "base/check.h"
+#include "server/host.h"
+
+#include <stdio.h>
 
 /* Before anybody has shown who they are. No command needs more. */
 #define STRANGER_BODY_MAX ((uint64_t)16 << 10)
@@ -83,6 +86,33 @@ static bool is_foreign(const struct session *session)
            memcmp(origin.data + scheme, host.data, host.size) != 0;
 }
 
+/* Is the request for a host that is not this server? Where nobody is asked who they are, the pages
+ * of a site whose name leads here would otherwise be let in: see host.h. */
+static bool is_misdirected(const struct session *session)
+{
+    const struct server_options *options = session->server->options;
+    struct hf_bytes authority = http_request_of(session)->headers[HEADER_HOST], host;
+
+    if ((session->server->auth != NULL && options->allowed_hosts == NULL) ||
+        authority.data == NULL) {
+        return false;
+    }
+    return !host_split(authority, &host) ||
+           !host_is_ours(host, options->bind, options->allowed_hosts);
+}
+
+static void refuse_host(struct session *session)
+{
+    struct hf_bytes host = http_request_of(session)->headers[HEADER_HOST];
+    char why[MESSAGE_SIZE];
+
+    snprintf(why, sizeof why,
+             "Host \"%.*s\" is not this server: it is asked by a loopback name or the address it "
+             "listens on, or by a name in allowed-hosts",
+             (int)(host.size < 64 ? host.size : 64), host.data);
+    answer_error(session, 421, 0, why);
+}
+
 /* What the route takes; ROLE_NONE: anybody may ask. */
 static enum role needed_role(const struct route *route)
 {
@@ -97,6 +127,10 @@ static void begin_request(struct session *session)
     struct http_request *request = &http->parser.request;
 
     request->keep_alive = request->keep_alive && !session->only_health;
+    if (is_misdirected(session)) {
+        refuse_host(session);
+        return;
+    }
     switch (router_find(&http->shared->router, request->method_name, request->path,
                         request->path_size, &http->match)) {
     case ROUTE_UNKNOWN:
