@@ -1333,6 +1333,10 @@ struct hf_room_stats_reply {
     int64_t rate, inside_max; /* 0: unlimited */
     int64_t started, paused;
     int64_t estimated_wait_s; /* of the last in line; -1: unknown */
+    int64_t start_ms;         /* nobody is admitted before it; 0: none */
+    int64_t random;           /* 1: the order of those before it is drawn by lot */
+    int64_t pass_ms;          /* how long a pass is valid */
+    int64_t gate;             /* 1: reserving in the event needs a pass */
 };
 HF_API enum hf_error hf_room_stats(hf_handle *handle, const struct hf_room_stats_args *args,
                                    struct hf_room_stats_reply *reply);

@@ -7,7 +7,8 @@
 -- KEYS[4] queue:passes:{$event}  sorted set, users by the deadline of their pass
 -- ARGV    none
 -- Returns {'waiting', n, 'inside', n, 'admitted', n, 'rate', n, 'inside_max', n, 'started', 1 or 0,
---         'paused', 1 or 0, 'estimated_wait_s', n or -1}
+--         'paused', 1 or 0, 'estimated_wait_s', n or -1, 'start_ms', n, 'random', 1 or 0,
+--         'pass_ms', n, 'gate', 1 or 0}
 -- Refuses nothing
 -- Errors  AGAIN
 -- Derives queue:user:{$event}:$user of those whose pass is over
@@ -26,4 +27,6 @@ local waiting = redis.call('ZCARD', room.queue)
 return {'waiting', waiting, 'inside', redis.call('ZCARD', room.passes),
     'admitted', room.admitted, 'rate', room.rate, 'inside_max', room.inside_max,
     'started', now < room.start and 0 or 1, 'paused', room.paused and 1 or 0,
-    'estimated_wait_s', wait_s(room, now, waiting)}
+    'estimated_wait_s', wait_s(room, now, waiting),
+    'start_ms', room.start, 'random', room.random and 1 or 0, 'pass_ms', room.pass_ms,
+    'gate', redis.call('HGET', room.settings, 'gate') == '1' and 1 or 0}

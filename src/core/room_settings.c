@@ -156,4 +156,8 @@ CORE_COMMAND(room_stats)
     reply_number(reply, !room_is_early(core, room));
     reply_number(reply, (room->record.flags & ROOM_PAUSED) != 0);
     reply_number(reply, room_wait_s(core, room, room->line.count));
+    reply_number(reply, room->start_ms);
+    reply_number(reply, (room->record.flags & ROOM_RANDOM) != 0);
+    reply_number(reply, room_pass_ms(room));
+    reply_number(reply, (room->record.flags & ROOM_GATE) != 0);
 }

@@ -429,7 +429,8 @@ def test_a_room_and_its_gate(curl, server, name, room):
         assert curl.post(room[:-5] + "room/done", {"user_id": "bob"}).json == {"done": ended}
     assert curl.get(room[:-5] + "room").json == {
         "waiting": 1, "inside": 1, "admitted": 2, "rate": 2, "inside_max": 2, "started": 1,
-        "paused": 0, "estimated_wait_s": 1}
+        "paused": 0, "estimated_wait_s": 1, "start_ms": 0, "random": 0, "pass_ms": 600000,
+        "gate": 1}
 
 
 def test_the_stream_of_a_place_that_is_left(curl, room):

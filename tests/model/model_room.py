@@ -212,6 +212,8 @@ class Rooms:
             "rate", settings["rate"], "inside_max", settings["inside"],
             "started", int(now >= settings["start"]), "paused", int(settings["paused"]),
             "estimated_wait_s", room.wait(now, len(room.line)),
+            "start_ms", settings["start"], "random", int(settings["order"] == "random"),
+            "pass_ms", settings["pass"], "gate", int(settings["gate"]),
         ]
 
     # What the other families ask

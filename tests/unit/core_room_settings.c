@@ -22,6 +22,9 @@ static void crowd(struct fixture *f, unsigned count)
     }
 }
 
+/* What ROOM.STATS tells at its end of a room without START, ORDER, PASS and GATE. */
+#define SETTINGS "start_ms 0 random 0 pass_ms 600000 gate 0"
+
 static unsigned ticked(struct fixture *f)
 {
     run(f, "ROOM.TICK gala");
@@ -34,7 +37,7 @@ static void a_room_that_nobody_opened_has_all_defaults(void **state)
 {
     struct fixture *f = *state;
     static const char stats[] = "waiting 0 inside 0 admitted 0 rate 0 inside_max 0 started 1 "
-                                "paused 0 estimated_wait_s -1";
+                                "paused 0 estimated_wait_s -1 " SETTINGS;
 
     expect_unchanged(f, "ROOM.STATS gala", stats);
     expect_unchanged(f, "ROOM.TICK gala", "");
@@ -53,11 +56,15 @@ static void settings_stay_while_the_room_is_empty(void **state)
     snapshot_and_restore(f);
     expect(f, "ROOM.STATS gala",
            "waiting 0 inside 0 admitted 0 rate 5 inside_max 7 started 1 paused 0 "
-           "estimated_wait_s 0");
+           "estimated_wait_s 0 " SETTINGS);
+    expect(f, "ROOM.OPEN gala START 9000000 ORDER random PASS 90 GATE", "1 0 0");
+    expect(f, "ROOM.STATS gala",
+           "waiting 0 inside 0 admitted 0 rate 0 inside_max 0 started 0 paused 0 "
+           "estimated_wait_s -1 start_ms 9000000 random 1 pass_ms 90000 gate 1");
     expect(f, "ROOM.OPEN gala PAUSED", "1 0 0"); /* sets all of them */
     expect(f, "ROOM.STATS gala",
            "waiting 0 inside 0 admitted 0 rate 0 inside_max 0 started 1 paused 1 "
-           "estimated_wait_s -1");
+           "estimated_wait_s -1 " SETTINGS);
     expect(f, "ROOM.OPEN gala", "1 0 0");
     assert_int_equal(f->core->stores[CORE_ROOMS].slab.count, 0);
 }
@@ -78,7 +85,7 @@ static void settings_out_of_bounds_are_refused(void **state)
     crowd(f, 1);
     expect(f, "ROOM.STATS gala",
            "waiting 1 inside 0 admitted 0 rate 1000000 inside_max 9007199254740991 started 0 "
-           "paused 0 estimated_wait_s *");
+           "paused 0 estimated_wait_s * start_ms 9007199254740991 random 0 pass_ms 600000 gate 0");
 }
 
 /* ---- RATE ------------------------------------------------------------------------------------ */
@@ -107,7 +114,7 @@ static void the_rate_is_a_bucket_of_one_second(void **state)
     assert_int_equal(ticked(f), 4);
     expect(f, "ROOM.STATS gala",
            "waiting 29 inside 4 admitted 11 rate 4 inside_max 0 started 1 paused 0 "
-           "estimated_wait_s 8");
+           "estimated_wait_s 8 " SETTINGS);
 }
 
 static void opening_again_does_not_fill_the_bucket(void **state)
@@ -174,7 +181,7 @@ static void never_more_are_inside_than_allowed(void **state)
     run(f, "ROOM.OPEN gala INSIDE 1"); /* evicts nobody */
     expect(f, "ROOM.STATS gala",
            "waiting 1 inside 2 admitted 5 rate 0 inside_max 1 started 1 paused 0 "
-           "estimated_wait_s -1");
+           "estimated_wait_s -1 " SETTINGS);
     run(f, "ROOM.DONE gala u3");
     expect(f, "ROOM.TICK gala", "");
     run(f, "ROOM.DONE gala u4");
@@ -192,7 +199,7 @@ static void a_user_admitted_again_needs_no_second_place(void **state)
     expect(f, "ROOM.TICK gala", "u0 * u1 *");
     expect(f, "ROOM.STATS gala",
            "waiting 1 inside 2 admitted 3 rate 0 inside_max 2 started 1 paused 0 "
-           "estimated_wait_s -1");
+           "estimated_wait_s -1 " SETTINGS);
 }
 
 /* ---- START and ORDER ------------------------------------------------------------------------- */
@@ -210,7 +217,7 @@ static void nobody_is_admitted_before_the_start(void **state)
     expect(f, "ROOM.POSITION gala u3", "4 5");
     expect(f, "ROOM.STATS gala",
            "waiting 5 inside 0 admitted 0 rate 2 inside_max 0 started 0 paused 0 "
-           "estimated_wait_s 4");
+           "estimated_wait_s 4 start_ms 5000 random 0 pass_ms 600000 gate 0");
     at(f, 5000);
     expect(f, "ROOM.TICK gala", "u0 * u1 *");
     expect(f, "ROOM.ADMIT gala 1", "u2 *");
