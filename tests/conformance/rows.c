@@ -1,21 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Prints what the command table says of scripts, keys and arguments, one line of JSON a command,
- * for tests that call the scripts without the engine. */
+ * for tests that call the scripts without the engine and for tools/make-clients; with "errors", the
+ * list of errors, a line each. */
 #include "base/error.h"
 #include "command/command.h"
 #include "command/help.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+/* A JSON string. Of what JSON escapes, the table has nothing but quotes. */
+static void put_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            putchar('\\');
+        }
+        putchar(*text);
+    }
+    putchar('"');
+}
 
 static void put_text(const char *name, const char *text)
 {
+    printf("\"%s\":", name);
     if (text == NULL) {
-        printf("\"%s\":null,", name);
+        printf("null");
     } else {
-        printf("\"%s\":\"%s\",", name, text); /* none of ours has anything to escape */
+        put_quoted(text);
     }
+    putchar(',');
+}
+
+static void put_truth(const char *name, bool value)
+{
+    printf("\"%s\":%s,", name, value ? "true" : "false");
 }
 
 static void put_args(const struct command_spec *spec)
@@ -36,8 +58,9 @@ static void put_args(const struct command_spec *spec)
         put_text("choices", arg->choices);
         put_text("needs", arg->needs);
         put_text("type", types[arg->type]);
+        put_text("meaning", spec->meanings[i]);
         printf("\"min\":%" PRId64 ",\"max\":%" PRId64 ",", arg->min, arg->max);
-        printf("\"zero_counts\":%s,", arg->zero_counts ? "true" : "false");
+        put_truth("zero_counts", arg->zero_counts);
         printf("\"default\":%" PRId64 "}", arg->default_value);
     }
     printf("],");
@@ -59,6 +82,21 @@ static void put_fields(const struct command_spec *spec)
     for (size_t i = 0; i < command_shown_fields(spec); i++) {
         printf("%s[\"%s\",%s]", i > 0 ? "," : "", spec->fields[i].name,
                spec->fields[i].is_text ? "true" : "false");
+    }
+    printf("],");
+}
+
+/* The names of the shown fields that are any bytes. */
+static void put_blobs(const struct command_spec *spec)
+{
+    const char *comma = "";
+
+    printf("\"blobs\":[");
+    for (size_t i = 0; i < command_shown_fields(spec); i++) {
+        if (spec->fields[i].is_blob) {
+            printf("%s\"%s\"", comma, spec->fields[i].name);
+            comma = ",";
+        }
     }
     printf("],");
 }
@@ -90,7 +128,7 @@ static const char *role(const struct command_spec *spec)
     return spec->flags & COMMAND_ADMIN ? "admin" : kinds == COMMAND_WRITES ? "write" : "read";
 }
 
-int main(void)
+static void put_commands(void)
 {
     static const char *const shapes[] = {
         [REPLY_LEAD] = "lead",     [REPLY_LIST] = "list",   [REPLY_NUMBER] = "number",
@@ -103,8 +141,12 @@ int main(void)
         put_text("name", spec->name);
         put_text("script", spec->script);
         put_text("script_args", spec->script_args);
-        printf("\"service\":%s,", spec->flags & COMMAND_SERVICE ? "true" : "false");
         put_text("role", role(spec));
+        put_text("help", spec->help);
+        put_text("note", spec->reply_note);
+        put_truth("service", spec->flags & COMMAND_SERVICE);
+        put_truth("writes", spec->flags & COMMAND_WRITES);
+        put_truth("waits", spec->flags & COMMAND_WAITS);
         put_text("method", spec->method);
         put_text("route", spec->route);
         put_text("alias", spec->alias);
@@ -115,7 +157,29 @@ int main(void)
         put_args(spec);
         put_keys(spec);
         put_fields(spec);
+        put_blobs(spec);
         printf("\"shape\":\"%s\"}\n", shapes[spec->shape]);
+    }
+}
+
+static void put_errors(void)
+{
+    for (int code = HF_OK + 1; code < HF_ERROR_COUNT; code++) {
+        putchar('{');
+        put_text("code", hf_error_name((enum hf_error)code));
+        put_text("text", error_text((enum hf_error)code));
+        put_truth("refusal", error_is_refusal((enum hf_error)code));
+        printf("\"retry_s\":%d,", error_retry_s((enum hf_error)code));
+        printf("\"status\":%d}\n", hf_error_status((enum hf_error)code));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "errors") == 0) {
+        put_errors();
+    } else {
+        put_commands();
     }
     return 0;
 }
