@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -127,6 +127,9 @@ mutate: ## change the sources on purpose and count who notices: [MINUTES=n] [SEE
 docs: build ## write docs/commands.md from the program's own help
 	@build/holdfast help --markdown >build/commands.md
 	@mv build/commands.md docs/commands.md
+
+clients: with-tests ## write what clients/ has of the command table
+	@tools/make-clients build
 
 format: ## lay out the sources as the linters want them
 	@tools/install-packages lint

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clients have every command and every error of the table, with its arguments and its reply."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from harness import COMMANDS, ROOT, run
+
+CLIENTS = ROOT / "clients"
+
+
+def test_what_is_made_from_the_table_is_what_the_table_says(build):
+    ended = run(ROOT / "tools/make-clients", "--check", build.path)
+    assert ended.code == 0, ended.out
+
+
+def named_in(folder, pattern):
+    """The names of commands in the sources of a client."""
+    text = "".join(path.read_text() for path in sorted((CLIENTS / folder).glob(pattern)))
+    return set(re.findall(r'"([A-Z]+(?:\.[A-Z]+)?)", "(?:lead|list|number|fields|pairs|page)"', text))
+
+
+@pytest.mark.parametrize("folder, pattern", [
+    ("python/holdfast/commands", "*.py")])
+def test_a_client_has_every_command(folder, pattern):
+    assert named_in(folder, pattern) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("path", [
+    "python/holdfast/errors.py"])
+def test_a_client_has_every_error(build, path):
+    rows = subprocess.run([build.path / "tests/conformance/conformance_rows", "errors"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    text = (CLIENTS / path).read_text()
+    missing = [code for code in (json.loads(row)["code"] for row in rows) if f'"{code}"' not in text]
+    assert rows and missing == []
+
+
+def test_the_versions_of_the_clients_are_the_servers(header_version):
+    assert f'"{header_version}"' in (CLIENTS / "python/holdfast/_version.py").read_text()
+
+
+@pytest.fixture
+def header_version():
+    header = (ROOT / "include/holdfast.h").read_text()
+    return re.search(r'#define HF_VERSION "(.*)"', header).group(1)
