@@ -24,13 +24,13 @@ def named_in(folder, pattern):
 
 
 @pytest.mark.parametrize("folder, pattern", [
-    ("python/holdfast/commands", "*.py")])
+    ("python/holdfast/commands", "*.py"), ("typescript/src/commands", "*.ts")])
 def test_a_client_has_every_command(folder, pattern):
     assert named_in(folder, pattern) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("path", [
-    "python/holdfast/errors.py"])
+    "python/holdfast/errors.py", "typescript/src/errors.ts"])
 def test_a_client_has_every_error(build, path):
     rows = subprocess.run([build.path / "tests/conformance/conformance_rows", "errors"], check=True,
                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
@@ -41,6 +41,7 @@ def test_a_client_has_every_error(build, path):
 
 def test_the_versions_of_the_clients_are_the_servers(header_version):
     assert f'"{header_version}"' in (CLIENTS / "python/holdfast/_version.py").read_text()
+    assert json.loads((CLIENTS / "typescript/package.json").read_text())["version"] == header_version
 
 
 @pytest.fixture
