@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -24,13 +25,13 @@ def named_in(folder, pattern):
 
 
 @pytest.mark.parametrize("folder, pattern", [
-    ("python/holdfast/commands", "*.py"), ("typescript/src/commands", "*.ts")])
+    ("python/holdfast/commands", "*.py"), ("typescript/src/commands", "*.ts"), ("go", "*.go")])
 def test_a_client_has_every_command(folder, pattern):
     assert named_in(folder, pattern) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("path", [
-    "python/holdfast/errors.py", "typescript/src/errors.ts"])
+    "python/holdfast/errors.py", "typescript/src/errors.ts", "go/errors.go"])
 def test_a_client_has_every_error(build, path):
     rows = subprocess.run([build.path / "tests/conformance/conformance_rows", "errors"], check=True,
                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
@@ -48,3 +49,10 @@ def test_the_versions_of_the_clients_are_the_servers(header_version):
 def header_version():
     header = (ROOT / "include/holdfast.h").read_text()
     return re.search(r'#define HF_VERSION "(.*)"', header).group(1)
+
+
+def test_go_sources_are_laid_out_as_gofmt_wants_them():
+    if not shutil.which("gofmt"):
+        pytest.skip("there is no gofmt")
+    ended = run("gofmt", "-l", CLIENTS / "go")
+    assert (ended.code, ended.out) == (0, ""), ended

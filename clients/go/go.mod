@@ -1,0 +1,3 @@
+module holdfast.example/client
+
+go 1.19
