@@ -120,10 +120,12 @@ type RoomPosition struct {
 }
 
 // RoomPositionReply is the answer to ROOM.POSITION. Position counts from 1; 0 while the order of a
-// room with ORDER random is not drawn yet, and once the user is admitted and TOKEN is right.
+// room with ORDER random is not drawn yet. Once the user is admitted and TOKEN is right: [0, total,
+// pass].
 type RoomPositionReply struct {
 	Position int64
 	Total    int64
+	Pass     string
 }
 
 var roomPositionCommand = command{"ROOM.POSITION", "list", "", ""}
@@ -138,7 +140,7 @@ func (c *Client) RoomPosition(ctx context.Context, ask RoomPosition) (RoomPositi
 	var reply RoomPositionReply
 	err := c.execute(ctx, &roomPositionCommand, words, true, noWait, func(a answer) error {
 		return a.read(fields{
-			{"position", &reply.Position}, {"total", &reply.Total},
+			{"position", &reply.Position}, {"total", &reply.Total}, {"pass", &reply.Pass},
 		})
 	})
 	return reply, err
@@ -296,7 +298,8 @@ type RoomStats struct {
 }
 
 // RoomStatsReply is the answer to ROOM.STATS. Estimated_wait_s is that of the last in line, and -1
-// (null in JSON) if it is not known.
+// (null in JSON) if it is not known; the four behind it are START, whether ORDER is random, PASS
+// and GATE, as ROOM.OPEN set them.
 type RoomStatsReply struct {
 	Waiting        int64
 	Inside         int64
@@ -306,6 +309,10 @@ type RoomStatsReply struct {
 	Started        int64
 	Paused         int64
 	EstimatedWaitS int64
+	StartMs        int64
+	Random         int64
+	PassMs         int64
+	Gate           int64
 }
 
 var roomStatsCommand = command{"ROOM.STATS", "fields", "", ""}
@@ -320,6 +327,8 @@ func (c *Client) RoomStats(ctx context.Context, ask RoomStats) (RoomStatsReply, 
 			{"waiting", &reply.Waiting}, {"inside", &reply.Inside}, {"admitted", &reply.Admitted},
 			{"rate", &reply.Rate}, {"inside_max", &reply.InsideMax}, {"started", &reply.Started},
 			{"paused", &reply.Paused}, {"estimated_wait_s", &reply.EstimatedWaitS},
+			{"start_ms", &reply.StartMs}, {"random", &reply.Random}, {"pass_ms", &reply.PassMs},
+			{"gate", &reply.Gate},
 		})
 	})
 	return reply, err

@@ -73,6 +73,7 @@ struct reply_field {
     const char *name;
     bool is_text;
     bool quiet;   /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
+    bool late;    /* the last one, quiet, and yet in RESP behind the others if the reply has it */
     bool is_blob; /* a text of any bytes: what JSON cannot carry is in base 64, as NAME_base64 */
     bool guessed; /* a number that may be unknown: -1, which is null in JSON */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
@@ -176,6 +177,12 @@ static inline size_t command_shown_fields(const struct command_spec *spec)
         count--;
     }
     return count;
+}
+
+/* May a list in RESP have one more element, of its last field? */
+static inline bool command_has_late(const struct command_spec *spec)
+{
+    return spec->shape == REPLY_LIST && spec->fields[spec->field_count - 1].late;
 }
 
 /* Does a page show its items by a single value each? */

@@ -245,10 +245,14 @@ bool reply_copy(struct reply *to, const struct reply *from)
 size_t reply_shown(const struct reply *reply, const struct command_spec *spec)
 {
     size_t shown = command_shown_fields(spec);
-
     bool repeats = spec->shape == REPLY_PAIRS || spec->shape == REPLY_PAGE;
 
     return repeats || reply->count < shown ? reply->count : shown;
+}
+
+bool reply_has_late(const struct reply *reply, const struct command_spec *spec)
+{
+    return command_has_late(spec) && reply->count == spec->field_count;
 }
 
 struct hf_bytes reply_bytes(const struct reply *reply, size_t i)

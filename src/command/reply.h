@@ -83,8 +83,10 @@ bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes 
 /* Copies a reply into another, which keeps its own memory; false when there is no memory. */
 bool reply_copy(struct reply *to, const struct reply *from);
 
-/* How many of its values are in RESP: those of quiet fields, which stand last, are not. */
+/* How many of its first values are in RESP: those of quiet fields, which stand last, are not. */
 size_t reply_shown(const struct reply *reply, const struct command_spec *spec);
+/* Does it have a last value that is in RESP though the ones before it are not? */
+bool reply_has_late(const struct reply *reply, const struct command_spec *spec);
 
 /* A page begins with its cursor, which is a text and can be set when the items are there; then come
  * all fields of each item. */

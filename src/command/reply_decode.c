@@ -142,7 +142,7 @@ static bool fits(const struct command_spec *spec, size_t count)
     case REPLY_LEAD:
         return count == fields + 1 || (count == fields && ends_optional(spec, fields));
     case REPLY_LIST:
-        return count == fields;
+        return count == fields || (count == fields + 1 && command_has_late(spec));
     case REPLY_FIELDS: /* those at the end may be missing */
         return count % 2 == 0 && count >= 2 && count <= fields * 2;
     case REPLY_PAIRS:
@@ -183,6 +183,11 @@ static enum resp_state read_element(struct decoding *decoding, size_t i,
         return named ? RESP_DONE : RESP_BROKEN;
     }
     size_t field = spec->shape == REPLY_FIELDS ? i / 2 : i % spec->field_count;
+    if (spec->shape == REPLY_LIST && i == command_shown_fields(spec)) {
+        for (field = i; field < spec->field_count - 1U; field++) {
+            reply_number(decoding->reply, 0); /* of those between, which RESP does not have */
+        }
+    }
     return add_value(decoding, &spec->fields[field], item);
 }
 
@@ -271,7 +276,8 @@ static enum resp_state read_array(struct decoding *decoding, size_t count)
     if (!fits(decoding->spec, count)) {
         return RESP_BROKEN;
     }
-    if (!reply_reserve(decoding->reply, count, 0)) {
+    size_t values = count > decoding->spec->field_count ? count : decoding->spec->field_count;
+    if (!reply_reserve(decoding->reply, values, 0)) {
         return RESP_NO_MEMORY;
     }
     for (size_t i = 0; i < count && state == RESP_DONE; i++) {

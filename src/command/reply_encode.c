@@ -118,13 +118,16 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, i
     }
     if (spec->shape != REPLY_NUMBER) {
         size_t lead = spec->shape == REPLY_LEAD ? 1 : 0;
-        resp_number(out, '*', (int64_t)(count + lead));
+        resp_number(out, '*', (int64_t)(count + lead + (reply_has_late(reply, spec) ? 1 : 0)));
         if (lead) {
             resp_number(out, ':', reply->lead);
         }
     }
     for (size_t i = 0; i < count; i++) {
         resp_value(out, reply, i);
+    }
+    if (reply_has_late(reply, spec)) {
+        resp_value(out, reply, reply->count - 1);
     }
 }
 

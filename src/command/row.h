@@ -124,6 +124,12 @@
         .name = #member, .quiet = true, .guessed = true,                                           \
         .offset = offsetof(struct hf_##type, member)                                               \
     }
+#define LATE_WORD(type, member)                                                                    \
+    {                                                                                              \
+        .name = #member, .is_text = true, .quiet = true, .late = true,                             \
+        .offset = offsetof(struct hf_##type, member),                                              \
+        .size = sizeof(((struct hf_##type *)0)->member)                                            \
+    }
 #define QUIET_WORD(type, member)                                                                   \
     {                                                                                              \
         .name = #member, .is_text = true, .quiet = true,                                           \

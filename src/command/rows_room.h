@@ -55,7 +55,7 @@
     REFUSALS({HF_NOT_IN_QUEUE, "the user is not in line: never joined, left, was admitted, or "
                                "its time is up"}),
     .reply_note = "position counts from 1; 0 while the order of a room with ORDER random is not "
-                  "drawn yet, and once the user is admitted and TOKEN is right",
+                  "drawn yet. Once the user is admitted and TOKEN is right: [0, total, pass]",
     MEANINGS("the event", "who waits",
              "what JOIN answered: whoever shows it gets the pass, once the user is admitted"),
     ARGS(room_position, 2, ID(room_position, event, "event"), ID(room_position, user, "user"),
@@ -64,7 +64,7 @@
            NUMBER(room_position_reply, position), NUMBER(room_position_reply, total),
            QUIET_GUESS(room_position_reply, estimated_wait_s),
            QUIET_NUMBER(room_position_reply, in_waiting_room),
-           QUIET_NUMBER(room_position_reply, refresh_s), QUIET_WORD(room_position_reply, pass)),
+           QUIET_NUMBER(room_position_reply, refresh_s), LATE_WORD(room_position_reply, pass)),
     HTTP("GET", "/v1/events/{event}/queue/{user}"),
     SCRIPT("queue_position", "user token",
            KEY_QUEUE, KEY_QUEUE_USER, KEY_QUEUE_DUE, KEY_QUEUE_ROOM, KEY_QUEUE_PASSES)},

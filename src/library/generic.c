@@ -101,6 +101,9 @@ static void add_values(hf_reply *out)
         }
         add_value(out, i);
     }
+    if (reply_has_late(&out->reply, spec)) {
+        add_value(out, out->reply.count - 1);
+    }
 }
 
 /* The flat list, from the reply or the problem. False when there is no memory. */

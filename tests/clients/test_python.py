@@ -165,7 +165,7 @@ def test_a_lease_of_a_server_that_hangs_is_lost_in_time(server, client):
         try:
             assert lock.wait_lost(TIMEOUT_S)
         finally:
-            server.go_on()
+            server.resume()
 
 
 def test_a_lock_is_given_back(client):

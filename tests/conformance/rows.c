@@ -76,14 +76,25 @@ static void put_keys(const struct command_spec *spec)
     printf("],");
 }
 
-static void put_fields(const struct command_spec *spec)
+static void put_some_fields(const char *name, const struct command_spec *spec, size_t from,
+                            size_t to)
 {
-    printf("\"fields\":[");
-    for (size_t i = 0; i < command_shown_fields(spec); i++) {
-        printf("%s[\"%s\",%s]", i > 0 ? "," : "", spec->fields[i].name,
+    printf("\"%s\":[", name);
+    for (size_t i = from; i < to; i++) {
+        printf("%s[\"%s\",%s]", i > from ? "," : "", spec->fields[i].name,
                spec->fields[i].is_text ? "true" : "false");
     }
     printf("],");
+}
+
+/* Those that a reply in RESP has, and the one that a list may have behind them. */
+static void put_fields(const struct command_spec *spec)
+{
+    size_t shown = command_shown_fields(spec);
+
+    put_some_fields("fields", spec, 0, shown);
+    put_some_fields("late_fields", spec, spec->field_count - (command_has_late(spec) ? 1 : 0),
+                    spec->field_count);
 }
 
 /* The names of the shown fields that are any bytes. */

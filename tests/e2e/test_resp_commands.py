@@ -318,3 +318,12 @@ def test_the_slow_log_keeps_what_took_long(client, scope):
     assert client.call("SLOWLOG", "LEN") >= 1
     client.call("SLOWLOG", "RESET")
     assert client.call("SLOWLOG", "LEN") == 0
+
+
+def test_whoever_shows_the_token_gets_the_pass(client, scope):
+    token = client.call("ROOM.JOIN", scope, "ann")[3]
+    assert client.call("ROOM.POSITION", scope, "ann", "TOKEN", token) == [1, 1]
+    passed = client.call("ROOM.ADMIT", scope, 1)[1]
+    assert client.call("ROOM.POSITION", scope, "ann", "TOKEN", token) == [0, 0, passed]
+    assert client.call("ROOM.POSITION", scope, "ann", "TOKEN", "another")[:2] == [0, "NOT_IN_QUEUE"]
+    assert client.call("ROOM.POSITION", scope, "ann")[:2] == [0, "NOT_IN_QUEUE"]

@@ -153,7 +153,7 @@ class Rooms:
             return [0 if room.undrawn(now) else position, len(room.line)]
         admitted = room.passes.get(user)
         if admitted and token is not None and known(admitted.token) == token:
-            return [0, len(room.line)]
+            return [0, len(room.line), admitted.secret]
         return [0, "NOT_IN_QUEUE"]
 
     def leave(self, now, event, user):

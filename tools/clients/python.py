@@ -56,9 +56,9 @@ def reply_lines(command):
                                                           if command.note else "")], "    ")
     yield ""
     defaults = command.shape in ("fields", "page")  # what is absent is empty, as in holdfast.h
-    for name, kind in command.fields:
+    for i, (name, kind) in enumerate(command.fields):
         empty = {"number": " = 0", "text": ' = ""', "bytes": ' = b""'}[kind]
-        optional = defaults or kind == "bytes"
+        optional = defaults or kind == "bytes" or i >= command.certain
         yield f"    {safe(name)}: {FIELD_TYPES[kind]}{empty if optional else ''}"
 
 

@@ -63,7 +63,8 @@ class Command:
         self.arguments = [Argument(one) for one in spec["args"]]
         self.shape = spec["shape"]  # lead, list, number, fields, pairs or page
         self.fields = [(name, "bytes" if name in spec["blobs"] else "text" if is_text else "number")
-                       for name, is_text in spec["fields"]]
+                       for name, is_text in spec["fields"] + spec["late_fields"]]
+        self.certain = len(spec["fields"])  # one behind them is not always there
         self.nil, self.figures = spec["nil"], spec["figures"]
         self.refusals = spec["refusals"]
         self.writes = spec["writes"]

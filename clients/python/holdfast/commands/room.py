@@ -28,11 +28,12 @@ class RoomJoinReply(NamedTuple):
 
 class RoomPositionReply(NamedTuple):
     """The answer to ROOM.POSITION. Position counts from 1; 0 while the order of a room with ORDER
-    random is not drawn yet, and once the user is admitted and TOKEN is right.
+    random is not drawn yet. Once the user is admitted and TOKEN is right: [0, total, pass].
     """
 
     position: int
     total: int
+    pass_: str = ""
 
 
 class RoomAdmitItem(NamedTuple):
@@ -56,7 +57,8 @@ class RoomTickItem(NamedTuple):
 
 class RoomStatsReply(NamedTuple):
     """The answer to ROOM.STATS. Estimated_wait_s is that of the last in line, and -1 (null in JSON)
-    if it is not known.
+    if it is not known; the four behind it are START, whether ORDER is random, PASS and GATE, as
+    ROOM.OPEN set them.
     """
 
     waiting: int = 0
@@ -67,6 +69,10 @@ class RoomStatsReply(NamedTuple):
     started: int = 0
     paused: int = 0
     estimated_wait_s: int = 0
+    start_ms: int = 0
+    random: int = 0
+    pass_ms: int = 0
+    gate: int = 0
 
 
 _OPEN: Command[RoomOpenReply] = Command("ROOM.OPEN", "lead", RoomOpenReply)

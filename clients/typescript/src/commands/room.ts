@@ -71,16 +71,17 @@ export interface RoomPositionArgs {
 
 /**
  * The answer to ROOM.POSITION. Position counts from 1; 0 while the order of a room with ORDER
- * random is not drawn yet, and once the user is admitted and TOKEN is right.
+ * random is not drawn yet. Once the user is admitted and TOKEN is right: [0, total, pass].
  */
 export interface RoomPositionReply {
     position: number;
     total: number;
+    pass: string;
 }
 
 const ROOM_POSITION = new Command<RoomPositionReply>(
     "ROOM.POSITION", "list",
-    { position: "number", total: "number" },
+    { position: "number", total: "number", pass: "text" },
 );
 
 /** What ROOM.LEAVE is asked for. */
@@ -186,7 +187,8 @@ export interface RoomStatsArgs {
 
 /**
  * The answer to ROOM.STATS. Estimated_wait_s is that of the last in line, and -1 (null in JSON) if
- * it is not known.
+ * it is not known; the four behind it are START, whether ORDER is random, PASS and GATE, as
+ * ROOM.OPEN set them.
  */
 export interface RoomStatsReply {
     waiting: number;
@@ -197,6 +199,10 @@ export interface RoomStatsReply {
     started: number;
     paused: number;
     estimatedWaitS: number;
+    startMs: number;
+    random: number;
+    passMs: number;
+    gate: number;
 }
 
 const ROOM_STATS = new Command<RoomStatsReply>(
@@ -204,6 +210,7 @@ const ROOM_STATS = new Command<RoomStatsReply>(
     {
         waiting: "number", inside: "number", admitted: "number", rate: "number",
         inside_max: "number", started: "number", paused: "number", estimated_wait_s: "number",
+        start_ms: "number", random: "number", pass_ms: "number", gate: "number",
     },
 );
 
