@@ -85,6 +85,7 @@ _holdfast() {
     reconcile) _holdfast_words --dry-run --url --engine --ledger ;;
     sync-quotas) _holdfast_words --dry-run --url --engine --db --query ;;
     webhooks) _holdfast_words replay --since --type --key --url ;;
+    demo) _holdfast_words --serve --resp-port --http-port --stay ;;
     help) _holdfast_commands_in_any_case --markdown ;;
     exec)
         _holdfast_words --semaphore --limit --slots --lock --id --heartbeat --ttl --wait \

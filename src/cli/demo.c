@@ -2,8 +2,10 @@
  *
  * holdfast demo: 20,000 buyers rush 500 seats from several threads. Some pay, some cancel, some let
  * their hold lapse; what comes back is taken by those still trying. In the end the figures of the
- * buyers, the figures of the zone and the audit must agree. */
+ * buyers, the figures of the zone and the audit must agree. With --serve a server of its own is
+ * rushed instead (demo_serve.c). */
 #include "cli/cli.h"
+#include "cli/demo.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -62,11 +64,6 @@ static int64_t roll(struct crowd *crowd, int64_t sides)
     return (int64_t)(number % (uint64_t)sides);
 }
 
-static struct hf_bytes name_of(char out[32], const char *what, size_t i)
-{
-    return (struct hf_bytes){out, (size_t)snprintf(out, 32, "%s-%zu", what, i)};
-}
-
 static bool sold_out(const struct demo_sale *sale)
 {
     return atomic_load(&sale->seats_paid) >= SEATS;
@@ -79,8 +76,8 @@ static void try_to_buy(struct crowd *crowd, size_t i)
     char booking[32], user[32];
     struct hf_seats_reserve_args args = {.event = HF_TEXT("gala"),
                                          .zone = HF_TEXT("floor"),
-                                         .booking = name_of(booking, "booking", i),
-                                         .user = name_of(user, "buyer", i),
+                                         .booking = demo_name(booking, "booking", i),
+                                         .user = demo_name(user, "buyer", i),
                                          .quantity = buyer->quantity,
                                          .max_per_user = MAX_PER_USER,
                                          .ttl_ms = HOLD_MS};
@@ -107,7 +104,7 @@ static void pay_or_cancel(struct crowd *crowd, size_t i)
     struct demo_sale *sale = crowd->sale;
     struct buyer *buyer = &sale->buyers[i];
     char booking[32], user[32];
-    struct hf_bytes id = name_of(booking, "booking", i), owner = name_of(user, "buyer", i);
+    struct hf_bytes id = demo_name(booking, "booking", i), owner = demo_name(user, "buyer", i);
     struct hf_seats_confirm_args confirm = {.event = HF_TEXT("gala"), .booking = id, .user = owner};
     struct hf_seats_release_args release = {.event = HF_TEXT("gala"), .booking = id, .user = owner};
     bool pays = buyer->plan == BUYER_PAYS;
@@ -191,7 +188,7 @@ static void show(const struct demo_sale *sale)
              (long long)atomic_load(&sale->attempts));
 }
 
-static void print_finding(void *context, const char *finding)
+void demo_print_finding(void *context, const char *finding)
 {
     (void)context;
     printf("    %s\n", finding);
@@ -215,7 +212,7 @@ static bool prove(const struct demo_sale *sale)
            (long long)zone.confirmed);
     printf("    the buyers themselves count %lld seats in %lld hands\n", (long long)seats,
            (long long)with_seats);
-    hf_audit(sale->handle, print_finding, NULL, &findings);
+    hf_audit(sale->handle, demo_print_finding, NULL, &findings);
     printf("    audit: %llu findings\n", (unsigned long long)findings);
     return findings == 0 && zone.confirmed == seats && zone.confirmed <= SEATS &&
            zone.capacity == SEATS && atomic_load(&sale->errors) == 0 &&
@@ -292,11 +289,8 @@ static int run_sale(struct demo_sale *sale)
     return proven ? EXIT_DONE : EXIT_REFUSED;
 }
 
-int cli_demo(int argc, char **argv)
+static int rush_process(void)
 {
-    if (argc > 1) {
-        return cli_usage("demo takes no arguments; what is '%s'?", argv[1]);
-    }
     struct demo_sale *sale = calloc(1, sizeof *sale);
     if (sale == NULL) {
         return cli_usage("out of memory");
@@ -304,4 +298,42 @@ int cli_demo(int argc, char **argv)
     int code = run_sale(sale);
     free(sale);
     return code;
+}
+
+int cli_demo(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"serve", no_argument, NULL, 's'},
+        {"resp-port", required_argument, NULL, 'r'},
+        {"http-port", required_argument, NULL, 'p'},
+        {"stay", no_argument, NULL, 'y'},
+        {NULL, 0, NULL, 0},
+    };
+    struct demo_serve_options serve = {.resp_port = "4653", .http_port = "4654"};
+    bool serves = false, given = false;
+    int64_t port;
+
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        serves |= option == 's';
+        serve.stay |= option == 'y';
+        given |= option != 's';
+        if (option == '?') {
+            return cli_bad_option("demo", argv, options);
+        }
+        if (option == 'r' || option == 'p') {
+            if (!cli_number(option == 'r' ? "--resp-port" : "--http-port", optarg, 0, 65535,
+                            &port)) {
+                return EXIT_USAGE;
+            }
+            *(option == 'r' ? &serve.resp_port : &serve.http_port) = optarg;
+        }
+    }
+    if (optind < argc) {
+        return cli_usage("demo takes no arguments; what is '%s'?", argv[optind]);
+    }
+    if (given && !serves) {
+        return cli_usage("--resp-port, --http-port and --stay are for demo --serve");
+    }
+    return serves ? demo_serve(&serve) : rush_process();
 }

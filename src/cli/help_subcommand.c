@@ -54,8 +54,16 @@ static const struct {
      "    --json            replies in JSON, one a line\n\n"
      "Exit code: 0 all succeeded, 1 one was refused, 2 one was malformed, 3 the data "
      "directory\nfailed, 69 no server, 77 not let in.\n"},
-    {"demo", "holdfast demo\n\n20,000 buyers rush 500 seats in this process; in the end every "
-             "figure must agree.\n"},
+    {"demo", "holdfast demo\nholdfast demo --serve [--resp-port N] [--http-port N] [--stay]\n\n"
+             "20,000 buyers rush 500 seats in this process; in the end every figure must agree.\n\n"
+             "With --serve a server in a temporary directory is rushed, whose page shows it: a "
+             "waiting room\n"
+             "fills, a flash sale sells out, the payment peer fails, the server is killed and "
+             "comes back. It\n"
+             "takes less than a minute.\n\n"
+             "    --resp-port N   of that server; 0: any. 4653 if left out\n"
+             "    --http-port N   of its page; 0: any. 4654 if left out\n"
+             "    --stay          the server goes on in the end, until Ctrl-C\n"},
     {"exec", "holdfast exec --semaphore NAME --limit K [--slots N] [options] -- COMMAND …\n"
              "holdfast exec --lock RESOURCE [options] -- COMMAND …\n\n"
              "Waits for a slot or a lock, runs the command while it is held and kept alive, and "
