@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients docs format fuzz fuzzers help install lint model mutate run sanitized sim test threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients docs format fuzz fuzz-parsers fuzz-server fuzzers help install lint model mutate run sanitized sim test threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -115,10 +115,10 @@ sim: ## simulate disks and crashes at length: [SEEDS=n] [IMAGES=n]
 	@HOLDFAST_SIM_IMAGES=$(or $(IMAGES),10000) build/tests/power_loss
 	@HOLDFAST_CRASH=long HOLDFAST_BUILD=build python3 -m pytest -q -p no:cacheprovider tests/crash
 
-fuzz: ## look for inputs that break something: [SECONDS=n] [TARGET=name]
+fuzz: ## look for inputs that break something: [SECONDS=n] [TARGET=name, or server]
 	@tools/install-packages build test
-	@$(MAKE) --no-print-directory fuzzers
-	@tools/fuzz --seconds $(or $(SECONDS),600) build-fuzz $(TARGET)
+	@[ "$(TARGET)" = server ] || $(MAKE) --no-print-directory fuzz-parsers
+	@[ -n "$(filter-out server,$(TARGET))" ] || $(MAKE) --no-print-directory fuzz-server
 
 mutate: ## change the sources on purpose and count who notices: [MINUTES=n] [SEED=n] [MUTATE_FLAGS="--only core"]
 	@tools/install-packages build test
@@ -161,6 +161,17 @@ sanitized:
 threaded:
 	$(call configure,build-tsan,$(THREADED))
 	@$(call quietly,ninja --quiet -C build-tsan threaded)
+
+# Each parser for so many seconds, by libFuzzer.
+fuzz-parsers: fuzzers
+	@tools/fuzz --seconds $(or $(SECONDS),600) build-fuzz $(TARGET)
+
+# A whole server for so many seconds in all, half of them under each sanitizer.
+fuzz-server: sanitized threaded
+	@for build in build-asan build-tsan; do \
+		tests/fuzz/whole_server.py --build $$build \
+			--seconds $$(( $(or $(SECONDS),600) / 2 )) || exit 1; \
+	done
 
 fuzzers:
 	$(call configure,build-fuzz,$(FUZZED),CC=clang-14)
