@@ -118,7 +118,7 @@ bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes 
         return false;
     }
     reply_refuse(reply, code, NULL);
-    reply->said = true;
+    reply->said = size > 0; /* a peer that refuses without a word refuses as its code says */
     for (size_t i = 0; i < size; i++) {
         char c = words.data[i];
         buffer_byte(&reply->text, c < ' ' || c > '~' ? '?' : (uint8_t)c);
