@@ -207,12 +207,28 @@ static bool prepare(struct http_exchange *request)
            curl_multi_add_handle(request->client->multi, handle) == CURLM_OK;
 }
 
+/* libcurl sends a header as it is. One with an end of line in it, out of a row of a database that
+ * somebody else has written to, would be two. */
+static bool headers_are_clean(const struct http_exchange *request)
+{
+    for (size_t i = 0; i < HTTP_HEADERS_MAX && request->headers[i] != NULL; i++) {
+        for (const char *at = request->headers[i]; *at != '\0'; at++) {
+            if ((unsigned char)*at < ' ' || *at == 0x7f) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static void begin(struct http_client *client, struct http_exchange *request)
 {
     struct problem problem;
 
     if (outgoing_read_url(request->url, request->host, &problem) != HF_OK) {
         finish_not_sent(request, problem.message);
+    } else if (!headers_are_clean(request)) {
+        finish_not_sent(request, "a header with a control character in it");
     } else if (!prepare(request)) {
         release(request);
         finish_not_sent(request, "there is no memory for it");

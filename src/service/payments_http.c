@@ -14,12 +14,14 @@
 #include "net/http_client.h"
 #include "service/service_state.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define URL_MAX (OUTGOING_URL_MAX + HF_ID_SIZE + 32)
+#define SEGMENT_SIZE ((size_t)3 * HF_ID_SIZE) /* every byte of an id as %XX */
+#define URL_MAX (OUTGOING_URL_MAX + SEGMENT_SIZE + 32)
 #define PARALLEL 256
 #define HEADER_MAX (HF_ID_SIZE + 64)
 
@@ -166,15 +168,34 @@ static const char *suffix_of(enum payment_verb verb)
     return verb == PAYMENT_CHARGE ? "" : verb == PAYMENT_ASK ? "-ask" : "-refund";
 }
 
+/* An id as one segment of a path. Those that we make are as they are; one that somebody else has
+ * written into the ledger must not lead to another place. */
+static void write_segment(const char *id, char out[SEGMENT_SIZE])
+{
+    for (; *id != '\0'; id++) {
+        unsigned char c = (unsigned char)*id;
+        if (isalnum(c) || c == '-' || c == '_') {
+            *out++ = (char)c;
+        } else {
+            out += snprintf(out, 4, "%%%02X", c);
+        }
+    }
+    *out = '\0';
+}
+
 static void write_url(struct payment_request *request, const char *base,
                       const struct ledger_saga *saga)
 {
     size_t size = strlen(base);
+    char segment[SEGMENT_SIZE];
 
     size -= size > 0 && base[size - 1] == '/' ? 1 : 0;
-    snprintf(request->url, sizeof request->url, "%.*s/payments%s%s%s", (int)size, base,
-             request->verb == PAYMENT_CHARGE ? "" : "/",
-             request->verb == PAYMENT_CHARGE ? "" : saga->payment_id,
+    if (request->verb == PAYMENT_CHARGE) {
+        snprintf(request->url, sizeof request->url, "%.*s/payments", (int)size, base);
+        return;
+    }
+    write_segment(saga->payment_id, segment);
+    snprintf(request->url, sizeof request->url, "%.*s/payments/%s%s", (int)size, base, segment,
              request->verb == PAYMENT_REFUND ? "/refund" : "");
 }
 

@@ -348,6 +348,21 @@ static void disguised_addresses_are_refused_before_they_are_connected_to(void **
     assert_string_equal(scene->seen, "");
 }
 
+static void a_header_that_would_be_two_is_not_sent(void **state)
+{
+    static const char *const headers[] = {"webhook-id: a\r\nX-Evil: 1", "webhook-id: a\nb",
+                                          "webhook-id: \x7f", "webhook-id: a\tb"};
+
+    (void)state;
+    answer_with(OK, strlen(OK));
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        struct http_exchange request = {.content = hf_text("{}"), .headers = {headers[i]}};
+        assert_int_equal(ask(&request, "http", "127.0.0.1"), HTTP_NOT_SENT);
+        assert_non_null(strstr(request.why, "control character"));
+    }
+    assert_string_equal(scene->seen, "");
+}
+
 static void bad_urls_are_not_sent(void **state)
 {
     struct http_exchange request = {.content = hf_text("{}")};
@@ -431,6 +446,7 @@ int main(void)
         CASE(a_refused_connection_means_not_sent),
         CASE(a_peer_without_tls_means_not_sent),
         CASE(disguised_addresses_are_refused_before_they_are_connected_to),
+        CASE(a_header_that_would_be_two_is_not_sent),
         CASE(bad_urls_are_not_sent),
         CASE(more_than_fit_wait_for_their_turn),
         CASE(closing_cuts_off_what_is_in_flight),
