@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "ledger/batch.h"
+#include "ledger/row.h"
 #include "ledger/writer.h"
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -185,7 +186,7 @@ static void see_booking(void *context, size_t row, const struct sql_value *colum
     const struct ledger_job *job = context;
 
     (void)row;
-    CHECK(count == SHOWN_COUNT);
+    (void)count;
     struct ledger_booking booking = {
         .event = columns[SHOWN_EVENT].text,
         .booking = columns[SHOWN_BOOKING].text,
@@ -195,12 +196,12 @@ static void see_booking(void *context, size_t row, const struct sql_value *colum
         .status = columns[SHOWN_STATUS].text,
         .payment = columns[SHOWN_PAYMENT].text,
         .code = columns[SHOWN_CODE].text,
-        .quantity = columns[SHOWN_QUANTITY].integer,
-        .unit_price = columns[SHOWN_PRICE].integer,
-        .created_ms = columns[SHOWN_CREATED].integer,
-        .expires_ms = columns[SHOWN_EXPIRES].integer,
-        .confirmed_ms = columns[SHOWN_CONFIRMED].integer,
-        .ended_ms = columns[SHOWN_ENDED].integer,
+        .quantity = ledger_integer(&columns[SHOWN_QUANTITY]),
+        .unit_price = ledger_integer(&columns[SHOWN_PRICE]),
+        .created_ms = ledger_integer(&columns[SHOWN_CREATED]),
+        .expires_ms = ledger_integer(&columns[SHOWN_EXPIRES]),
+        .confirmed_ms = ledger_integer(&columns[SHOWN_CONFIRMED]),
+        .ended_ms = ledger_integer(&columns[SHOWN_ENDED]),
     };
     job->booking(job->context, &booking);
 }

@@ -4,6 +4,7 @@
  * with what is in flight. */
 #include "ledger/jobs.h"
 
+#include "ledger/row.h"
 #include "ledger/writer.h"
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -18,8 +19,8 @@ static void see_counter(void *context, size_t row, const struct sql_value *colum
     struct seen_counter *seen = context;
 
     (void)row;
-    seen->left = columns[0].integer;
-    seen->size = count > 1 ? columns[1].integer : 0;
+    seen->left = ledger_integer(&columns[0]);
+    seen->size = count > 1 ? ledger_integer(&columns[1]) : 0;
     seen->rows++;
 }
 
@@ -97,11 +98,11 @@ static void see_flight(void *context, size_t row, const struct sql_value *column
     (void)row;
     *(struct ledger_counter *)context = (struct ledger_counter){
         .found = true,
-        .left = columns[0].integer,
-        .size = columns[1].integer,
-        .selling = columns[2].integer,
-        .ending = columns[3].integer,
-        .ended = count > 4 ? columns[4].integer : 0,
+        .left = ledger_integer(&columns[0]),
+        .size = ledger_integer(&columns[1]),
+        .selling = ledger_integer(&columns[2]),
+        .ending = ledger_integer(&columns[3]),
+        .ended = count > 4 ? ledger_integer(&columns[4]) : 0,
     };
 }
 

@@ -22,7 +22,7 @@ static void see_lease(void *context, size_t row, const struct sql_value *columns
     (void)count;
     ledger_text_copy(seen->owner, sizeof seen->owner, &columns[0]);
     seen->fence = columns[1].integer;
-    seen->left_ms = columns[2].integer;
+    seen->left_ms = ledger_integer(&columns[2]);
     seen->found = true;
 }
 

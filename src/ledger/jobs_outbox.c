@@ -92,11 +92,12 @@ static void see_due(void *context, size_t row, const struct sql_value *columns, 
         return;
     }
     struct ledger_event *event = &outbox->events[outbox->count];
-    int64_t behind = columns[DUE_BEHIND].integer, wait = behind - columns[DUE_NOW].integer;
+    int64_t behind = ledger_integer(&columns[DUE_BEHIND]),
+            wait = behind - ledger_integer(&columns[DUE_NOW]);
     event->id = columns[DUE_ID].integer;
-    event->attempts = columns[DUE_ATTEMPTS].integer;
-    event->created_ms = columns[DUE_CREATED].integer;
-    event->age_ms = columns[DUE_AGE].integer;
+    event->attempts = ledger_integer(&columns[DUE_ATTEMPTS]);
+    event->created_ms = ledger_integer(&columns[DUE_CREATED]);
+    event->age_ms = ledger_integer(&columns[DUE_AGE]);
     event->behind_ms = behind < 0 ? -1 : wait > 0 ? wait : 0;
     ledger_text_copy(event->scope, sizeof event->scope, &columns[DUE_SCOPE]);
     ledger_text_copy(event->subject, sizeof event->subject, &columns[DUE_SUBJECT]);

@@ -4,7 +4,6 @@
  * those whose owner is gone; waking the one that a payment peer has called back about. */
 #include "ledger/jobs.h"
 
-#include "base/check.h"
 #include "ledger/outbox.h"
 #include "ledger/row.h"
 #include "ledger/writer.h"
@@ -37,7 +36,7 @@ static void see_saga(void *context, size_t row, const struct sql_value *columns,
     struct seen_sagas *seen = context;
 
     (void)row;
-    CHECK(count == 23);
+    (void)count;
     if (seen->count == seen->max) {
         return;
     }
@@ -66,13 +65,13 @@ static void see_saga(void *context, size_t row, const struct sql_value *columns,
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         ledger_text_copy(texts[i].out, texts[i].size, &columns[texts[i].column]);
     }
-    saga->quantity = columns[5].integer;
-    saga->max_per_user = columns[6].integer;
-    saga->unit_price = columns[7].integer;
-    saga->attempts = columns[17].integer;
-    saga->created_at_ms = columns[18].integer;
-    saga->updated_at_ms = columns[19].integer;
-    saga->due_at_ms = columns[20].integer;
+    saga->quantity = ledger_integer(&columns[5]);
+    saga->max_per_user = ledger_integer(&columns[6]);
+    saga->unit_price = ledger_integer(&columns[7]);
+    saga->attempts = ledger_integer(&columns[17]);
+    saga->created_at_ms = ledger_integer(&columns[18]);
+    saga->updated_at_ms = ledger_integer(&columns[19]);
+    saga->due_at_ms = ledger_integer(&columns[20]);
     saga->fence = columns[22].integer;
 }
 

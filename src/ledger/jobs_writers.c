@@ -75,8 +75,8 @@ static void see_stale(void *context, size_t row, const struct sql_value *columns
         .scope = columns[STALE_SCOPE].text,
         .id = columns[STALE_ID].text,
         .user = columns[STALE_USER].text,
-        .quantity = columns[STALE_QUANTITY].integer,
-        .at_ms = columns[STALE_AT].integer,
+        .quantity = ledger_integer(&columns[STALE_QUANTITY]),
+        .at_ms = ledger_integer(&columns[STALE_AT]),
         .ended = !ledger_row_stands(&status),
     };
     if (count > STALE_CODE) {

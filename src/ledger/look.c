@@ -44,14 +44,14 @@ static void see_left(void *context, size_t row, const struct sql_value *columns,
     struct ledger_total *total = &look->writer->scratch.totals[look->totals[row]];
 
     (void)count;
-    total->left = columns[0].integer;
+    total->left = ledger_integer(&columns[0]);
     total->rows++;
 }
 
 static void see_sum(void *context, size_t row, const struct sql_value *columns, size_t count)
 {
     (void)count;
-    ((const struct look *)context)->entries[row]->had = columns[0].integer;
+    ((const struct look *)context)->entries[row]->had = ledger_integer(&columns[0]);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static struct sql_connection *mysql_driver_connect(const char *text, int64_t dea
     connection->connection.driver = &sql_mysql;
     memory_init(&connection->memory);
     buffer_init(&connection->text, &connection->memory);
-    for (size_t i = 0; i < MYSQL_COLUMNS_MAX; i++) {
+    for (size_t i = 0; i < SQL_COLUMNS_MAX; i++) {
         buffer_init(&connection->columns[i].text, &connection->memory);
     }
     sigset_t before;

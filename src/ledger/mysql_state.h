@@ -11,8 +11,6 @@
 #include <mysql.h>
 #include <signal.h>
 
-#define MYSQL_COLUMNS_MAX 32
-
 /* An INSERT of many rows is prepared for 1, 2, 4, … and 256 rows, as far as they are needed. More
  * rows at once gain nothing, and servers have a limit of 65535 values for a statement. */
 #define MYSQL_SIZES 9
@@ -22,7 +20,7 @@
 struct mysql_prepared {
     MYSQL_STMT *handle; /* NULL: not yet */
     unsigned columns;   /* of its result; 0: it is no query */
-    bool integers[MYSQL_COLUMNS_MAX];
+    bool integers[SQL_COLUMNS_MAX];
 };
 
 struct mysql_statement {
@@ -46,7 +44,7 @@ struct mysql_connection {
     size_t statement_count;
     MYSQL_BIND *binds; /* of the values of a statement */
     size_t bind_capacity;
-    struct mysql_column columns[MYSQL_COLUMNS_MAX];
+    struct mysql_column columns[SQL_COLUMNS_MAX];
     struct buffer text; /* of the statement that is being prepared */
 };
 
@@ -89,6 +87,8 @@ struct mysql_prepared *mysql_prepared_find(struct mysql_connection *connection,
 
 /* Say what went wrong, and are false. */
 bool mysql_fail_memory(struct mysql_failure *failure);
+/* Columns or values are not those of the statement: nothing more that the link says is believed. */
+bool mysql_fail_other(struct mysql_failure *failure);
 bool mysql_fail_statement(struct mysql_connection *connection, MYSQL_STMT *handle,
                           struct mysql_failure *failure);
 

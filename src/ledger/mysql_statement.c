@@ -28,6 +28,12 @@ bool mysql_fail_memory(struct mysql_failure *failure)
     return fail(failure, CR_OUT_OF_MEMORY, "out of memory");
 }
 
+bool mysql_fail_other(struct mysql_failure *failure)
+{
+    return fail(failure, CR_MALFORMED_PACKET,
+                "the server answers about another statement than it was sent");
+}
+
 /* libmariadb says some of it of the statement, and some of the connection only. */
 bool mysql_fail_statement(struct mysql_connection *connection, MYSQL_STMT *handle,
                           struct mysql_failure *failure)
@@ -100,13 +106,13 @@ static bool read_columns(struct mysql_prepared *prepared)
         return mysql_stmt_field_count(prepared->handle) == 0;
     }
     unsigned count = mysql_num_fields(result);
-    CHECK(count <= MYSQL_COLUMNS_MAX);
-    for (unsigned i = 0; i < count; i++) {
+    bool known = count <= SQL_COLUMNS_MAX;
+    for (unsigned i = 0; known && i < count; i++) {
         prepared->integers[i] = is_integer(mysql_fetch_field_direct(result, i));
     }
-    prepared->columns = count;
+    prepared->columns = known ? count : 0;
     mysql_free_result(result);
-    return true;
+    return known;
 }
 
 static bool prepare(struct mysql_connection *connection, const struct sql_statement *statement,
@@ -119,12 +125,16 @@ static bool prepare(struct mysql_connection *connection, const struct sql_statem
         return mysql_fail_memory(failure);
     }
     *prepared = (struct mysql_prepared){.handle = handle};
-    if (mysql_stmt_prepare(handle, connection->text.data, connection->text.size) == 0 &&
-        read_columns(prepared)) {
-        CHECK(mysql_stmt_param_count(handle) == rows * strlen(statement->types));
+    bool sound = mysql_stmt_prepare(handle, connection->text.data, connection->text.size) == 0 &&
+                 read_columns(prepared);
+    if (sound && mysql_stmt_param_count(handle) == rows * strlen(statement->types)) {
         return true;
     }
-    mysql_fail_statement(connection, handle, failure);
+    if (sound) {
+        mysql_fail_other(failure);
+    } else {
+        mysql_fail_statement(connection, handle, failure);
+    }
     mysql_stmt_close(handle);
     prepared->handle = NULL;
     return false;
@@ -178,7 +188,7 @@ void mysql_statements_free(struct mysql_connection *connection)
                 connection->statement_count * sizeof *connection->statements);
     memory_free(&connection->memory, connection->binds,
                 connection->bind_capacity * sizeof *connection->binds);
-    for (size_t i = 0; i < MYSQL_COLUMNS_MAX; i++) {
+    for (size_t i = 0; i < SQL_COLUMNS_MAX; i++) {
         buffer_free(&connection->columns[i].text);
     }
     buffer_free(&connection->text);

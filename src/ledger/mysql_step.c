@@ -96,7 +96,7 @@ static MYSQL_BIND bind_of_column(struct mysql_column *column, bool integer)
 /* A column's place, with room for what was found to be in it. False without memory. */
 static bool bind_columns(struct mysql_connection *connection, const struct mysql_prepared *prepared)
 {
-    MYSQL_BIND binds[MYSQL_COLUMNS_MAX];
+    MYSQL_BIND binds[SQL_COLUMNS_MAX];
 
     for (unsigned i = 0; i < prepared->columns; i++) {
         struct mysql_column *column = &connection->columns[i];
@@ -132,7 +132,7 @@ static bool fetch_long_texts(struct mysql_connection *connection,
 static void give_row(struct mysql_connection *connection, const struct mysql_prepared *prepared,
                      const struct sql_step *step, size_t row)
 {
-    struct sql_value values[MYSQL_COLUMNS_MAX];
+    struct sql_value values[SQL_COLUMNS_MAX] = {{.kind = SQL_NULL}};
 
     for (unsigned i = 0; i < prepared->columns; i++) {
         const struct mysql_column *column = &connection->columns[i];
@@ -229,6 +229,9 @@ static bool take_answer(struct mysql_connection *connection, const struct sql_st
     }
     if (connection->link->methods->db_read_execute_response(prepared->handle) != 0) {
         return mysql_fail_statement(connection, prepared->handle, failure);
+    }
+    if (mysql_stmt_field_count(prepared->handle) != prepared->columns) {
+        return mysql_fail_other(failure);
     }
     if (prepared->columns == 0) {
         changed = mysql_stmt_affected_rows(prepared->handle);

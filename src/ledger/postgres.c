@@ -223,10 +223,14 @@ static void roll_back(struct postgres *postgres, int64_t deadline_ms)
 static enum sql_result conclude(struct postgres *postgres, const struct postgres_report *report,
                                 bool commit, bool collected, int64_t deadline_ms)
 {
-    if (report->committed || (collected && !report->failed)) {
-        CHECK(report->committed == commit);
+    bool done = report->committed || (collected && !report->failed);
+
+    if (done && report->committed == commit) {
         postgres->open = !report->committed;
         return SQL_DONE;
+    }
+    if (done) { /* the COMMIT was answered as if it were another statement */
+        postgres_lose(postgres);
     }
     if (!report->failed) {
         return commit ? SQL_UNKNOWN : SQL_AWAY;

@@ -5,7 +5,6 @@
  * socket is non-blocking, and all waiting is in poll(). */
 #include "ledger/postgres_state.h"
 
-#include "base/check.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -13,8 +12,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-
-#define COLUMNS_MAX 64
 
 /* By the first characters of their SQLSTATE, errors that are no refusal of what was asked for. The
  * server is short of something or about to leave, the session ended or is of no use, or the
@@ -156,9 +153,9 @@ static void give_rows(const PGresult *result, const struct sql_step *step, size_
     if (step->each == NULL || step->expected == 0) {
         return;
     }
-    struct sql_value columns[COLUMNS_MAX];
+    struct sql_value columns[SQL_COLUMNS_MAX] = {{.kind = SQL_NULL}};
     int count = PQnfields(result);
-    CHECK(count <= COLUMNS_MAX);
+    count = count < SQL_COLUMNS_MAX ? count : SQL_COLUMNS_MAX;
     for (int i = 0; i < PQntuples(result); i++) {
         for (int j = 0; j < count; j++) {
             columns[j] = value_of(result, i, j);

@@ -3,8 +3,6 @@
  * Reads rows of orders and bookings. */
 #include "ledger/row.h"
 
-#include "base/check.h"
-
 enum {
     ROW_SCOPE,
     ROW_USER,
@@ -20,6 +18,13 @@ enum {
     ROW_PAYMENT,
     ROW_CODE,
 };
+
+int64_t ledger_integer(const struct sql_value *value)
+{
+    return value->integer > HF_INTEGER_MAX    ? HF_INTEGER_MAX
+           : value->integer < -HF_INTEGER_MAX ? -HF_INTEGER_MAX
+                                              : value->integer;
+}
 
 void ledger_text_copy(char *out, size_t size, const struct sql_value *value)
 {
@@ -48,12 +53,11 @@ static bool is_told_here(struct ledger *ledger, int64_t writer, int64_t batch)
 void ledger_row_read(struct ledger *ledger, const struct sql_value *columns, size_t count,
                      struct ledger_row *row)
 {
-    CHECK(count > ROW_TOLD);
     *row = (struct ledger_row){
-        .quantity = columns[ROW_QUANTITY].integer,
-        .unit_price = columns[ROW_PRICE].integer,
-        .made_at_ms = columns[ROW_MADE].integer,
-        .ended_at_ms = columns[ROW_ENDED].integer,
+        .quantity = ledger_integer(&columns[ROW_QUANTITY]),
+        .unit_price = ledger_integer(&columns[ROW_PRICE]),
+        .made_at_ms = ledger_integer(&columns[ROW_MADE]),
+        .ended_at_ms = ledger_integer(&columns[ROW_ENDED]),
         .counted = columns[ROW_WRITER].integer != 0,
         .told = columns[ROW_BATCH].integer <= columns[ROW_TOLD].integer ||
                 is_told_here(ledger, columns[ROW_WRITER].integer, columns[ROW_BATCH].integer),

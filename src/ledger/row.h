@@ -7,6 +7,10 @@
 #include "ledger/state.h"
 
 /* A text with its NUL, cut if it does not fit. */
+/* A number of a row, within the bounds of ours: whoever can write to the database may have put
+ * anything there, and sums with it must not overflow. */
+int64_t ledger_integer(const struct sql_value *value);
+
 void ledger_text_copy(char *out, size_t size, const struct sql_value *value);
 
 void ledger_row_read(struct ledger *ledger, const struct sql_value *columns, size_t count,

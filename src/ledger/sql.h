@@ -42,8 +42,13 @@ struct sql_statement {
     const char *types; /* a letter for each value: i an integer, t a text */
 };
 
+/* A result with more columns than these loses the others. */
+#define SQL_COLUMNS_MAX 32
+
 /* Called for each row of a query's result, with what the row of values was that it answers to, in
- * their order. The values are valid during the call. */
+ * their order. The values are valid during the call. Behind `count` there are nulls, up to
+ * SQL_COLUMNS_MAX: a server that answers with fewer columns than were asked for is not believed to
+ * have answered with others. */
 typedef void sql_each(void *context, size_t row, const struct sql_value *columns, size_t count);
 
 #define SQL_ANY (-1)

@@ -134,14 +134,12 @@ static int bind(sqlite3_stmt *prepared, const struct sql_value *values, size_t c
     return code;
 }
 
-#define COLUMNS_MAX 32
-
 static void give_row(sqlite3_stmt *prepared, const struct sql_step *step, size_t row)
 {
-    struct sql_value columns[COLUMNS_MAX];
+    struct sql_value columns[SQL_COLUMNS_MAX] = {{.kind = SQL_NULL}};
     int count = sqlite3_column_count(prepared);
 
-    CHECK(count <= COLUMNS_MAX);
+    count = count < SQL_COLUMNS_MAX ? count : SQL_COLUMNS_MAX;
     for (int i = 0; i < count; i++) {
         switch (sqlite3_column_type(prepared, i)) {
         case SQLITE_NULL:
