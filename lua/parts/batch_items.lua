@@ -8,13 +8,15 @@
 -- ARGV[1]   each kind: its letter, for each key and behind a colon for each argument s if they have
 --           it in common and v if it varies, and a semicolon: "Asvv:vs;"
 -- ARGV[2]   the letter of each item, in order; a space ends a run
--- ARGV[3..] as the keys
+-- ARGV[3..] as the keys; behind them may stand the word of due_share(), which
+--           each item then has
 --
 -- An instruction of Lua costs Redis as much as a hundredth of a command, and a table that grows as
 -- much as two: so the tables are the same for all items of a kind.
 local batch = {keys = KEYS, args = ARGV, key_at = 0, arg_at = 2} -- the last that were used
 do
     local byte, sequence, kinds, at = string.byte, ARGV[2], {}, 0
+    local behind = ARGV[#ARGV] == '\255behind' and ARGV[#ARGV]
 
     -- Returns a list with what items have in common, and the places where their own goes.
     local function fill(marks, from, last)
@@ -34,6 +36,9 @@ do
         local kind = {letter = byte(letter), key_marks = keys, arg_marks = args}
         kind.keys, kind.key_places, batch.key_at = fill(keys, KEYS, batch.key_at)
         kind.args, kind.arg_places, batch.arg_at = fill(args, ARGV, batch.arg_at)
+        if behind then
+            kind.args[#args + 1] = behind
+        end
         kinds[kind.letter] = kind
     end
 

@@ -4,10 +4,26 @@
 -- Redis may remove a record this long after the last moment at which a script needs it.
 local GARBAGE_AFTER_MS = 60000
 
--- Returns the answer of a script that found more due than limits.RECLAIMED_AT_ONCE: the state is
--- not yet what the caller has to see.
+-- Returns the answer of a script that found more due than one call gives back: the state is not yet
+-- what the caller has to see.
 local function again()
     return redis.error_reply('AGAIN more fell due than one call returns: call again')
+end
+
+-- Returns how many to give back of so many that are due: all of them, or fewer, and then the script
+-- has to answer AGAIN. The engine puts a word that no text has, since no UTF-8 begins so, behind
+-- the arguments of a call that it sends while others of the same scope are in flight. Should one of
+-- these answer AGAIN it leaves more than limits.RECLAIMED_BEHIND, and so does every call behind it,
+-- which by that knows to answer the same: none is carried out before one that was sent before it.
+-- With a `limit` it is that many at most; a call that is behind no other may leave any number then,
+-- since it does not answer AGAIN.
+local function due_share(due, limit)
+    local behind = ARGV[#ARGV] == '\255behind'
+    local most = limit or limits.RECLAIMED_AT_ONCE
+    if limit and not behind or due <= (behind and limits.RECLAIMED_BEHIND or most) then
+        return math.min(due, most)
+    end
+    return math.min(most, due - limits.RECLAIMED_BEHIND - 1)
 end
 
 -- The end of a refusal of an id that is in use with other arguments.

@@ -86,14 +86,18 @@ local function change_figures(used_by, held_by)
     end
 end
 
--- Gives back the holds that are due, the oldest first, at most `limit` of them. Returns how many
--- more are due, how many were given back, and the deadline of the first.
+-- Gives back the holds that are due, the oldest first, at most `limit` of them or, without one, as
+-- due_share() says. Returns how many more are due, how many were given back, and the deadline of
+-- the first.
 local function reclaim_holds(now, limit)
     local due = redis.call('ZCOUNT', DUE, '-inf', digits(now))
     if due == 0 then
         return 0, 0
     end
-    local taken = math.min(due, limit)
+    local taken = due_share(due, limit)
+    if taken == 0 then
+        return due, 0
+    end
     local first_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2])
     local holds = redis.call('ZRANGE', DUE, 0, taken - 1)
     local amount = 0
@@ -110,8 +114,7 @@ end
 -- Gives back what is due. Returns the error to answer with if there is more than one call may, or
 -- nil; and how many holds were given back.
 local function reclaim_due(now)
-    local most = TO_THE_LETTER and LETTER_RECLAIMED_MAX or limits.RECLAIMED_AT_ONCE
-    local more, given_back = reclaim_holds(now, most)
+    local more, given_back = reclaim_holds(now, TO_THE_LETTER and LETTER_RECLAIMED_MAX or nil)
     return more > 0 and not TO_THE_LETTER and again() or nil, given_back
 end
 

@@ -31,7 +31,7 @@ local function reserve_run(kind, count, replies, size)
     local now = now_ms()
     local created_at, ttl_ms = digits(now), to_ms(args[9])
     if call('ZCOUNT', due_key, '-inf', created_at) > 0
-        and all_parts().reclaim_seats(due_key, created_at, limits.RECLAIMED_AT_ONCE) > 0 then
+        and all_parts().reclaim_seats(due_key, created_at) > 0 then
         return 0, size, again()
     end
     local found = call('MGET', unpack(users))

@@ -119,19 +119,26 @@ local function remove_closed(due_key, key, tagged)
     return false
 end
 
--- Gives back what is due at a time (in digits), the oldest first, at most `limit` entries. Returns
--- how many more are due, how many holds expired, the deadline of the first of them, and whether
--- anything was changed. Of an event that was closed it removes some records instead.
+-- Gives back what is due at a time (in digits), the oldest first, at most `limit` entries or,
+-- without one, as due_share() says. Returns how many more are due, how many holds expired, the
+-- deadline of the first of them, and whether anything was changed. Of an event that was closed it
+-- removes some records instead.
 local function reclaim_seats(due_key, at, limit)
     local due = redis.call('ZCOUNT', due_key, '-inf', at)
     if due == 0 then
         return 0, 0
     end
     local now = tonumber(at)
-    local taken = math.min(due, limit)
+    local taken = due_share(due, limit)
+    if taken == 0 then
+        return due, 0
+    end
     local entries = redis.call('ZRANGE', due_key, 0, taken - 1, 'WITHSCORES')
     local key, tagged = keys_beside(due_key)
     if entries[1] == 'c' then
+        if ARGV[#ARGV] == '\255behind' then -- who comes before may not be done with it
+            return due, 0
+        end
         return remove_closed(due_key, key, tagged) and 1 or 0, 0, nil, true
     end
     redis.call('ZREMRANGEBYRANK', due_key, 0, taken - 1)
@@ -191,7 +198,7 @@ local function refuse_due(due_key, now, patient)
         end
         return busy()
     end
-    local more, _, _, changed = reclaim_seats(due_key, digits(now), limits.RECLAIMED_AT_ONCE)
+    local more, _, _, changed = reclaim_seats(due_key, digits(now))
     return more > 0 and again() or nil, changed
 end
 

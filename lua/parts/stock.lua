@@ -18,6 +18,8 @@
 -- once a batch: reclaim, then 0, false, nil, 0
 local TAKEN, SETTLED, GIVEN = 'T', 'S', 'G'
 local USER_TAKEN, USER_SOLD = 't ', 's '
+-- How many that are due have to be known for due_share() to return limits.RECLAIMED_AT_ONCE.
+local READ_AT_ONCE = limits.RECLAIMED_AT_ONCE + limits.RECLAIMED_BEHIND + 1
 
 local function refuse(code, message)
     return {0, code, message}
@@ -77,15 +79,18 @@ local function gain(quantity)
 end
 
 -- Gives back what orders held that fell due, and forgets closed ones, the oldest first, at most
--- `most` of them. Returns how many orders gave something back, whether more are due, the deadline
--- of the first, and by how much what is available grew.
-local function reclaim(now, most)
-    local due = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, most + 1)
-    if #due == 0 then
-        return 0, false, nil, 0
+-- `limit` of them or, without one, as due_share() says. Returns how many orders gave something
+-- back, whether more are due, the deadline of the first, and by how much what is available grew.
+local function reclaim(now, limit)
+    local due = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, READ_AT_ONCE)
+    local taken = #due > 0 and due_share(#due, limit) or 0
+    if taken == 0 then
+        return 0, #due > 0, nil, 0
     end
-    local more = #due > most
-    due[most + 1] = nil
+    local more = #due > taken
+    for i = #due, taken + 1, -1 do
+        due[i] = nil
+    end
     local count, back, oldest, signs, users = 0, 0, nil, {}, {}
     for i, record in ipairs(redis.call('HMGET', KEYS[3], unpack(due))) do
         local order = record and parse_order(record)
@@ -126,7 +131,7 @@ local function open_counter(now)
     if found.err then
         return nil, not_here(KEYS[1], found)
     end
-    local count, more, _, grown = reclaim(now, limits.RECLAIMED_AT_ONCE)
+    local count, more, _, grown = reclaim(now)
     if more then
         return nil, again()
     end

@@ -23,8 +23,8 @@ if moving then
     return moving
 end
 local now = digits(now_ms())
-local _, _, _, changed = reclaim_seats(KEYS[1], now, limits.RECLAIMED_AT_ONCE)
-if changed then -- the rest is for a call that has nothing else to do
+local more, _, _, changed = reclaim_seats(KEYS[1], now)
+if changed or more > 0 then -- the rest is for a call that has nothing else to do
     return again()
 end
 
@@ -61,5 +61,5 @@ if confirmed > 0 and ARGV[1] ~= '1' then
 end
 local removed = {1, redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4])}
 redis.call('ZADD', KEYS[1], 0, 'c')
-reclaim_seats(KEYS[1], now, limits.RECLAIMED_AT_ONCE) -- an event of a few records is gone with this
+reclaim_seats(KEYS[1], now) -- an event of a few records is gone with this
 return removed

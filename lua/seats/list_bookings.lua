@@ -26,7 +26,7 @@ if after ~= '' and after:sub(1, 1) ~= ':' then
     return no_cursor(after)
 end
 local now = now_ms()
-local more, given_back = reclaim_seats(KEYS[2], digits(now), limits.RECLAIMED_AT_ONCE)
+local more, given_back = reclaim_seats(KEYS[2], digits(now))
 if more > 0 then
     return again()
 end

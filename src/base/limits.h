@@ -92,6 +92,10 @@
 
 /* Records that one call of a script gives back of what fell due, so that none takes long. */
 #define RECLAIMED_AT_ONCE 32
+/* The same of a call that is sent while others of its scope are in flight. A call that has to be
+ * made again leaves more than that, so that those behind it are not carried out before it. */
+#define RECLAIMED_BEHIND 16
+_Static_assert(2 * RECLAIMED_BEHIND <= RECLAIMED_AT_ONCE, "a call made again gives something back");
 
 /* Records of a closed event that one call of a script removes, and zones of which one call sums up
  * the seats. */

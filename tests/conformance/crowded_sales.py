@@ -42,9 +42,6 @@ class Rush:
             for _ in range(self.random.randrange(2, 50)):
                 self.command(event, users, before)
             self.clock += self.random.choice((0, 1, 1000, 2000, 60_000))
-            # Alone: more than one call gives back may be due, and what says so is sent again, behind
-            # what came after it.
-            self.say(b"SEATS.LIST", event)
 
     def command(self, event, users, before):
         chance, between = self.random.random(), self.random.randrange

@@ -29,7 +29,7 @@ local moving = refuse_moving(KEYS[1])
 if moving then
     return moving
 end
-reclaim(now_ms(), limits.RECLAIMED_AT_ONCE) -- if more is due, it goes another time
+reclaim(now_ms()) -- if more is due, it goes another time
 local available = available_here()
 if was_wiped_since(ARGV[4]) then
     return {0, available}

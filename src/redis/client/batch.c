@@ -38,6 +38,16 @@ static void note_sent(struct batch_place *place, uint64_t number)
 {
     place->sent_at[place->oldest] = number + 1;
     place->oldest = (place->oldest + 1) % BATCH_CALLS_MAX;
+    place->last_sent = number + 1;
+}
+
+/* Does a request go behind others of its scope that are in flight, and does its script want to know
+ * that? One that leads a line of its scope goes behind those that it leads. */
+static bool is_behind(const struct redis_node *node, const struct batch_place *place,
+                      const struct redis_request *request)
+{
+    return place->last_sent > node->pipeline.first && request->script->told_behind &&
+           !request->private.leads;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -80,7 +90,7 @@ static void send_open(struct redis_node *node, struct batch_place *place)
     batch->open = false;
     struct buffer *out = reply_stream_out(node->stream);
     if (batch->count > 1) {
-        batch_write(out, batch);
+        batch_write(out, batch, is_behind(node, place, batch->items[0]));
         note_sent(place, node_pipeline_append_batch(node, batch));
         node->client->figures.batches++;
         node->client->figures.batched += batch->count;
@@ -89,10 +99,30 @@ static void send_open(struct redis_node *node, struct batch_place *place)
     if (batch->count == 1) {
         struct redis_request *request = batch->items[0];
         request->private.batch = NULL;
-        buffer_bytes(out, request->bytes, request->size);
+        batch_write_single(node, request);
         note_sent(place, node_pipeline_append(node, NODE_COMMAND_REQUEST, request));
     }
     free(batch);
+}
+
+void batch_write_single(struct redis_node *node, const struct redis_request *request)
+{
+    struct buffer *out = reply_stream_out(node->stream);
+
+    if (request->scope.size > 0 && request->script != NULL &&
+        is_behind(node, place_of(node, request->private.scope_hash), request)) {
+        batch_write_behind(out, request);
+    } else {
+        buffer_bytes(out, request->bytes, request->size);
+    }
+}
+
+void batch_sent_single(struct redis_node *node, const struct redis_request *request,
+                       uint64_t number)
+{
+    if (request->scope.size > 0) {
+        place_of(node, request->private.scope_hash)->last_sent = number + 1;
+    }
 }
 
 void batches_send(struct redis_node *node)
@@ -120,7 +150,7 @@ void batch_send_before(struct redis_node *node, const struct redis_request *requ
     if (request->scope.size == 0 || list_empty(&node->batches->open)) {
         return;
     }
-    uint64_t hash = batch_hash(request->scope);
+    uint64_t hash = request->private.scope_hash;
     struct batch_place *place = place_of(node, hash);
     if (place->open != NULL && place->open->hash == hash) {
         send_open(node, place);
@@ -145,7 +175,7 @@ struct redis_request *batch_first(const struct redis_batch *batch)
 /* The open batch for the request, made if need be. NULL when there is no memory. */
 static struct redis_batch *batch_for(struct redis_node *node, const struct redis_request *request)
 {
-    uint64_t hash = batch_hash(request->scope);
+    uint64_t hash = request->private.scope_hash;
     struct batch_place *place = place_of(node, hash);
 
     if (place->open != NULL) {
@@ -160,7 +190,7 @@ static struct redis_batch *batch_for(struct redis_node *node, const struct redis
         return NULL;
     }
     if (place->hash != hash) {
-        *place = (struct batch_place){.hash = hash};
+        *place = (struct batch_place){.hash = hash, .last_sent = place->last_sent};
     }
     batch->count = 0;
     batch->hash = hash;
@@ -263,6 +293,28 @@ void batch_answered(struct redis_node *node, struct redis_batch *batch, const re
             client_unsafe(node, request, unsafe);
         } else if (request != NULL) {
             client_answered(node, request, &reply);
+        }
+    }
+    free(batch);
+}
+
+void batch_recall(struct redis_node *node, const struct redis_request *request,
+                  void (*each)(void *context, struct redis_request *request), void *context)
+{
+    struct batch_place *place = place_of(node, request->private.scope_hash);
+    struct redis_batch *batch = place->open;
+
+    if (batch == NULL || batch->hash != request->private.scope_hash) {
+        return;
+    }
+    place->open = NULL;
+    list_remove(&batch->node);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct redis_request *item = take_item(batch, i);
+        if (item != NULL) {
+            item->private.sent_to = NULL;
+            item->private.attempts--;
+            each(context, item);
         }
     }
     free(batch);

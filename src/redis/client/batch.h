@@ -9,7 +9,8 @@
  * those that come, until the first of these calls is answered or it is full. So a request waits
  * only while others of its scope are in flight, and the more of them there are, the more travel
  * together. Requests of one scope never overtake each other: one that cannot travel in a batch has
- * the open one of its scope sent first. */
+ * the open one of its scope sent first, and a call that is sent while others of its scope are in
+ * flight is told so (scope_line.h). */
 #ifndef REDIS_CLIENT_BATCH_H
 #define REDIS_CLIENT_BATCH_H
 
@@ -38,6 +39,7 @@ struct batch_place {
     uint64_t
         sent_at[BATCH_CALLS_MAX]; /* numbers of its last calls plus 1, the oldest at `oldest` */
     unsigned oldest;
+    uint64_t last_sent; /* the number of the last call plus 1, of whatever scope was here */
 };
 
 struct node_batches {
@@ -53,13 +55,23 @@ bool batch_takes(const struct redis_request *request);
 bool batch_join(struct redis_node *node, struct redis_request *request);
 /* Sends the open batch of the scope of a request that goes alone, and so has to come behind it. */
 void batch_send_before(struct redis_node *node, const struct redis_request *request);
+/* Writes a request as a call by itself. It has to be put into the pipeline, and told here. */
+void batch_write_single(struct redis_node *node, const struct redis_request *request);
+void batch_sent_single(struct redis_node *node, const struct redis_request *request,
+                       uint64_t number);
+/* Takes the requests out of the open batch of this one's scope. */
+void batch_recall(struct redis_node *node, const struct redis_request *request,
+                  void (*each)(void *context, struct redis_request *request), void *context);
 /* At the end of the loop's turn: sends the batches that need not wait. */
 void batches_send(struct redis_node *node);
 
 /* A hash of a scope or a key. Those with the same hash only get in each other's way. */
 uint64_t batch_hash(struct hf_bytes text);
-/* Writes the call, in RESP; every caller waits. batch_write.c. */
-void batch_write(struct buffer *out, const struct redis_batch *batch);
+/* Writes the call, in RESP; every caller waits. `behind`: others of the scope are in flight before
+ * it. batch_write.c. */
+void batch_write(struct buffer *out, const struct redis_batch *batch, bool behind);
+/* The same of a request alone. */
+void batch_write_behind(struct buffer *out, const struct redis_request *request);
 
 /* The first request in it whose caller waits; NULL: there is none. */
 struct redis_request *batch_first(const struct redis_batch *batch);

@@ -199,7 +199,25 @@ static size_t count_words(const struct redis_batch *batch, struct batch_kinds *k
     return count;
 }
 
-void batch_write(struct buffer *out, const struct redis_batch *batch)
+/* lua/parts/common.lua, due_share(). No UTF-8 text begins with the first byte. */
+static const char behind_word[] = {'\xff', 'b', 'e', 'h', 'i', 'n', 'd', '\0'};
+
+void batch_write_behind(struct buffer *out, const struct redis_request *request)
+{
+    size_t head = 1;
+    int64_t words = 0;
+
+    CHECK(request->bytes[0] == '*');
+    for (; request->bytes[head] != '\r'; head++) {
+        words = 10 * words + (request->bytes[head] - '0');
+    }
+    head += 2;
+    resp_number(out, '*', words + 1);
+    buffer_bytes(out, request->bytes + head, request->size - head);
+    resp_text(out, hf_text(behind_word));
+}
+
+void batch_write(struct buffer *out, const struct redis_batch *batch, bool behind)
 {
     struct batch_kinds kinds = {.count = 0};
     char layout[LAYOUT_MAX], letters[2 * BATCH_MAX], digits[21];
@@ -208,7 +226,7 @@ void batch_write(struct buffer *out, const struct redis_batch *batch)
         compare(kind_of(&kinds, batch->items[i]), batch->items[i]);
     }
     size_t keys = count_words(batch, &kinds, true), args = count_words(batch, &kinds, false);
-    resp_number(out, '*', (int64_t)(5 + keys + args));
+    resp_number(out, '*', (int64_t)(5 + keys + args + behind));
     resp_text(out, hf_text("EVALSHA"));
     resp_text(out, hf_text(batch->items[0]->script->batch->sha1));
     resp_text(out, (struct hf_bytes){digits, decimal_write(digits, (int64_t)keys)});
@@ -216,4 +234,7 @@ void batch_write(struct buffer *out, const struct redis_batch *batch)
     resp_text(out, (struct hf_bytes){layout, write_layout(layout, &kinds)});
     resp_text(out, (struct hf_bytes){letters, write_letters(letters, batch, &kinds)});
     write_all(out, batch, &kinds, false);
+    if (behind) {
+        resp_text(out, hf_text(behind_word));
+    }
 }

@@ -24,6 +24,9 @@ struct redis_node; /* a master */
 
 #define REDIS_SLOTS 16384
 
+/* What is answered when a script says AGAIN until the time is over. */
+#define CLIENT_MORE_DUE "more fell due than could be given back in time; try again"
+
 /* What came of a request. */
 enum redis_fate {
     REDIS_ANSWERED, /* here is the reply; an error reply only if it is the script's own */
@@ -47,6 +50,7 @@ struct redis_request {
     /* What it is for, such as an event: requests of one scope are carried out in the order in which
      * they were sent. The caller's, until done; of size 0: it has none. */
     struct hf_bytes scope;
+    bool unordered; /* keeps to no order among those of its scope, nor do they to it */
     /* Of a script that has a batch: where in the bytes its keys begin, and its arguments, and how
      * many there are. args_at 0: it travels alone. */
     size_t keys_at, args_at, key_count, arg_count;
@@ -65,7 +69,11 @@ struct redis_request {
         uint64_t not_before_ms;  /* uv_now() before which it is not sent again */
         unsigned attempts;       /* how often it was sent */
         unsigned quick_attempts; /* how often since the last pause */
+        uint64_t order;          /* of redis_client_send(), among those of its scope */
+        uint64_t scope_hash;
         bool is_waiting;
+        bool is_held;                /* it waits for those of its scope before it */
+        bool leads;                  /* it was answered AGAIN: those of its scope wait for it */
         bool asking;                 /* an ASKING is sent in front of it */
         struct problem last_problem; /* why the last attempt was not carried out; HF_OK: none */
     } private;

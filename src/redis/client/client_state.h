@@ -4,6 +4,7 @@
  *
  *     client.c           beginning and end, nodes, readiness
  *     request.c          requests: where they go, when their time is over, what became of them
+ *     scope_line.c       requests that are held back so that those of one scope keep their order
  *     node.c             a server, the connection to it and the pipeline on that
  *     batch.c            requests of one scope that travel together
  *     batch_write.c      the call that carries them
@@ -25,6 +26,7 @@
 #include "redis/client/client.h"
 #include "redis/client/node.h"
 #include "redis/client/reply_stream.h"
+#include "redis/client/scope_line.h"
 
 /* Which master serves which slots. Everything is called from the loop. */
 struct topology {
@@ -76,6 +78,8 @@ struct redis_client {
 
     struct list waiting; /* requests to be sent, or sent again */
     struct list refused; /* to be answered from the loop, with private.last_problem */
+    struct scope_lines lines;
+    uint64_t sent; /* how many requests redis_client_send() was called for */
     struct alarm waiting_alarm, ready_alarm, sweep_alarm, close_alarm;
     struct redis_figures figures;
     unsigned queued; /* requests in flight that count against url.queue */

@@ -20,6 +20,7 @@ static const struct meaning meanings[] = {
     {"NOSCRIPT", ERROR_NO_SCRIPT, HF_ENGINE_DOWN, false, false},
     {"MOVED", ERROR_MOVED, HF_ENGINE_DOWN, false, false},
     {"ASK", ERROR_ASK, HF_BUSY, false, false},
+    {"AGAIN", ERROR_AGAIN, HF_BUSY, false, false},
     {"TRYAGAIN", ERROR_RETRY, HF_BUSY, false, false},
     {"CLUSTERDOWN", ERROR_RETRY, HF_ENGINE_DOWN, false, false},
     {"LOADING", ERROR_RETRY, HF_LOADING, false, false},

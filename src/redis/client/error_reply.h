@@ -13,6 +13,7 @@ enum error_action {
     ERROR_ANSWER,    /* the script's or the command's own: it is the answer */
     ERROR_RETRY,     /* certainly not carried out; a retry may be, after a pause */
     ERROR_REFUSED,   /* certainly not carried out, and it will not be soon */
+    ERROR_AGAIN,     /* the script's own: not carried out, since more was due than it gives back */
     ERROR_NO_SCRIPT, /* not carried out: the script is to be loaded first */
     ERROR_MOVED,     /* not carried out: its slot is at that address, from now on */
     ERROR_ASK,       /* not carried out: at that address this once, after an ASKING */

@@ -469,13 +469,12 @@ bool node_send(struct redis_node *node, struct redis_request *request)
     if (!node_pipeline_reserve(node, 2)) {
         return false;
     }
-    struct buffer *out = reply_stream_out(node->stream);
     if (request->private.asking) {
-        client_write_command(out, 1, asking);
+        client_write_command(reply_stream_out(node->stream), 1, asking);
         node_pipeline_append(node, NODE_COMMAND_ASIDE, NULL);
     }
-    buffer_bytes(out, request->bytes, request->size);
-    node_pipeline_append(node, NODE_COMMAND_REQUEST, request);
+    batch_write_single(node, request);
+    batch_sent_single(node, request, node_pipeline_append(node, NODE_COMMAND_REQUEST, request));
     request->private.sent_to = node;
     request->private.attempts++;
     return true;

@@ -47,7 +47,11 @@ static void finish(struct redis_client *client, struct redis_request *request, e
     client->queued -= !request->unqueued;
     client->figures.unknown += fate == REDIS_UNKNOWN;
     client->figures.refused += fate == REDIS_NOT_DONE;
+    struct scope_line *line = scope_line_left(client, request);
     request->done(request, fate, reply, problem); /* it may be gone after this */
+    if (line != NULL) {
+        scope_line_release(client, line);
+    }
 }
 
 static void finish_not_done(struct redis_client *client, struct redis_request *request,
@@ -110,10 +114,11 @@ static bool must_wait(const struct redis_client *client, const struct redis_requ
            (was_tried && now_ms + REPLY_MS > alarm_due_ms(&request->private.deadline));
 }
 
-/* Sends the request, or has it wait. False, with the problem: it can never be sent. */
-static bool attempt(struct redis_client *client, struct redis_request *request,
-                    struct problem *problem)
+/* Sends the request, or has it wait for its node. False, with the problem: it can never be sent. */
+static bool attempt_now(struct redis_client *client, struct redis_request *request,
+                        struct problem *problem)
 {
+    scope_line_begin(client, request);
     if (must_wait(client, request)) {
         enqueue(client, request);
         return true;
@@ -153,6 +158,22 @@ static bool attempt(struct redis_client *client, struct redis_request *request,
     }
     client->figures.resent += request->private.attempts > 1;
     return true;
+}
+
+/* The same, or has it wait for those of its scope before it. */
+static bool attempt(struct redis_client *client, struct redis_request *request,
+                    struct problem *problem)
+{
+    return scope_line_holds(client, request) || attempt_now(client, request, problem);
+}
+
+void client_attempt(struct redis_client *client, struct redis_request *request)
+{
+    struct problem problem;
+
+    if (!attempt_now(client, request, &problem)) {
+        finish(client, request, REDIS_NOT_DONE, NULL, &problem);
+    }
 }
 
 /* From the loop. */
@@ -228,6 +249,9 @@ void redis_client_send(struct redis_client *client, struct redis_request *reques
     request->private.attempts = request->private.quick_attempts = 0;
     request->private.is_waiting = request->private.asking = false;
     request->private.batch = NULL;
+    request->private.is_held = request->private.leads = false;
+    request->private.order = client->sent++;
+    request->private.scope_hash = request->scope.size > 0 ? batch_hash(request->scope) : 0;
     problem->code = HF_OK;
     set_target(request, request->node);
     alarm_init(&request->private.deadline, expire);
@@ -330,9 +354,16 @@ static void answer_error(struct redis_node *node, struct redis_request *request,
     if (request->verbatim && error.action == ERROR_MOVED) {
         learn_move(node, &error);
     }
+    bool in_order = request->scope.size > 0 && !request->unordered;
     if (request->verbatim || error.action == ERROR_ANSWER ||
+        (error.action == ERROR_AGAIN && !in_order) ||
         (error.action == ERROR_NO_SCRIPT && request->script == NULL)) {
         finish(client, request, REDIS_ANSWERED, reply, NULL);
+        return;
+    }
+    if (error.action == ERROR_AGAIN) {
+        request->private.last_problem = (struct problem){HF_BUSY, CLIENT_MORE_DUE};
+        scope_line_again(node, request);
         return;
     }
     note_problem(request, node, &error, reply);
@@ -417,6 +448,9 @@ static void expire(struct alarm *alarm)
     if (node == NULL) {
         if (request->private.last_problem.code != HF_OK) {
             problem = request->private.last_problem;
+        } else if (request->private.is_held) {
+            problem_set(&problem, HF_BUSY,
+                        "commands of its scope before it were not answered in time; try again");
         } else {
             node = request->private.target != NULL ? request->private.target
                                                    : client->topology->route(client, request->slot);
@@ -450,6 +484,7 @@ void client_init_requests(struct redis_client *client)
 {
     list_init(&client->waiting);
     list_init(&client->refused);
+    scope_lines_init(&client->lines);
     alarm_init(&client->waiting_alarm, poll_waiting);
 }
 
@@ -462,6 +497,9 @@ void client_refuse_all(struct redis_client *client)
         struct list *from = list_empty(&client->waiting) ? &client->refused : &client->waiting;
         finish_not_done(client, LIST_ENTRY(from->next, struct redis_request, private.waiting),
                         &problem);
+    }
+    for (struct redis_request *held; (held = scope_lines_any(client)) != NULL;) {
+        finish_not_done(client, held, &problem);
     }
     CHECK(client->figures.in_flight == 0);
     alarm_stop(&client->waiting_alarm);

@@ -9,6 +9,8 @@
 
 void client_init_requests(struct redis_client *client);
 
+/* Sends the request, has it wait for its node, or answers it. From the loop. */
+void client_attempt(struct redis_client *client, struct redis_request *request);
 /* Sends the waiting requests that can be sent. */
 void client_send_waiting(struct redis_client *client);
 /* Answers the requests that redis_client_send() refused. */

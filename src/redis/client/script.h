@@ -4,6 +4,7 @@
 #ifndef REDIS_CLIENT_SCRIPT_H
 #define REDIS_CLIENT_SCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct script {
@@ -12,6 +13,8 @@ struct script {
     const char *text;
     const struct script *batch; /* carries out several calls of this one; NULL: none does */
     char operation;             /* what this one is called there */
+    bool told_behind;           /* wants to know that others of its scope are in flight before it */
+    bool leads;                 /* may answer AGAIN for other reasons than what is due */
 };
 
 /* Sorted by name. */

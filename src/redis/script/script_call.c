@@ -189,7 +189,7 @@ static void on_done(struct redis_request *request, enum redis_fate fate, const r
             redis_client_send(call->client, request);
             return;
         }
-        problem_set(&late, HF_BUSY, "more fell due than could be given back in time; try again");
+        problem_set(&late, HF_BUSY, CLIENT_MORE_DUE);
         fate = REDIS_NOT_DONE;
         problem = &late;
     }

@@ -128,6 +128,20 @@ static size_t key_count(enum worker_family family)
     return count;
 }
 
+/* The scope of the commands that a visit may meet: what the calls of a product go by is its name
+ * alone, without the counter behind it. */
+static struct hf_bytes scope_of_commands(const struct worker_scope *scope)
+{
+    static const char main_counter[] = "_main";
+    size_t suffix = sizeof main_counter - 1, size = scope->size;
+
+    if (scope->family == WORKER_FAMILY_STOCK && size > suffix &&
+        memcmp(scope->name + size - suffix, main_counter, suffix) == 0) {
+        size -= suffix;
+    }
+    return (struct hf_bytes){scope->name, size};
+}
+
 void worker_scopes_write_call(const struct worker_scopes *scopes, const struct worker_scope *scope,
                               struct script_call *call, int64_t limit)
 {
@@ -138,6 +152,8 @@ void worker_scopes_write_call(const struct worker_scopes *scopes, const struct w
     size_t count = key_count(scope->family);
 
     script_call_begin(call, families[scope->family].script, count, 1);
+    call->request.scope = scope_of_commands(scope);
+    call->request.unordered = true;
     for (size_t i = 0; i < count; i++) {
         buffer_clear(text);
         key_fill(text, env->url.name_space, key_form(families[scope->family].keys[i], cluster),

@@ -3,7 +3,7 @@
 -- expiry.lua, for a script that would ask Redis itself.
 -- in a batch: local told_ms, told_until = now_ms, redis_time
 local function told_ms()
-    return tonumber(ARGV[#ARGV])
+    return tonumber(ARGV[#ARGV]) or tonumber(ARGV[#ARGV - 1])
 end
 
 local function told_until(at)
