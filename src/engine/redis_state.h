@@ -47,8 +47,9 @@ struct redis_engine {
     struct list running;  /* pending commands in an executor's hands */
     struct list finished; /* pending commands with a reply, until this turn of the loop ends */
     size_t running_count;
-    bool settling; /* settle was asked for */
-    bool ending;   /* the thread ends once commands in flight are answered or close_alarm rings */
+    bool settling;       /* settle was asked for */
+    uint64_t made_again; /* while settling: how many calls had been when the waiters were polled */
+    bool ending; /* the thread ends once commands in flight are answered or close_alarm rings */
     struct alarm close_alarm;
 };
 

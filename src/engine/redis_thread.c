@@ -41,13 +41,44 @@ static bool is_settled(const struct redis_engine *engine)
            (engine->waiters == NULL || !sem_waiters_polling(engine->waiters));
 }
 
+/* How many calls were made again, since one call could not do all that was due. */
+static uint64_t calls_made_again(const struct redis_engine *engine)
+{
+    const struct redis_client *client = engine->env.client;
+
+    return engine->env.made_again + (client != NULL ? redis_client_figures(client)->resent : 0);
+}
+
+static void poll_waiters(struct redis_engine *engine)
+{
+    engine->made_again = calls_made_again(engine);
+    if (engine->waiters != NULL) {
+        sem_waiters_poll(engine->waiters);
+    }
+}
+
+/* Is everything settled, once that was asked for? A call that was made again may have granted slots
+ * to waiters that were polled before it, and a message of that may come later than its answer: they
+ * are polled once more. */
+static bool end_settling(struct redis_engine *engine)
+{
+    if (!engine->settling || !is_settled(engine)) {
+        return false;
+    }
+    if (engine->made_again != calls_made_again(engine)) {
+        uv_async_send(&engine->signal);
+        return false;
+    }
+    return true;
+}
+
 static void do_close(struct redis_engine *engine);
 
 /* Before the loop waits: hands over the commands that were answered in this turn. */
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct redis_engine *engine = prepare->data;
-    bool settled = engine->settling && is_settled(engine);
+    bool settled = end_settling(engine);
     bool answered = !list_empty(&engine->finished);
 
     if (engine->ending && is_settled(engine)) {
@@ -138,11 +169,9 @@ static void on_signal(uv_async_t *signal)
     engine->settle = engine->closing = false;
     pthread_mutex_unlock(&engine->mutex);
     run_submitted(engine, &commands);
-    if (settle) {
-        engine->settling = true;
-        if (engine->waiters != NULL) {
-            sem_waiters_poll(engine->waiters);
-        }
+    engine->settling = engine->settling || settle;
+    if (engine->settling) {
+        poll_waiters(engine);
     }
     if (closing) {
         begin_close(engine);

@@ -186,6 +186,7 @@ static void on_done(struct redis_request *request, enum redis_fate fate, const r
         int64_t left_ms = (int64_t)(call->due_ms - uv_now(call->env->loop));
         if (left_ms > 0) {
             request->timeout_ms = left_ms;
+            call->env->made_again++;
             redis_client_send(call->client, request);
             return;
         }

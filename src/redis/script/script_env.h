@@ -22,6 +22,7 @@ struct script_env {
     struct random random;
     struct buffer scratch;       /* a key or an argument while it is written */
     struct redis_client *client; /* NULL on redlock://, where each server has a client */
+    uint64_t made_again;         /* calls that said AGAIN and were made again by script_call.c */
 
     /* Tests only: the time, which goes to the scripts as a last argument. The scripts of the
      * program do not look at it; only those that a test program is linked with do. */
