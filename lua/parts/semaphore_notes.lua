@@ -45,7 +45,8 @@ local HANDING_ON = '{handing on}'
 -- The field with the first moment that earlier calls worked on: they had used up their steps, and
 -- more is due.
 local BEHIND = '{behind}'
--- The field with the number of slots that earlier calls of the same WAKE have granted.
+-- The field with the number of clients that earlier calls of the same WAKE have granted slots to,
+-- and since when: "W count since_ms", with " over" behind it once nothing is left to hand out.
 local WOKEN = '{woken}'
 -- The field with the limit, for when the key that others know is gone.
 local LIMIT = '{limit}'

@@ -146,6 +146,18 @@ local function refuse_waiter(sem, id, note)
     sem.steps = sem.steps - GRANT_STEPS
 end
 
+-- Grants that come between the calls of one WAKE are its own until nothing is left to hand out: a
+-- waiter that polls gets its slot by itself. Adds them to what it has granted so far (WOKEN).
+local function count_woken(sem, granted, more)
+    local woken = granted > 0 and redis.call('HGET', sem.own, WOKEN)
+    local count, since = (woken or ''):match('^W (%d+) (%d+)$')
+    if count then
+        redis.call('HSET', sem.own, WOKEN,
+            'W ' .. digits(count + granted) .. ' ' .. since .. (more and '' or ' over'))
+    end
+    return granted, more
+end
+
 -- Grants free slots to the first in line. Returns to how many clients, and whether the rest needs
 -- another call.
 local function hand_out(sem, at)
@@ -154,7 +166,7 @@ local function hand_out(sem, at)
         local count = math.min(sem.limit - sem.in_use, sem.waiting, BATCH,
             math.floor(sem.steps / GRANT_STEPS))
         if count < 1 then
-            return granted, true
+            return count_woken(sem, granted, true)
         end
         local ids = redis.call('ZRANGE', sem.line, 0, digits(count - 1))
         local notes = read_notes(sem, ids)
@@ -170,10 +182,10 @@ local function hand_out(sem, at)
         elseif lacks == 'limit' then
             refuse_waiter(sem, ids[1], notes[1])
         else
-            return granted, lacks == 'steps'
+            return count_woken(sem, granted, lacks == 'steps')
         end
     end
-    return granted, false
+    return count_woken(sem, granted, false)
 end
 
 -- Does the same at the current time, as part of a command. Returns true if there is more to hand

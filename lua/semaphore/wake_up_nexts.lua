@@ -68,16 +68,24 @@ end
 sem.terms.heartbeat, sem.terms.ttl = heartbeat, ttl
 set_limit(sem, limit)
 save_pattern(sem)
+local woken = redis.call('HGET', sem.own, WOKEN)
+local before, since = (woken or ''):match('^W (%d+) (%d+)')
+if woken and sem.now >= (tonumber(since) or 0) + GARBAGE_AFTER_MS then
+    redis.call('HDEL', sem.own, WOKEN) -- whoever called did not call again
+    woken, before = nil, nil
+end
 local granted, more = hand_out(sem, sem.now)
 if more and sem.by_layout then -- the next calls hand out the rest
     redis.call('HSET', sem.own, HANDING_ON, digits(sem.now))
     return granted
 elseif more then
-    redis.call('HINCRBY', sem.own, WOKEN, granted)
+    if not woken then
+        redis.call('HSET', sem.own, WOKEN,
+            'W ' .. digits(granted) .. ' ' .. digits(sem.now))
+    end
     return again()
 end
-local before = redis.call('HGET', sem.own, WOKEN)
-if before then
+if woken then
     redis.call('HDEL', sem.own, WOKEN)
     granted = granted + tonumber(before)
 end

@@ -21,7 +21,6 @@ class RoomWorkload(Workload):
     def __init__(self, *scope):
         super().__init__(*scope)
         self.users = self.pool(8 * self.scale)
-        self.ticks = 0
         self.old_passes = []  # (user, pass) of the past
         self.admissions = []  # commands with an id, of the past
 
@@ -114,8 +113,7 @@ class RoomWorkload(Workload):
         return self.dice.pick(found) if found else self.tick(target)
 
     def tick(self, target):
-        self.ticks += 1
-        return [b"ROOM.TICK", self.name, *([b"LIMITED"] if self.ticks % 3 == 0 else [])]
+        return [b"ROOM.TICK", self.name, *([b"LIMITED"] if self.dice.chance(0.3) else [])]
 
     def check(self, target):
         dice, room = self.dice, self.room()

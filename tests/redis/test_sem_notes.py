@@ -4,6 +4,7 @@
 import time
 
 import pytest
+import redis
 
 from harness import Build
 from servers import wait_until
@@ -14,6 +15,7 @@ SWEPT_FROM = 100  # as many may stay
 SWEEPS = 150      # clients that join the line, each of which sweeps a few
 RETRY_WINDOW_S = 300
 DAY_S = 86400
+WAITERS = 7       # one more than a call grants slots to
 
 
 @pytest.fixture
@@ -130,3 +132,30 @@ def test_no_key_of_a_semaphore_is_there_for_ever(store, sem, way):
     keys = store.keys()
     assert b"adv-sem:semaphore_fence:gpu" in keys
     assert [key for key in keys if store.ttl(key) < 0] == []
+
+
+def woken_in_two_calls(sem):
+    """A WAKE that has to be called again, since more wait than one call grants slots to."""
+    sem("acquire_slot", "holder", 1, 180, DAY_S, 0, "t-0", "", 10)
+    for n in range(WAITERS):
+        sem("acquire_slot", f"w-{n}", 1, 180, DAY_S, 600, f"t-w{n}", "answers", 600)
+    with pytest.raises(redis.ResponseError, match="AGAIN"):
+        sem("wake_up_nexts", 100, 180, DAY_S)
+
+
+def test_a_wake_counts_who_got_its_slot_by_itself_between_its_calls(sem, own):
+    woken_in_two_calls(sem)
+    assert sem("await_slot", f"w-{WAITERS - 1}", f"t-w{WAITERS - 1}", 10, 0)[0] == 1
+    sem("acquire_slot", "late", 100, 180, DAY_S, 0, "t-1", "", 10)  # by itself, and not woken
+    assert sem("wake_up_nexts", 100, 180, DAY_S) == WAITERS
+    assert b"{woken}" not in own()
+    assert sem("wake_up_nexts", 100, 180, DAY_S) == 0
+
+
+def test_a_wake_that_nobody_called_again_is_not_counted_for_ever(store, sem, own):
+    woken_in_two_calls(sem)
+    store.hset("adv-sem:semaphore_own:gpu", "{woken}", "W 6 1000")
+    sweep(store, sem)
+    assert own()[b"{woken}"].startswith(b"W ")
+    assert sem("wake_up_nexts", 100, 180, DAY_S) < WAITERS
+    assert b"{woken}" not in own()
