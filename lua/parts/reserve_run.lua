@@ -37,9 +37,9 @@ local function reserve_run(kind, count, replies, size)
     local found = call('MGET', unpack(users))
     local zone, namespace, tag = args[5], due_key:match('^(.*)seats:due:(.*)$')
     local rules = call('HMGET', namespace .. 'seats:rules:' .. tag, 'max:' .. zone, 'gate',
-        'closing', 'listed')
+        'closing', 'listed', 'many')
     local available, max = tonumber(found[1]), tonumber(args[2])
-    if not available or available % 1 ~= 0 or rules[1] or rules[2] or rules[3] then
+    if not available or available % 1 ~= 0 or rules[1] or rules[2] or rules[3] or rules[5] then
         return 0, size
     end
 

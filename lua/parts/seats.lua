@@ -9,8 +9,9 @@
 -- bookings do so from the first list on (parts/listing.lua). What a reserve has to know of its
 -- event is in one hash: max:$zone, a zone's own limit per user, lifetime:$zone, 1 if confirmed
 -- seats count against it, gate, 1 if the event is entered through its waiting room, with a pass,
--- closing, how far a CLOSE has added up the zones, and listed, 1 if a reserve has to write the name
--- down. For the audit the hash has also how many seats were ever refunded, modulo 2^53.
+-- closing, how far a CLOSE has added up the zones, listed, 1 if a reserve has to write the name
+-- down, and many, 1 once a user has confirmed so many seats that their sum has to be watched. For
+-- the audit the hash has also how many seats were ever refunded, modulo 2^53.
 -- All keys have one of two layouts: tagged, with the event in braces, as the engine writes them, or
 -- plain, where zones and bookings do not say which event they belong to.
 -- once a batch: reclaim_seats, then 0, 0

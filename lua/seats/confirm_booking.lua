@@ -17,7 +17,8 @@
 -- Refuses RESERVATION_NOT_FOUND, NOT_OWNER, INVALID_STATE, INVALID_ARGUMENT; BUSY without KEYS[2]
 -- Errors  AGAIN
 -- Derives zone:totals:{$event}:$zone, user:reservations:{$event}:$user and
---         user:confirmed:{$event}:$user of the booking, seats:bookings:{$event};
+--         user:confirmed:{$event}:$user of the booking, seats:bookings:{$event},
+--         seats:rules:{$event};
 --         queue:room:{$event}, and where there is one queue:passes:{$event} and
 --         queue:user:{$event}:$user
 -- batch: seats
@@ -83,6 +84,9 @@ else
     count_down(key('user:reservations', booking.user_id), booking.quantity)
 end
 redis.call('SET', confirmed_key, digits(confirmed) .. ' ' .. digits(lifetime))
+if confirmed > limits.HF_INTEGER_MAX / 2 then -- few more would be beyond all bounds
+    redis.call('HSET', key('seats:rules'), 'many', '1')
+end
 redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', booking.quantity)
 redis.call('HSET', KEYS[1], 'status', 'confirmed', 'expires_at', '0', 'ttl', booking.ttl or '0',
     'confirmed_at', digits(now), 'payment_id', payment, 'confirmation_code', code)

@@ -133,11 +133,12 @@ end
 if price == '' then
     price = '0'
 end
-local max, for_life, gate, closing, listed, closed
+local max, for_life, gate, closing, listed, many, closed
 if found > 1 or found == 1 and not user_had then
     local rules = call('HMGET', rules_key, 'max:' .. zone, 'lifetime:' .. zone, 'gate', 'closing',
-        'listed')
+        'listed', 'many')
     max, for_life, gate, closing, listed = rules[1], rules[2], rules[3], rules[4], rules[5]
+    many = rules[6]
     if call('EXISTS', booking_key) > 0 then
         local parts = later()
         local booking = parts.find_booking(booking_key, now,
@@ -185,7 +186,7 @@ if quantity > 9 or #zone_has < 2 then -- else it has more digits, or is below 0
     end
 end
 local beyond_count = 0 -- confirmed seats that the count leaves out
-if for_life or quantity > MANY or user_count > MANY then
+if for_life or many or quantity > MANY or user_count > MANY then
     local parts = later()
     local confirmed, lifetime = parts.confirmed_seats(
         call('GET', parts.event_keys(namespace, event, tagged)('user:confirmed', user)))
