@@ -161,22 +161,17 @@ static bool engine_serves(struct session *session)
     return false;
 }
 
+/* A row that says neither what it does nor for whom it is, is for nobody but administrators. */
 enum role session_needed_role(const struct command_spec *spec)
 {
     return spec->flags & COMMAND_ADMIN    ? ROLE_ADMIN
            : spec->flags & COMMAND_WRITES ? ROLE_WRITE
-                                          : ROLE_READ;
+           : spec->flags & COMMAND_READS  ? ROLE_READ
+                                          : ROLE_ADMIN;
 }
 
 bool session_accepts(struct session *session, const struct command_spec *spec)
 {
-    /* A row that says neither what it does nor for whom it is, is for nobody else. */
-    enum role needed = spec->flags & COMMAND_ADMIN    ? ROLE_ADMIN
-                       : spec->flags & COMMAND_WRITES ? ROLE_WRITE
-                       : spec->flags & COMMAND_READS  ? ROLE_READ
-                                                      : ROLE_ADMIN;
-
-    return session_allows(session, needed) && engine_serves(session);
     return session_allows(session, session_needed_role(spec)) && engine_serves(session);
 }
 
