@@ -289,6 +289,21 @@ def test_a_page_cannot_make_a_browser_speak_resp(build):
         assert watch.client.call("SEATS.ZONE", "e", "z")[1] == "ZONE_NOT_FOUND"
 
 
+@pytest.mark.parametrize("head", [
+    b"GET / HTTP/1.1\r\n", b"PUT /v1/x HTTP/1.1\r\n", b"OPTIONS * HTTP/1.0\r\n", b"Host:x\r\n",
+    b"host: x\r\n", b"HOST:127.0.0.1:4653\r\n", b"Accept: */*\r\n", b"User-Agent:x\r\n",
+    b"Content-Length:18\r\n", b"post / http/1.1\r\n", b"POST\r\n", b"x-a:\r\n"], ids=repr)
+def test_no_line_of_http_is_followed_by_a_command(head):
+    """Whatever the method, the fields and their order: a browser is cut off before its body."""
+    with Server(memory=True) as server:
+        with Client(server.resp_port) as browser:
+            browser.send_raw(head + b"\r\nSEATS.OPEN e z 5\r\n")
+            assert browser.read_nothing_more() == b""
+        with Client(server.resp_port) as client:
+            assert client.call("SEATS.ZONE", "e", "z")[1] == "ZONE_NOT_FOUND"
+            assert client.call("PING", "a:b") == "a:b"
+
+
 def test_a_waiter_behind_more_grants_than_are_remembered_leaves_the_line(build):
     """Long names, so that what could be taken back is more than is kept."""
     with besieged(build) as (server, watch):

@@ -162,11 +162,27 @@ static bool carry_out(struct session *session, size_t count, const struct hf_byt
     return resp_run(session, count, words);
 }
 
-/* A page can make a browser send us anything in the body of a POST. Nobody who speaks HTTP here
- * means well. */
-static bool is_http(struct hf_bytes word)
+/* "GET /path HTTP/1.1", or "Name: value" with or without the space: no command of ours looks so,
+ * for those of three words have a point in their name, or no version behind them. */
+static bool is_line_of_http(const struct resp_request *request)
 {
-    return text_is_word(word, "POST") || text_is_word(word, "HOST:");
+    struct hf_bytes word = request->words[0], last = request->words[request->count - 1];
+
+    if (word.size > 1 && memchr(word.data + 1, ':', word.size - 1) != NULL) {
+        return true;
+    }
+    return request->count == 3 && word.size > 0 && memchr(word.data, '.', word.size) == NULL &&
+           last.size > 5 && text_is_word((struct hf_bytes){last.data, 5}, "HTTP/");
+}
+
+/* A page can make a browser send us anything in the body of a request. Nobody who speaks HTTP here
+ * means well. */
+static bool is_http(const struct resp_request *request, bool on_line)
+{
+    struct hf_bytes word = request->words[0];
+
+    return text_is_word(word, "POST") || text_is_word(word, "HOST:") ||
+           (on_line && is_line_of_http(request));
 }
 
 /* What was asked before is answered; after this there is nothing more to be said. */
@@ -209,7 +225,7 @@ static size_t feed(struct session *session, const char *data, size_t size)
             if (request.count > 0 && !session_takes(session, request.words[0])) {
                 return used;
             }
-            if (request.count > 0 && is_http(request.words[0])) {
+            if (request.count > 0 && is_http(&request, data[used] != '*')) {
                 if (server_warns(session->server)) {
                     log_line(&session->server->log, LOG_WARNING, "%s: speaks HTTP to the RESP port",
                              session->peer);
