@@ -75,6 +75,7 @@ struct reply_field {
     bool quiet;   /* not in RESP: only HTTP and the reply struct have it. Quiet fields stand last */
     bool late;    /* the last one, quiet, and yet in RESP behind the others if the reply has it */
     bool is_blob; /* a text of any bytes: what JSON cannot carry is in base 64, as NAME_base64 */
+    bool secret;  /* what it says lets its reader change something: not for the role `read` */
     bool guessed; /* a number that may be unknown: -1, which is null in JSON */
     uint16_t offset, size; /* in the reply struct; size of a text with its NUL */
 };

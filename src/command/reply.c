@@ -87,6 +87,27 @@ void reply_absent(struct reply *reply)
     *add(reply) = (struct value){.kind = VALUE_ABSENT};
 }
 
+bool reply_has_secrets(const struct command_spec *spec)
+{
+    for (size_t i = 0; i < spec->field_count; i++) {
+        if (spec->fields[i].secret) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void reply_conceal(struct reply *reply, const struct command_spec *spec)
+{
+    size_t from = spec->shape == REPLY_PAGE ? 1 : 0;
+
+    for (size_t i = from; reply->code == HF_OK && i < reply->count; i++) {
+        if (spec->fields[(i - from) % spec->field_count].secret) {
+            reply->values[i] = (struct value){.kind = VALUE_ABSENT};
+        }
+    }
+}
+
 void reply_set_text(struct reply *reply, size_t i, struct hf_bytes text)
 {
     reply_text(reply, text.data, text.size);

@@ -13,7 +13,8 @@
 enum value_kind {
     VALUE_NUMBER,
     VALUE_TEXT,
-    VALUE_ABSENT, /* of a page: what this item does not have, or the engine does not say */
+    VALUE_ABSENT, /* of a page: what this item does not have, or the engine does not say; and what
+                   * is not for this client */
 };
 
 struct value {
@@ -82,6 +83,11 @@ bool reply_refuse_said(struct reply *reply, enum hf_error code, struct hf_bytes 
 
 /* Copies a reply into another, which keeps its own memory; false when there is no memory. */
 bool reply_copy(struct reply *to, const struct reply *from);
+
+/* Has the row a field that is not for everybody who may give the command? */
+bool reply_has_secrets(const struct command_spec *spec);
+/* The values of such fields are absent from now on. */
+void reply_conceal(struct reply *reply, const struct command_spec *spec);
 
 /* How many of its first values are in RESP: those of quiet fields, which stand last, are not. */
 size_t reply_shown(const struct reply *reply, const struct command_spec *spec);

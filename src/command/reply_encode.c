@@ -13,6 +13,8 @@ static void resp_value(struct buffer *out, const struct reply *reply, size_t i)
 {
     if (reply->values[i].kind == VALUE_NUMBER) {
         resp_number(out, ':', reply->values[i].number);
+    } else if (reply->values[i].kind == VALUE_ABSENT) {
+        resp_text(out, hf_text("")); /* where its place has to be filled */
     } else {
         resp_text(out, reply_bytes(reply, i));
     }

@@ -142,6 +142,19 @@
         .size = sizeof((struct hf_##type *)NULL)->member                                           \
     }
 
+#define SECRET_WORD(type, member)                                                                  \
+    {                                                                                              \
+        .name = #member, .is_text = true, .secret = true,                                          \
+        .offset = offsetof(struct hf_##type, member),                                              \
+        .size = sizeof((struct hf_##type *)NULL)->member                                           \
+    }
+#define QUIET_SECRET_WORD(type, member)                                                            \
+    {                                                                                              \
+        .name = #member, .is_text = true, .quiet = true, .secret = true,                           \
+        .offset = offsetof(struct hf_##type, member),                                              \
+        .size = sizeof((struct hf_##type *)NULL)->member                                           \
+    }
+
 /* What people read. All but BEFORE and .reply_note stand in every row. */
 #define EXAMPLE(line) .example = (line)
 #define BEFORE(...)                                                                                \

@@ -27,7 +27,7 @@
            QUIET_NUMBER(list_item, held),
            QUIET_NUMBER(list_item, in_use), QUIET_NUMBER(list_item, max),
            QUIET_NUMBER(list_item, waiting), QUIET_NUMBER(list_item, inside),
-           QUIET_WORD(list_item, lock_id), QUIET_NUMBER(list_item, fence),
+           QUIET_SECRET_WORD(list_item, lock_id), QUIET_NUMBER(list_item, fence),
            QUIET_NUMBER(list_item, ttl_ms),
            QUIET_NUMBER(list_item, taken), QUIET_NUMBER(list_item, sold),
            QUIET_NUMBER(list_item, loaded), QUIET_NUMBER(list_item, shards),

@@ -228,6 +228,25 @@ static void count_answer(const struct session_call *call, const struct reply *re
     }
 }
 
+/* The reply without what this client's role is not told. */
+static void answer_concealed(struct session *session, const struct reply *reply)
+{
+    struct problem problem = {.code = HF_BUSY, .message = "out of memory"};
+    struct reply copy;
+
+    if (!reply_init(&copy, &session->server->memory)) {
+        session->front->refuse(session, &problem);
+        return;
+    }
+    if (reply_copy(&copy, reply)) {
+        reply_conceal(&copy, session->spec);
+        session->front->answer(session, &copy);
+    } else {
+        session->front->refuse(session, &problem);
+    }
+    reply_free(&copy);
+}
+
 /* A waiter that left its line because the server stops has not waited for as long as it asked to:
  * it is answered with the reason, so that it retries with another server or this one's
  * successor. So is one whose grant was on its way here: it was taken back. */
@@ -240,6 +259,9 @@ static void write_answer(struct session *session, const struct reply *reply)
                     "the server is shutting down and this request waits no longer: ask again, "
                     "another server or this one when it is back");
         session->front->refuse(session, &problem);
+    } else if (session->server->auth != NULL && session->who.role < ROLE_WRITE &&
+               reply_has_secrets(session->spec)) {
+        answer_concealed(session, reply);
     } else {
         session->front->answer(session, reply);
     }

@@ -3,62 +3,21 @@
 what somebody put in their place is not sent. On both engines."""
 
 import json
-import subprocess
 
 import pytest
 
-from harness import Build
-from raw_client import Client, Http
-from server import Error, Server
-from servers import RedisServer
+from guarded import as_user, on_redis, place, users
+from raw_client import Http
+from server import Error
 
 KEY = "order-17"
 NAMES = (f"http:{{}}:{KEY}", f"http {{}}:{KEY}", f"{{}}:{KEY}", KEY)
-
-
-@pytest.fixture(scope="module")
-def users(tmp_path_factory):
-    """The file of users, and the token of each."""
-    path, tokens, lines = tmp_path_factory.mktemp("users") / "users", {}, ""
-    for who, role in (("writer", "write"), ("other", "write"), ("chief", "admin")):
-        made = subprocess.run([Build().program, "auth", who, role], capture_output=True, text=True,
-                              check=True)
-        lines += made.stdout
-        tokens[who] = made.stderr.split()[-1]
-    path.write_text(lines)
-    path.chmod(0o600)
-    return path, tokens
-
-
-@pytest.fixture(scope="module")
-def on_redis(users):
-    """A server whose state is in Redis, the tokens of its users, and that Redis."""
-    path, tokens = users
-    with RedisServer() as redis, Server("--auth-file", path, "--engine", redis.url) as server:
-        yield server, tokens, redis
-
-
-@pytest.fixture(scope="module", params=["embedded", "redis"])
-def place(request, users):
-    """A server with users on each engine, and their tokens."""
-    path, tokens = users
-    if request.param == "redis":
-        yield request.getfixturevalue("on_redis")[:2]
-        return
-    with Server("--auth-file", path) as server:
-        yield server, tokens
 
 
 def post(server, token, path, body, key=KEY):
     with Http(server.http_port) as http:
         return http.call("POST", path, body, (f"Authorization: Bearer {token}",
                                               f"Idempotency-Key: {key}"))
-
-
-def as_user(server, token):
-    client = Client(server.resp_port)
-    assert client.call("AUTH", token) == "OK"
-    return client
 
 
 def tried(client, *words):
