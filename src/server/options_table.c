@@ -112,8 +112,8 @@ const struct setting setting_table[] = {
     {"cors-origin", KIND_TEXT, "ORIGIN", NULL, 0, 0, AT(cors_origin),
      "let pages of this site call over HTTP, such as https://shop.example; * for all", ANYWHERE},
     {"allowed-hosts", KIND_TEXT, "HOSTS", NULL, 0, 0, AT(allowed_hosts),
-     "names that HTTP requests may be for, such as shop.example, beside loopback and bind; * for all, "
-     "as with auth-file if left out", ANYWHERE},
+     "names that HTTP requests may be for, such as shop.example, beside loopback and bind; * for "
+     "all, as with auth-file if left out", ANYWHERE},
     {"log-level", KIND_LEVEL, "debug|info|warning|error", "info", 0, 0, AT(log_level),
      "say nothing below this on standard error", ANYWHERE},
     {"log-format", KIND_FORMAT, "text|json", "text", 0, 0, AT(log_json),
