@@ -228,8 +228,8 @@ static void a_command_the_engine_cannot_take_yet_is_offered_again(void **state)
 
 static void so_it_is_over_http(void **state)
 {
-    const char *text = "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                       "Content-Length: 11\r\n\r\n{\"limit\":1}";
+    const char *text = "PUT /v1/quotas/t HTTP/1.1\r\nHost: localhost\r\n"
+                       "Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"limit\":1}";
     (void)state;
 
     is_ready = false;
