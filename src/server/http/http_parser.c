@@ -282,8 +282,30 @@ static enum http_event done(struct http_parser *parser)
     return HTTP_HAS_REQUEST;
 }
 
+/* Tabs around the value of a field are spaces as well (RFC 9110, 5.5), which llhttp does not know
+ * everywhere. */
+static void space_tabs(struct buffer *head)
+{
+    char *end = head->data + head->size;
+
+    for (char *at = head->data; (at = memchr(at, '\t', (size_t)(end - at))) != NULL;) {
+        char *start = at, *stop = at;
+        while (start[-1] == ' ') { /* the request line is before it, which has no tab */
+            start--;
+        }
+        while (*stop == '\t' || *stop == ' ') { /* a CR is behind it */
+            stop++;
+        }
+        if (start[-1] == ':' || *stop == '\r') {
+            memset(start, ' ', (size_t)(stop - start));
+        }
+        at = stop;
+    }
+}
+
 static enum http_event head_done(struct http_parser *parser)
 {
+    space_tabs(&parser->head);
     llhttp_init(&parser->llhttp, HTTP_REQUEST, &callbacks);
     parser->llhttp.data = parser;
     parser->span = (struct hf_bytes){"", 0};
