@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <netinet/in.h>
 #include <stdio.h>
 
@@ -131,6 +132,41 @@ static int ask_socket(int fd, struct sockaddr *address, socklen_t *size)
 static int ask_peer(int fd, struct sockaddr *address, socklen_t *size)
 {
     return getpeername(fd, address, size);
+}
+
+/* No address of IPv6 that something comes from begins with these bits. */
+#define ORIGIN_IPV4 (UINT64_C(0xffff) << 48)
+
+uint64_t address_origin(const struct sockaddr *address)
+{
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+    uint32_t last;
+    uint64_t network;
+
+    if (address->sa_family == AF_INET) {
+        memcpy(&four, address, sizeof four);
+        return ORIGIN_IPV4 | ntohl(four.sin_addr.s_addr);
+    }
+    if (address->sa_family != AF_INET6) {
+        return 0;
+    }
+    memcpy(&six, address, sizeof six);
+    memcpy(&last, six.sin6_addr.s6_addr + 12, sizeof last);
+    memcpy(&network, six.sin6_addr.s6_addr, sizeof network);
+    return IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)   ? ORIGIN_IPV4 | ntohl(last)
+           : IN6_IS_ADDR_LOOPBACK(&six.sin6_addr) ? 1
+                                                  : be64toh(network);
+}
+
+uint64_t address_origin_of_peer(int fd)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof address;
+
+    return getpeername(fd, (struct sockaddr *)&address, &size) == 0
+               ? address_origin((const struct sockaddr *)&address)
+               : 0;
 }
 
 void address_of_socket(int fd, char text[ADDRESS_TEXT_SIZE])

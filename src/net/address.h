@@ -28,4 +28,9 @@ void address_name(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);
 void address_of_socket(int fd, char text[ADDRESS_TEXT_SIZE]);
 void address_of_peer(int fd, char text[ADDRESS_TEXT_SIZE]);
 
+/* A number for an address: of IPv6, for the network of 64 bits that one host or household has. 0
+ * for another family. */
+uint64_t address_origin(const struct sockaddr *address);
+uint64_t address_origin_of_peer(int fd);
+
 #endif

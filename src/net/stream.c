@@ -150,7 +150,7 @@ void stream_close(struct stream *stream, void (*closed)(struct stream *stream))
     CHECK(stream_is_open(stream));
     stream_end_tls(stream);
     stream->closed = closed;
-    /* First: it takes the descriptor out of epoll, by a number that is another thread's at once when
+    /* First: it takes the descriptor out of epoll by its number, which may be another thread's once
      * it is closed. */
     uv_close((uv_handle_t *)&stream->poll, on_closed);
     close(stream->fd);

@@ -88,6 +88,18 @@ static inline bool stream_is_handshaking(const struct stream *stream)
 /* Why the last call on it failed with this errno. */
 const char *stream_why(const struct stream *stream, int error);
 
+/* Has the other end of TLS said anything yet? */
+static inline bool stream_is_begun(const struct stream *stream)
+{
+    return stream->tls != NULL && tls_is_begun(stream->tls);
+}
+
+/* About how many bytes of memory TLS takes for it. */
+static inline size_t stream_memory(const struct stream *stream)
+{
+    return stream->tls != NULL ? tls_memory(stream->tls) : 0;
+}
+
 /* Do bytes that were received already wait to be read? The socket does not become readable for
  * them. */
 static inline bool stream_has_pending(const struct stream *stream)

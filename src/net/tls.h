@@ -52,6 +52,13 @@ ssize_t tls_write(struct tls_session *session, const void *data, size_t size, bo
 /* Have the two ends agreed on everything? */
 bool tls_ready(const struct tls_session *session);
 
+/* Has the other end said anything yet? */
+bool tls_is_begun(const struct tls_session *session);
+
+/* About how many bytes OpenSSL holds for the session, as measured: most in the middle of the
+ * handshake. */
+size_t tls_memory(const struct tls_session *session);
+
 /* Do decrypted bytes wait inside? The socket does not become readable for them. */
 bool tls_pending(const struct tls_session *session);
 

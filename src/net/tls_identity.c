@@ -53,14 +53,16 @@ static bool fits(SSL_CTX *context)
 
 bool tls_identity_use(SSL_CTX *context, const struct tls_identity *own, struct problem *problem)
 {
-    if (!is_file(own->cert_name, own->cert, problem) ||
-        !is_file(own->key_name, own->key, problem)) {
+    if (!is_file(own->cert_name, own->cert, problem)) {
         return false;
     }
     if (SSL_CTX_use_certificate_chain_file(context, own->cert) != 1) {
         problem_set(problem, HF_INVALID_ARGUMENT,
                     "%s \"%.96s\" is no certificate in PEM that can be used: %s", own->cert_name,
                     own->cert, tls_reason());
+        return false;
+    }
+    if (!is_file(own->key_name, own->key, problem)) {
         return false;
     }
     if (SSL_CTX_use_PrivateKey_file(context, own->key, SSL_FILETYPE_PEM) != 1 || !fits(context)) {

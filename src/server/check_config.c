@@ -114,10 +114,10 @@ enum server_exit server_check(const struct server_options *options)
     bool auth = options->auth_file == NULL || check_auth(options->auth_file);
     bool tls = options->tls_cert == NULL || check_tls(options->tls_cert, options->tls_key);
 
-    exposed_files(options, warn_exposed, NULL);
     if (!dir || !auth || !tls) {
         return SERVER_USAGE;
     }
+    exposed_files(options, warn_exposed, NULL);
     printf("holdfast: the settings are good\n");
     return SERVER_DONE;
 }

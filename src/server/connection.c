@@ -6,6 +6,7 @@
 
 #include "net/address.h"
 #include "server/loop.h"
+#include "server/strangers.h"
 #include "server/tls_mismatch.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ bool connections_full(const struct loop *loop)
 {
     const struct server *server = &loop->server;
 
-    return server->memory.used > (size_t)server->options->client_memory_bytes &&
+    return connections_memory(loop) > (size_t)server->options->client_memory_bytes &&
            !(list_empty(&loop->slow.connections) && list_empty(&server->touched) &&
              list_empty(&server->sending));
 }
@@ -120,6 +121,7 @@ void connection_end(struct connection *connection)
         list_remove(&connection->limited);
         connection->time_limit = NULL;
     }
+    stranger_leave(connection);
     stream_close(&connection->stream, stream_closed);
     buffer_free(&connection->in);
     bool free_now = session_close(&connection->session, heard);
@@ -407,7 +409,7 @@ static void handle_events(struct connection *connection, int events)
         read_on(connection);
         return;
     }
-    if (events & UV_DISCONNECT && session_queues(&connection->session)) {
+    if (events & UV_DISCONNECT && session_can_leave(&connection->session)) {
         connection_end(connection);
         return;
     }
@@ -445,7 +447,8 @@ static bool can_wait(struct connection *connection, int events)
     if (events & UV_READABLE && ioctl(connection->stream.fd, FIONREAD, &size) == 0) {
         connection->heavy = (size_t)size > HEAVY;
     }
-    return connection->heavy || (events & UV_DISCONNECT && !session_queues(&connection->session));
+    return connection->heavy ||
+           (events & UV_DISCONNECT && !session_can_leave(&connection->session));
 }
 
 /* When the turn's time is over, or others wait for the next one, the connection waits, too. */
@@ -460,7 +463,9 @@ static void on_event(struct stream *stream, int status, int events)
     if (status < 0) {
         connection_end(connection);
     } else if (stream_is_handshaking(&connection->stream)) {
-        defer(connection, events, &connection->loop->handshaking);
+        /* One that has begun holds much memory: it is finished before others begin. */
+        struct list *queue = &connection->loop->handshaking;
+        defer(connection, events, stream_is_begun(&connection->stream) ? queue->next : queue);
     } else if (!session->is_resumed && crowded && can_wait(connection, events)) {
         defer(connection, events, &server->yielded);
     } else if (late || session->is_resumed) {
@@ -484,7 +489,7 @@ static void watch(struct connection *connection)
     if (connection->stream.blocked && !connection->stream.wants_read) {
         events |= UV_WRITABLE;
     }
-    if (session_queues(&connection->session)) {
+    if (session_can_leave(&connection->session)) {
         events |= UV_DISCONNECT;
     }
     stream_watch(&connection->stream, events);
@@ -506,7 +511,8 @@ void connection_drain(struct connection *connection)
     }
 }
 
-void connection_begin(struct loop *loop, int fd, const struct front *front)
+void connection_begin(struct loop *loop, int fd, const struct front *front, uint64_t origin,
+                      bool only_health)
 {
     struct server *server = &loop->server;
     struct connection *connection = calloc(1, sizeof *connection);
@@ -520,11 +526,15 @@ void connection_begin(struct loop *loop, int fd, const struct front *front)
         return;
     }
     connection->loop = loop;
+    connection->session.origin = origin_enter(&server->origins, origin);
     buffer_init(&connection->in, &server->memory);
     address_of_peer(fd, connection->session.peer);
-    connection->session.only_health =
-        server->session_count > (size_t)server->options->max_connections;
-    if (!stream_accept(&connection->stream, &loop->uv, fd, loop->tls, on_event)) {
+    connection->session.only_health = only_health;
+    if (connection->session.origin == NULL) {
+        close(fd);
+    }
+    if (connection->session.origin == NULL ||
+        !stream_accept(&connection->stream, &loop->uv, fd, loop->tls, on_event)) {
         session_close(&connection->session, true);
         session_free(&connection->session);
         free(connection);

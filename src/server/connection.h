@@ -40,10 +40,19 @@ struct connection {
     struct list limited;           /* its node in time_limit->connections */
     uint64_t limited_ns;           /* when it entered that list */
     uint64_t limited_answered;     /* session.answered at that time */
+
+    /* Of a stranger: see strangers.h. */
+    bool is_stranger, is_dismissed;
+    struct list stranger;       /* of loop->strangers */
+    struct list stranger_there; /* of session.origin->strangers */
+    uint64_t stranger_ns;       /* since when it is one */
+    size_t stranger_bytes, stranger_tls_bytes;
 };
 
-/* Takes over an accepted socket. */
-void connection_begin(struct loop *loop, int fd, const struct front *front);
+/* Takes over an accepted socket that comes from there; with `only_health` only to answer whether
+ * the server is healthy. */
+void connection_begin(struct loop *loop, int fd, const struct front *front, uint64_t origin,
+                      bool only_health);
 
 /* Sends what is committed; goes on with what was read before. The connection may be gone after. */
 void connection_send(struct connection *connection);
@@ -61,6 +70,9 @@ void connection_end(struct connection *connection);
 /* How much memory the connection holds; up to CONNECTION_SMALL is not worth reclaiming. */
 #define CONNECTION_SMALL ((size_t)2 << 10)
 size_t connection_memory(const struct connection *connection);
+
+/* How much memory all connections hold, with what OpenSSL holds for handshakes and strangers. */
+size_t connections_memory(const struct loop *loop);
 
 /* Do connections hold more memory than they may? The end of this turn sends what it can and closes
  * some of them; nothing is read until then. */

@@ -3,6 +3,7 @@
  * The time limits of connections: which one the state of a connection falls under. The loop keeps a
  * list for each limit and ends the connections that exceed theirs. */
 #include "server/loop.h"
+#include "server/strangers.h"
 
 size_t connection_memory(const struct connection *connection)
 {
@@ -10,6 +11,11 @@ size_t connection_memory(const struct connection *connection)
     size_t own = session->front->memory != NULL ? session->front->memory(session) : 0;
 
     return connection->in.capacity + session->out.capacity + session->undo.capacity + own;
+}
+
+size_t connections_memory(const struct loop *loop)
+{
+    return loop->server.memory.used + loop->strangers.tls_bytes;
 }
 
 /* The time limit of the state that the connection is in; NULL for a state without one. */
@@ -41,6 +47,10 @@ static struct time_limit *time_limit_of(struct connection *connection)
 
 void connection_set_time_limit(struct connection *connection)
 {
+    stranger_update(connection);
+    if (!stream_is_open(&connection->stream)) {
+        return;
+    }
     struct time_limit *wanted = time_limit_of(connection);
 
     if (wanted == connection->time_limit &&

@@ -45,12 +45,23 @@ static bool accept_and_drop(struct loop *loop, struct listener *listener)
 
 /* A front that answers health checks takes some connections more: a check that is refused because
  * the server is busy would have it restarted. */
-static bool is_too_many(const struct listener *listener)
+static void take(struct listener *listener, int fd)
 {
-    const struct server *server = &listener->loop->server;
-    size_t reserve = listener->front->has_health ? HEALTH_RESERVE : 0;
+    struct loop *loop = listener->loop;
+    struct server *server = &loop->server;
+    bool has_health = listener->front->has_health;
+    size_t most = (size_t)server->options->max_connections,
+           reserve = has_health ? HEALTH_RESERVE : 0;
+    uint64_t origin = address_origin_of_peer(fd);
+    enum stranger_place place =
+        strangers_place(loop, origin_find(&server->origins, origin), has_health);
 
-    return server->session_count >= (size_t)server->options->max_connections + reserve;
+    if (server->session_count >= most + reserve || place == PLACE_NONE) {
+        refuse(listener, fd);
+    } else {
+        connection_begin(loop, fd, listener->front, origin,
+                         server->session_count >= most || place == PLACE_HEALTH);
+    }
 }
 
 static void on_connect(uv_poll_t *poll, int status, int events)
@@ -68,10 +79,8 @@ static void on_connect(uv_poll_t *poll, int status, int events)
             }
         } else if (fd < 0) {
             return;
-        } else if (is_too_many(listener)) {
-            refuse(listener, fd);
         } else {
-            connection_begin(loop, fd, listener->front);
+            take(listener, fd);
         }
     }
 }

@@ -14,6 +14,8 @@
 #define TICK_MS 250
 #define DRAIN_TICK_MS 10
 #define EVICT_EXAMINED 512 /* connections that one turn may examine to reclaim memory */
+/* A connection that waits, and holds no more, is never closed for it. */
+#define WAITER_SMALL ((size_t)4 << 10)
 #define LINGER_MS 2000
 #define HEALTH_MS 1000
 /* A server whose disk failed goes on refusing for so long, so that health checks see it before it
@@ -70,7 +72,7 @@ static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t l
     for (struct list *node = head->next, *next; node != head; node = next) {
         struct connection *connection = LIST_ENTRY(node, struct connection, limited);
         next = node->next;
-        if (loop->server.memory.used <= enough || seen++ == EVICT_EXAMINED) {
+        if (connections_memory(loop) <= enough || seen++ == EVICT_EXAMINED) {
             break;
         }
         if (connection_memory(connection) >= least) {
@@ -81,22 +83,32 @@ static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t l
     return closed;
 }
 
-/* Closes connections that hold memory without need, those that hold little last. More is reclaimed
- * than is missing, so that the next turn does not have to do it again. */
+/* Closes connections that hold memory without need: strangers first, then those that do not read
+ * their answers, the largest first, then those that wait with more behind them than a waiter has.
+ * More is reclaimed than is missing, so that the next turn does not have to do it again. */
 static void evict(struct loop *loop)
 {
+    static const size_t backlogs[] = {(size_t)64 << 10, (size_t)16 << 10, WAITER_SMALL,
+                                      CONNECTION_SMALL};
     struct server *server = &loop->server;
-    size_t limit = (size_t)server->options->client_memory_bytes, used = server->memory.used;
+    size_t limit = (size_t)server->options->client_memory_bytes, used = connections_memory(loop);
     size_t enough = limit / 4 * 3;
 
-    unsigned closed = close_some(loop, &loop->crowding, CONNECTION_SMALL, enough);
-    closed += close_some(loop, &loop->slow, CONNECTION_SMALL, enough);
+    unsigned strangers = strangers_evict(loop, enough), closed = 0;
+    for (size_t i = 0; i < sizeof backlogs / sizeof backlogs[0]; i++) {
+        closed += close_some(loop, &loop->slow, backlogs[i], enough);
+        if (backlogs[i] >= WAITER_SMALL) {
+            closed += close_some(loop, &loop->crowding, backlogs[i], enough);
+        }
+    }
     closed += close_some(loop, &loop->slow, 0, limit);
-    if (closed > 0) {
-        server->metrics.evicted += closed;
-        log_line(&server->log, LOG_WARNING,
-                 "clients kept %zu bytes waiting, at most %zu are allowed: closed %u of them", used,
-                 limit, closed);
+    if (closed + strangers > 0) {
+        server->metrics.evicted += closed + strangers;
+        server_warn(
+            server, WARNING_MEMORY,
+            "clients kept %zu bytes waiting, at most %zu are allowed: closed %u of them, and "
+            "%u that had not signed in",
+            used, limit, closed, strangers);
     }
 }
 
@@ -128,7 +140,8 @@ static void commit_and_send(struct loop *loop)
     do {
         server_commit(server);
         send_some(&server->sending, ends);
-        if (server->memory.used > (size_t)server->options->client_memory_bytes) {
+        if (connections_memory(loop) > (size_t)server->options->client_memory_bytes ||
+            strangers_full(loop)) {
             evict(loop);
         }
     } while (!list_empty(&server->touched) && has_time(ends));
@@ -362,7 +375,8 @@ static void keep_house(struct loop *loop)
     if (loop->limits_due) {
         loop->limits_due =
             !(end_overdue(loop, &loop->slow, ends) && end_overdue(loop, &loop->quiet, ends) &&
-              end_overdue(loop, &loop->lingering, ends) && end_overdue(loop, &loop->health, ends));
+              end_overdue(loop, &loop->lingering, ends) && end_overdue(loop, &loop->health, ends) &&
+              strangers_end_overdue(loop, ends));
     }
     while (loop->ticks_left > 0 && !list_empty(&loop->server.ticking) && has_time(ends)) {
         loop->ticks_left--;
@@ -380,6 +394,8 @@ static void on_tick(uv_timer_t *timer)
 
     loop->limits_due = true;
     loop->ticks_left = loop->server.ticking_count;
+    logins_tick(&loop->server);
+    warnings_tick(&loop->server.warnings, &loop->server.log);
 }
 
 /* ---- work on other threads ------------------------------------------------------------------- */
@@ -432,6 +448,7 @@ void loop_init(struct loop *loop, const struct server_options *options)
     time_limit_init(&loop->crowding, 0);
     list_init(&loop->released);
     list_init(&loop->handshaking);
+    strangers_init(&loop->strangers);
     time_limit_init(&loop->quiet, options->idle_timeout_ms);
     time_limit_init(&loop->lingering, LINGER_MS);
     time_limit_init(&loop->health, HEALTH_MS);

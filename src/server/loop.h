@@ -7,6 +7,7 @@
 #include "server/connection.h"
 #include "server/listener.h"
 #include "server/server.h"
+#include "server/strangers.h"
 
 #define READ_SIZE ((size_t)64 << 10)
 
@@ -32,12 +33,13 @@ struct loop {
     struct time_limit quiet;     /* HTTP, between two requests */
     struct time_limit lingering; /* everything is answered */
     struct time_limit health;    /* beyond max-connections, and has not checked the health yet */
-    struct list handshaking;     /* sessions whose TLS handshake goes on in one of the next turns */
-    bool handshakes_next;        /* those come next, rather than sessions that yielded */
-    bool limits_due;             /* the time limits of connections are to be checked */
-    unsigned muted;              /* connections that this turn has stopped to watch */
-    size_t ticks_left;           /* sessions that are still to be given their tick */
-    struct list released;        /* sessions to be freed at the end of the turn */
+    struct strangers strangers;
+    struct list handshaking; /* sessions whose TLS handshake goes on in one of the next turns */
+    bool handshakes_next;    /* those come next, rather than sessions that yielded */
+    bool limits_due;         /* the time limits of connections are to be checked */
+    unsigned muted;          /* connections that this turn has stopped to watch */
+    size_t ticks_left;       /* sessions that are still to be given their tick */
+    struct list released;    /* sessions to be freed at the end of the turn */
     char read_buffer[READ_SIZE];
 };
 

@@ -188,6 +188,10 @@ void metrics_write(const struct metrics *metrics, struct server *server, struct 
            metrics->timed_out);
     figure(out, "connections_evicted_total", "counter",
            "Connections closed because clients kept too much memory.", metrics->evicted);
+    figure(out, "strangers_closed_total", "counter",
+           "Connections closed because they did not sign in.", metrics->strangers_closed);
+    figure(out, "strangers", "gauge", "Open connections that have not signed in.",
+           server->stranger_count);
     figure(out, "malformed_requests_total", "counter", "Requests that could not be read.",
            metrics->malformed);
     figure(out, "unauthorized_requests_total", "counter", "Requests turned away for who made them.",

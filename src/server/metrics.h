@@ -27,6 +27,7 @@ struct metrics {
     uint64_t timed_out, evicted;            /* closed for being slow; for keeping too much memory */
     uint64_t malformed;                     /* requests that no front could read */
     uint64_t unauthorized;
+    uint64_t strangers_closed; /* for not signing in in time, or for another's place */
     uint64_t bytes_in, bytes_out;
 
     /* Commands done in this turn, which are as old as the turn when it ends. */

@@ -159,6 +159,7 @@ static void drain(struct loop *loop, const char *why)
         struct session *session = LIST_ENTRY(node, struct session, node);
         next = node->next;
         if (!session->gone) {
+            login_give_up(session);
             session_give_up(session);
             connection_drain(connection_of(session));
         }

@@ -26,6 +26,8 @@ void server_init(struct server *server, const struct server_options *options)
     memory_init(&server->memory);
     feed_init(&server->feed, &server->memory);
     undo_table_init(&server->undos, &server->memory);
+    origins_init(&server->origins, &server->memory);
+    logins_init(&server->logins);
     list_init(&server->sessions);
     list_init(&server->iterators);
     list_init(&server->touched);
@@ -40,6 +42,7 @@ void server_free(struct server *server)
     CHECK(list_empty(&server->sessions));
     feed_free(&server->feed);
     undo_table_free(&server->undos);
+    origins_free(&server->origins);
     auth_free(server->auth);
     server_detach(server);
     session_calls_free_spare(server);
@@ -75,33 +78,13 @@ void server_attach(struct server *server, struct engine *engine)
     }
 }
 
-#define WARNINGS_A_SECOND 10
-#define REFUSED_EVERY_NS (UINT64_C(10) * 1000000000)
-
-bool server_warns(struct server *server)
-{
-    uint64_t second = clock_nanoseconds() / 1000000000;
-
-    if (second != server->warned_second) {
-        server->warned_second = second;
-        server->warnings = 0;
-    }
-    return server->warnings++ < WARNINGS_A_SECOND;
-}
-
 void server_refused(struct server *server, const char *peer)
 {
-    uint64_t now_ns = clock_nanoseconds(), count = ++server->metrics.refused_connections;
-
-    if (server->refused_logged == 0 || now_ns - server->refused_logged_ns > REFUSED_EVERY_NS) {
-        log_line(&server->log, LOG_WARNING,
-                 "%s: refused, there are %zu connections and max-connections is %lld; %llu were "
-                 "refused since this was last said",
-                 peer, server->session_count, (long long)server->options->max_connections,
-                 (unsigned long long)(count - server->refused_logged));
-        server->refused_logged_ns = now_ns;
-        server->refused_logged = count;
-    }
+    server->metrics.refused_connections++;
+    server_warn(server, WARNING_REFUSED,
+                "%s: refused, there are %zu connections and max-connections is %lld, or too many "
+                "strangers from that address; see max-strangers-per-address",
+                peer, server->session_count, (long long)server->options->max_connections);
 }
 
 /* The batch did not get to disk: no client may see what was answered in this turn. */

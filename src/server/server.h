@@ -12,12 +12,15 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "server/feed.h"
+#include "server/logins.h"
 #include "server/metrics.h"
 #include "server/options.h"
+#include "server/origins.h"
 #include "server/session.h"
 #include "server/session_undo.h"
 #include "server/slowlog.h"
 #include "server/turn_budget.h"
+#include "server/warnings.h"
 
 enum server_state {
     SERVER_LOADING, /* the engine is being opened */
@@ -48,7 +51,8 @@ struct server {
     struct list sessions;
     struct list iterators; /* over them, in steps: struct session_iterator */
     size_t session_count;
-    size_t waiting; /* sessions whose command waits */
+    size_t stranger_count; /* of them; see strangers.h */
+    size_t waiting;        /* sessions whose command waits */
     uint64_t sessions_made;
     uint64_t started_ns, started_ticks;
     struct turn_budget turn;
@@ -62,13 +66,11 @@ struct server {
     struct list yielded; /* sessions with more requests than one turn has time for */
     struct list ticking; /* sessions that get a tick a few times a second */
     size_t ticking_count;
-    unsigned hashing;                /* passwords in flight */
     bool auditing;                   /* another thread carries out an audit */
     struct audit_child *audit_child; /* the process that the audit waits for, or NULL */
-    uint64_t warned_second;          /* the second of the last warning that strangers caused */
-    unsigned warnings;               /* in that second */
-    uint64_t refused_logged_ns;      /* when the log last had a line on refused clients */
-    uint64_t refused_logged;         /* how many there had been by then */
+    struct origins origins;          /* of the sessions */
+    struct logins logins;
+    struct warnings warnings; /* that strangers bring about */
 
     struct loop *loop; /* NULL: there is none, slow work is done at once */
     /* A session that was `gone` can be freed now; not at once, it is still in use. */
@@ -93,9 +95,9 @@ void server_attach(struct server *server, struct engine *engine);
 /* The engine is closed; what it had not answered is never answered. */
 void server_detach(struct server *server);
 
-/* Should this warning be written, which strangers bring about? Whoever watches the log should see
- * an attack, and not have the disk filled by it. */
-bool server_warns(struct server *server);
+/* Logs a warning that strangers bring about, unless there were many of its kind. */
+#define server_warn(server, kind, ...)                                                             \
+    warnings_line(&(server)->warnings, &(server)->log, kind, __VA_ARGS__)
 
 /* A client was refused because there are too many: counts it, and says so now and then. */
 void server_refused(struct server *server, const char *peer);

@@ -154,6 +154,7 @@ void session_free(struct session *session)
     session_iterators_pass(session);
     list_remove(&session->node);
     session->server->session_count--;
+    origin_leave(&session->server->origins, session->origin);
     buffer_free(&session->out);
     undo_clear(session);
     buffer_free(&session->undo);
@@ -161,6 +162,7 @@ void session_free(struct session *session)
 
 bool session_close(struct session *session, bool heard)
 {
+    login_abandon(session);
     bool queued = session_queues(session);
 
     session->front->close(session);

@@ -21,12 +21,15 @@
 struct server;
 struct session;
 struct session_call;
+struct origin;
+struct login;
 
 /* A protocol. */
 struct front {
     const char *name;      /* "resp", "http" */
     const char *sorry;     /* the answer to a client beyond max-connections */
     const char *wants_tls; /* the answer to a client that speaks plainly to a port of TLS */
+    const char *overdue;   /* what a client is told that did not sign in in time, or NULL */
     bool has_health;       /* has requests that are answered also when there are too many clients */
     bool pipelines;        /* takes more requests while answers are not there yet */
 
@@ -67,6 +70,8 @@ struct session {
     uint64_t id;
     char peer[64]; /* "127.0.0.1:51234" */
     struct identity who;
+    struct origin *origin;        /* where it comes from; NULL outside of a loop */
+    struct login *login;          /* its password in flight, or NULL */
     uint64_t opened_ns, heard_ns; /* when it was opened, and last offered bytes */
 
     struct buffer out; /* answers not sent yet */
@@ -173,6 +178,12 @@ static inline bool session_queues(const struct session *session)
     return session->waits && session->spec != NULL && session->spec->undo != NULL;
 }
 
+/* Does it wait for what is worth nothing once the client has left? */
+static inline bool session_can_leave(const struct session *session)
+{
+    return session->login != NULL || session_queues(session);
+}
+
 /* May this be asked while others are not answered yet? If not, nothing is read until they are; the
  * request is offered again then. */
 bool session_takes_beside(struct session *session, struct hf_bytes name);
@@ -202,10 +213,13 @@ void session_refuse(struct session *session, enum hf_error code, const char *for
 bool session_allows(struct session *session, enum role needed);
 
 /* Finds out who it is, by user and password, or by a token (user NULL). front->authenticated() is
- * called once, now or later; session->who is set if it is right. Or front->refuse(), if there are
- * too many passwords to check. */
+ * called once, now or later; session->who is set if it is right. Or front->refuse(), if there is no
+ * memory. */
 void session_authenticate(struct session *session, const struct hf_bytes *user,
                           struct hf_bytes secret);
+
+/* What became of that, once another thread has found out. */
+void session_authenticated(struct session *session, bool right);
 
 /* Recomputes every total; front->audited() or front->refuse() is called once, now or later. */
 void session_audit(struct session *session);

@@ -15,10 +15,8 @@ static void point_out(struct connection *connection, const char *mistake, const 
 {
     struct session *session = &connection->session;
 
-    if (server_warns(session->server)) {
-        log_line(&session->server->log, LOG_WARNING, "%s: %s, on the %s port", session->peer,
-                 mistake, session->front->name);
-    }
+    server_warn(session->server, WARNING_PROTOCOL, "%s: %s, on the %s port", session->peer, mistake,
+                session->front->name);
     session->server->metrics.malformed++;
     session->closing = true;
     buffer_bytes(&session->out, words, size);

@@ -172,6 +172,32 @@ static void a_socket_of_this_machine_alone_is_named_unix(void **state)
     close(pair[1]);
 }
 
+static uint64_t origin(const char *text)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(4653)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(4653)};
+
+    if (inet_pton(AF_INET, text, &four.sin_addr) == 1) {
+        return address_origin((const struct sockaddr *)&four);
+    }
+    assert_int_equal(inet_pton(AF_INET6, text, &six.sin6_addr), 1);
+    return address_origin((const struct sockaddr *)&six);
+}
+
+static void an_origin_is_an_address_or_a_network_of_ipv6(void **state)
+{
+    struct sockaddr other = {.sa_family = AF_UNIX};
+
+    (void)state;
+    assert_true(origin("192.0.2.1") == origin("192.0.2.1"));
+    assert_true(origin("192.0.2.1") != origin("192.0.2.2"));
+    assert_true(origin("::ffff:192.0.2.1") == origin("192.0.2.1"));
+    assert_true(origin("2001:db8:1:2::1") == origin("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+    assert_true(origin("2001:db8:1:2::1") != origin("2001:db8:1:3::1"));
+    assert_true(origin("::1") != 0 && origin("::1") != origin("127.0.0.1"));
+    assert_true(address_origin(&other) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +207,7 @@ int main(void)
         cmocka_unit_test(only_this_machine_is_loopback),
         cmocka_unit_test(a_name_is_not_numeric),
         cmocka_unit_test(an_address_is_named_as_it_is_written),
+        cmocka_unit_test(an_origin_is_an_address_or_a_network_of_ipv6),
         cmocka_unit_test(a_socket_knows_both_its_ends),
         cmocka_unit_test(a_socket_of_this_machine_alone_is_named_unix),
     };

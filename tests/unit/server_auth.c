@@ -376,6 +376,30 @@ static void a_file_that_others_may_write_is_refused(void **state)
     assert_says("cannot be read: No such file");
 }
 
+static void users_loaded_anew_know_the_passwords_that_were_right(void **state)
+{
+    struct identity who;
+    bool hashed;
+
+    (void)state;
+    struct auth *before = parse(sesame_line), *same = parse(sesame_line);
+    char changed[AUTH_LINE_SIZE];
+    snprintf(changed, sizeof changed, "%s", sesame_line);
+    char *digit = strrchr(changed, ':') + 1; /* of the hash */
+    *digit = *digit == '0' ? '1' : '0';
+    struct auth *other = parse(changed);
+    assert_non_null(other);
+    assert_true(password_is_right(before, "ann", "sesame", &hashed, &who) && hashed);
+    auth_inherit(same, before);
+    auth_inherit(other, before);
+    assert_true(password_is_right(same, "ann", "sesame", &hashed, &who) && !hashed);
+    assert_false(password_is_right(same, "ann", "simsim", &hashed, &who));
+    assert_false(password_is_right(other, "ann", "sesame", &hashed, &who) || !hashed);
+    auth_free(before);
+    auth_free(same);
+    auth_free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_token_serves_as_its_users_password),
         cmocka_unit_test(a_password_out_of_bounds_is_wrong_at_once),
         cmocka_unit_test(hashing_wipes_the_password),
+        cmocka_unit_test(users_loaded_anew_know_the_passwords_that_were_right),
         cmocka_unit_test(a_check_that_a_reload_overtook_is_judged_by_the_new_users),
         cmocka_unit_test(after_a_reload_one_is_who_one_was_unless_the_secret_changed),
         cmocka_unit_test(a_line_with_a_new_token_lets_it_in),

@@ -147,7 +147,9 @@ static void begin_request(struct session *session)
     }
     if (session->only_health && !http_endpoint_is_health(http->match.route->endpoint)) {
         server_refused(session->server, session->peer);
-        answer_error(session, 503, 0, "max-connections is reached: only /livez and /readyz answer");
+        answer_error(session, 503, 0,
+                     "too many connections, see max-connections: only /livez and /readyz "
+                     "answer");
     } else if (is_foreign(session)) {
         answer_error(session, 403, 0, "a page of another site; see cors-origin");
     } else if (needed_role(http->match.route) == ROLE_NONE) {

@@ -226,10 +226,8 @@ static size_t feed(struct session *session, const char *data, size_t size)
                 return used;
             }
             if (request.count > 0 && is_http(&request, data[used] != '*')) {
-                if (server_warns(session->server)) {
-                    log_line(&session->server->log, LOG_WARNING, "%s: speaks HTTP to the RESP port",
-                             session->peer);
-                }
+                server_warn(session->server, WARNING_PROTOCOL, "%s: speaks HTTP to the RESP port",
+                            session->peer);
                 return hang_up(session, size);
             }
             if (request.count > 0 && !carry_out(session, request.count, request.words)) {
@@ -271,6 +269,7 @@ const struct front front_resp = {
     .name = "resp",
     .wants_tls =
         "-ERR this port speaks TLS: connect with TLS, as rediss:// or redis-cli --tls do\r\n",
+    .overdue = "-NOAUTH Authentication required: the time to sign in is over.\r\n",
     .sorry = "-ERR max number of clients reached\r\n",
     .pipelines = true,
     .open = open_front,
