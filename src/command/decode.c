@@ -7,8 +7,20 @@
 
 #include <stdio.h>
 
-/* At most this much of a bad value is repeated in a message. */
-#define SHOWN(bytes) (int)((bytes).size < 48 ? (bytes).size : 48), (bytes).data
+/* At most this much of a bad value is repeated in a message, by "%.*s". */
+#define SHOWN_MAX 48
+#define SHOWN(bytes) SHOWN_MAX, shown((char[SHOWN_MAX + 1]){""}, bytes)
+
+/* A NUL byte would end the value for printf(), and have "PING\0" called an unknown PING. */
+static const char *shown(char out[SHOWN_MAX + 1], struct hf_bytes bytes)
+{
+    size_t size = bytes.size < SHOWN_MAX ? bytes.size : SHOWN_MAX;
+
+    for (size_t i = 0; i < size; i++) {
+        out[i] = bytes.data[i] == '\0' ? '?' : bytes.data[i];
+    }
+    return out;
+}
 
 static void *member(struct command *command, const struct arg_spec *arg)
 {

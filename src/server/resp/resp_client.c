@@ -181,7 +181,7 @@ static bool read_filter(struct session *session, struct client_list *list, size_
         return true;
     }
     if (!text_is_word(words[2], "ID") || count < 4 || count - 3 > LIST_IDS_MAX) {
-        resp_error(session, "ERR syntax: CLIENT LIST [TYPE normal | ID id …], at most %d ids",
+        resp_error(session, "ERR syntax: CLIENT LIST [TYPE normal | ID id ...], at most %d ids",
                    LIST_IDS_MAX);
         return false;
     }

@@ -29,7 +29,9 @@ static const char *read_number(const char *at, const char *end, int64_t *number,
     if (at == end) {
         return NULL;
     }
-    if (at == start + negative || *at != '\r' || (at + 1 < end && at[1] != '\n')) {
+    /* As Redis has it, no zero stands in front: one number is written in one way. */
+    bool zero_first = start[negative] == '0' && (negative || at - start > 1);
+    if (at == start + negative || zero_first || *at != '\r' || (at + 1 < end && at[1] != '\n')) {
         *bad = true;
         return NULL;
     }
