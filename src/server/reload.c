@@ -46,11 +46,14 @@ bool reload_first(struct loop *loop, struct problem *problem)
 }
 
 /* Of a client whose user is gone, has another secret or may do less: what it was let do before ends
- * with that. An idle connection stays, as that of a stranger or of the new role. */
+ * with that. An idle connection stays, as that of a stranger, who has to sign in in time, or of the
+ * new role. */
 static void demote(struct session *session, enum role before)
 {
     if (session->who.role < before && (session_busy(session) || session->wants_ticks)) {
         connection_end(connection_of(session));
+    } else if (session->who.role < before) {
+        connection_set_time_limit(connection_of(session));
     }
 }
 

@@ -411,6 +411,15 @@ def test_who_is_no_user_any_more_waits_for_nothing(serve, users, holdfast, how):
             one.close()
 
 
+def test_who_is_no_user_any_more_has_to_sign_in_again_in_time(serve, users):
+    server = serve("--sign-in-timeout", "1s")
+    with signed_in(server, users) as idle, signed_in(server, users, "chief") as chief:
+        del users.lines["writer"]
+        reload(server, users)
+        assert idle.read().code == "NOAUTH" and idle.read_nothing_more() == b""
+        assert chief.call("PING") == "PONG"
+
+
 def test_a_stream_ends_with_the_right_to_watch_it(serve, users):
     server = serve()
     with Http(server.http_port) as stream, Http(server.http_port) as plain:
