@@ -88,18 +88,19 @@ static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t l
  * More is reclaimed than is missing, so that the next turn does not have to do it again. */
 static void evict(struct loop *loop)
 {
-    static const size_t backlogs[] = {(size_t)64 << 10, (size_t)16 << 10, WAITER_SMALL,
-                                      CONNECTION_SMALL};
+    enum { BACKLOGS = 4 };
+    static const size_t backlogs[BACKLOGS] = {(size_t)64 << 10, (size_t)16 << 10, WAITER_SMALL,
+                                              CONNECTION_SMALL};
     struct server *server = &loop->server;
     size_t limit = (size_t)server->options->client_memory_bytes, used = connections_memory(loop);
     size_t enough = limit / 4 * 3;
 
     unsigned strangers = strangers_evict(loop, enough), closed = 0;
-    for (size_t i = 0; i < sizeof backlogs / sizeof backlogs[0]; i++) {
+    for (size_t i = 0; i < BACKLOGS; i++) {
         closed += close_some(loop, &loop->slow, backlogs[i], enough);
-        if (backlogs[i] >= WAITER_SMALL) {
-            closed += close_some(loop, &loop->crowding, backlogs[i], enough);
-        }
+    }
+    for (size_t i = 0; i < BACKLOGS && backlogs[i] >= WAITER_SMALL; i++) {
+        closed += close_some(loop, &loop->crowding, backlogs[i], enough);
     }
     closed += close_some(loop, &loop->slow, 0, limit);
     if (closed + strangers > 0) {

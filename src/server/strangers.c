@@ -148,7 +148,7 @@ bool strangers_end_overdue(struct loop *loop, uint64_t ends)
     uint64_t limit_ns = (uint64_t)loop->server.options->sign_in_timeout_ms * 1000000;
     uint64_t now_ns = clock_nanoseconds();
 
-    while (!list_empty(waiting)) {
+    while (limit_ns > 0 && !list_empty(waiting)) {
         struct connection *connection = LIST_ENTRY(waiting->next, struct connection, stranger);
         if (now_ns - connection->stranger_ns < limit_ns) {
             return true;
