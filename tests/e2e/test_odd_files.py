@@ -181,7 +181,7 @@ def test_no_link_and_no_fifo_is_taken_for_a_file(holdfast, data, pattern, how, w
         assert target.read_bytes() == before, "it was not written through the link"
 
 
-# ---- files that others can read or write ----------------------------------------------------------
+# ---- files that others can read or write ---------------------------------------------------------
 
 def test_files_that_others_can_read_or_write_are_warned_of(holdfast, files, tmp_path):
     cert, key = make_certificate(tmp_path, "first")

@@ -4,6 +4,7 @@ Whatever they do, those who have signed in go on, and others can sign in. The wh
 this machine, so that tests can come from as many addresses as they like."""
 
 import contextlib
+import re
 import signal
 import socket
 import threading
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from certificates import certificate_in, trusting
+from harness import TIMEOUT_S
 from raw_client import Client, Http, encode, http
 from server import Error, Server, wait_until
 
@@ -66,70 +68,64 @@ def refused(connection):
     return True
 
 
-def closed_at_last(ask):
-    """Asks until the server hangs up; the time that took."""
-    begun = time.monotonic()
-    while time.monotonic() - begun < 60:
-        try:
-            ask()
-        except (ConnectionError, AssertionError, IndexError, ValueError):
-            return time.monotonic() - begun
-        time.sleep(0.05)
-    raise AssertionError("it is still connected")
+def is_closed(ask):
+    """Asks; has the server hung up?"""
+    try:
+        return ask() is None
+    except (ConnectionError, AssertionError, IndexError, ValueError):
+        return True
 
 
 # ---- how long they may stay ----------------------------------------------------------------------
 
 def test_no_question_renews_the_time_to_sign_in(serve, users):
-    server = serve("--sign-in-timeout", "1s")
-    with signed_in(server, users) as known, Http(server.http_port) as known_web:
+    server = serve("--sign-in-timeout", "3s")
+    with signed_in(server, users) as known, Http(server.http_port) as known_web, \
+            Client(server.resp_port) as asks, Http(server.http_port) as asks_web, \
+            Client(server.resp_port) as silent, Http(server.http_port) as silent_web:
         assert known_web.call("GET", "/v1/quotas/a", headers=users.bearer()).status == 200
-        with Client(server.resp_port) as stranger:
-            last = []
+        answers = []
 
-            def ping():
-                last.append(stranger.call("PING"))
-                assert "the time" not in str(last[-1])
-            assert closed_at_last(ping) > 0.5
-            assert all(isinstance(answer, Error) and answer.code == "NOAUTH" for answer in last)
-            assert stranger.read_nothing_more() == b""
-        with Http(server.http_port) as stranger:
-            assert closed_at_last(lambda: stranger.call("GET", "/livez")) > 0.5
-        with Http(server.http_port) as silent:
-            assert silent.file.read() == b""
-        with Client(server.resp_port) as silent:
-            assert silent.read().code == "NOAUTH" and silent.read_nothing_more() == b""
+        def ping():
+            answers.append(asks.call("PING"))
+            return None if "the time" in str(answers[-1]) else answers[-1]
+        for ask in (ping, lambda: asks_web.call("GET", "/livez")):
+            wait_until(lambda ask=ask: is_closed(ask), "it is hung up on")
+        assert len(answers) > 1
+        assert all(isinstance(answer, Error) and answer.code == "NOAUTH" for answer in answers)
+        assert silent_web.file.read() == b""
+        assert silent.read().code == "NOAUTH" and silent.read_nothing_more() == b""
         assert known.call("PING") == "PONG"
         assert known_web.call("GET", "/v1/quotas/a", headers=users.bearer()).status == 200
 
 
 def test_who_was_known_and_is_not_any_more_has_to_sign_in_again(serve, users):
-    server = serve("--sign-in-timeout", "1s")
-    with signed_in(server, users) as client:
-        assert client.call("RESET") == "RESET"
-        assert client.read().code == "NOAUTH" and client.read_nothing_more() == b""
-    with Http(server.http_port) as web:
+    server = serve("--sign-in-timeout", "3s")
+    with signed_in(server, users) as client, Http(server.http_port) as web:
         assert web.call("GET", "/v1/quotas/a", headers=users.bearer()).status == 200
+        assert client.call("RESET") == "RESET"
         assert web.call("GET", "/v1/quotas/a").status == 401
+        assert client.read().code == "NOAUTH" and client.read_nothing_more() == b""
         assert web.file.read() == b""
 
 
-@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00\x01"])
-def test_the_handshake_of_tls_is_part_of_it(tmp_path, said):
+def test_the_handshake_of_tls_is_part_of_it(tmp_path):
     """Without users, too: who has not finished it is a stranger everywhere."""
     cert, key = certificate_in(tmp_path)
-    with Server("--tls-cert", cert, "--tls-key", key, "--sign-in-timeout", "500ms",
+    with Server("--tls-cert", cert, "--tls-key", key, "--sign-in-timeout", "3s",
                 memory=True) as server:
-        with socket.create_connection((HERE, server.resp_port), 30) as one:
-            one.sendall(said)
-            assert one.recv(100) == b""
         with Client(server.resp_port, context=trusting(cert)) as client:
-            time.sleep(1.5)
+            strangers = [socket.create_connection((HERE, server.resp_port), TIMEOUT_S)
+                         for _ in range(2)]
+            strangers[0].sendall(b"\x16\x03\x01\x02\x00\x01")
+            for one in strangers:
+                assert one.recv(100) == b""
+                one.close()
             assert client.call("PING") == "PONG", "who has finished it stays"
 
 
 def test_a_request_that_is_not_finished_is_answered(serve):
-    server = serve("--sign-in-timeout", "500ms")
+    server = serve("--sign-in-timeout", "3s")
     with Http(server.http_port) as web:
         web.socket.sendall(b"GET /v1/quotas/a HTTP/1.1\r\nHost: localhost\r\nX: y")
         assert web.read().status == 408
@@ -182,7 +178,7 @@ def test_a_share_of_all_connections(serve, users):
         one.close()
 
 
-# ---- what they may hold ---------------------------------------------------------------------------
+# ---- what they may hold --------------------------------------------------------------------------
 
 def wait_in_line(server, users, number, front):
     """Waits for a slot that is taken; gives the connection."""
@@ -226,7 +222,8 @@ def test_strangers_push_no_waiter_out(serve, users):
         strangers = []
         for number in range(900):
             port, said = parts[number % 3]
-            one = socket.create_connection((HERE, port), 30, (f"127.0.1.{number % 10 + 1}", 0))
+            source = (f"127.0.1.{number % 10 + 1}", 0)
+            one = socket.create_connection((HERE, port), TIMEOUT_S, source)
             with contextlib.suppress(OSError):
                 one.sendall(said)
             strangers.append(one)
@@ -250,8 +247,8 @@ def test_the_memory_of_half_open_handshakes_counts(tmp_path):
             assert known.call("PING") == "PONG"
             half = []
             for _ in range(200):
-                one = context.wrap_socket(socket.create_connection((HERE, server.resp_port), 30),
-                                          server_hostname="localhost",
+                plain = socket.create_connection((HERE, server.resp_port), TIMEOUT_S)
+                one = context.wrap_socket(plain, server_hostname="localhost",
                                           do_handshake_on_connect=False)
                 one.setblocking(False)
                 with contextlib.suppress(OSError):
@@ -265,7 +262,7 @@ def test_the_memory_of_half_open_handshakes_counts(tmp_path):
                 one.close()
 
 
-# ---- guessing passwords ---------------------------------------------------------------------------
+# ---- guessing passwords --------------------------------------------------------------------------
 
 class Guessers:
     """Connections from one address that guess passwords, each again as soon as it is answered."""
@@ -277,7 +274,7 @@ class Guessers:
         self.thread.start()
 
     def connect(self):
-        one = socket.create_connection((HERE, self.server.resp_port), 30, (self.source, 0))
+        one = socket.create_connection((HERE, self.server.resp_port), TIMEOUT_S, (self.source, 0))
         one.setblocking(False)
         self.guess(one)
         return one
@@ -334,9 +331,7 @@ def test_guessing_costs_more_and_more_time(serve):
             begun = time.monotonic()
             assert client.call("AUTH", "ann", "wrong").code == "WRONGPASS"
             return time.monotonic() - begun
-        for _ in range(6):
-            guess()
-        assert guess() >= 0.5 and guess() >= 1
+        assert any(guess() >= 2 for _ in range(20)), "held back for longer each time"
 
 
 def test_who_leaves_while_a_password_waits(serve):
@@ -352,7 +347,7 @@ def test_who_leaves_while_a_password_waits(serve):
     assert server.stop() == 0
 
 
-# ---- the log --------------------------------------------------------------------------------------
+# ---- the log -------------------------------------------------------------------------------------
 
 def test_the_log_counts_what_it_leaves_out(serve):
     server = serve("--sign-in-timeout", "1h")
@@ -363,11 +358,15 @@ def test_the_log_counts_what_it_leaves_out(serve):
             client.send_raw(b"POST / HTTP/1.1\r\n\r\n")
             assert client.read_nothing_more() == b""
     wait_until(lambda: "speaks HTTP" in server.said(), "another kind is not hidden")
-    wait_until(lambda: "190 more wrong secrets" in server.said(), "it counts")
-    assert server.said().count(": wrong secret") == 10
+
+    def counted():
+        left_out = re.findall(r"(\d+) more wrong secrets", server.said())
+        return server.said().count(": wrong secret") + sum(map(int, left_out))
+    wait_until(lambda: counted() == 200, "all of them are counted")
+    assert server.said().count(": wrong secret") < 100
 
 
-# ---- users that change ----------------------------------------------------------------------------
+# ---- users that change ---------------------------------------------------------------------------
 
 def reload(server, users):
     users.write()
@@ -412,7 +411,7 @@ def test_who_is_no_user_any_more_waits_for_nothing(serve, users, holdfast, how):
 
 
 def test_who_is_no_user_any_more_has_to_sign_in_again_in_time(serve, users):
-    server = serve("--sign-in-timeout", "1s")
+    server = serve("--sign-in-timeout", "3s")
     with signed_in(server, users) as idle, signed_in(server, users, "chief") as chief:
         del users.lines["writer"]
         reload(server, users)
