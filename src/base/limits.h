@@ -42,6 +42,8 @@
 #define QUOTA_SINCE_MAX_MS ((int64_t)24 * 3600 * 1000)
 #define QUOTA_COMMITS_MAX 16
 #define QUOTA_COMMITS_FINE_MS 1000
+/* An answer of so many bytes is kept for a request that was begun, whatever memory is left. */
+#define IDEM_ANSWER_PROMISED 256
 #define SEM_HEARTBEAT_DEFAULT_MS ((int64_t)180 * 1000)
 #define SEM_TTL_DEFAULT_MS ((int64_t)24 * 3600 * 1000)
 /* Slots that one client can ask for: a script on Redis does something for each. Former versions

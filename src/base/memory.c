@@ -57,12 +57,21 @@ void memory_init(struct memory *memory)
     *memory = (struct memory){.resize = from_malloc, .zeroed = from_calloc};
 }
 
+/* What malloc() takes for a block: its own word before it, in steps of 16 bytes. Of names and other
+ * small blocks that is up to half as much again, which a limit of memory has to count. */
+static size_t taken(size_t size)
+{
+    size_t rounded = (size + sizeof(size_t) + 15) / 16 * 16;
+
+    return size == 0 || size == HUGE_PAGE ? size : rounded < 32 ? 32 : rounded;
+}
+
 void *memory_resize(struct memory *memory, void *block, size_t old_size, size_t new_size)
 {
     void *moved = memory->resize(memory, block, old_size, new_size);
     if (moved != NULL || new_size == 0) {
-        CHECK(memory->used >= old_size);
-        memory->used = memory->used - old_size + new_size;
+        CHECK(memory->used >= taken(old_size));
+        memory->used = memory->used - taken(old_size) + taken(new_size);
     } else {
         memory->refused++;
     }
@@ -78,7 +87,7 @@ void *memory_zeroed(struct memory *memory, size_t size)
 {
     void *block = memory->zeroed(memory, size);
 
-    memory->used += block ? size : 0;
+    memory->used += block ? taken(size) : 0;
     memory->refused += block == NULL;
     return block;
 }

@@ -431,6 +431,10 @@ static void idem_fields(struct codec *codec, struct idem *idem)
         }
     }
     codec_bytes(codec, idem->response, idem->response_size);
+    if (codec->mode == CODEC_READ) {
+        codec->core->processing += idem->record.state == IDEM_PROCESSING;
+        codec->core->answer_bytes += idem->response_size;
+    }
 }
 
 void codec_fields(struct codec *codec, enum kind kind, void *record)

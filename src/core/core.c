@@ -201,23 +201,6 @@ void core_destroy(struct core *core)
     memory_free(core->memory, core, sizeof *core);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-void core_limit_memory(struct core *core, size_t max)
-{
-    core->memory_max = max;
-}
-
-static bool is_full(const struct core *core)
-{
-    return core->memory_max != 0 && core->memory->used >= core->memory_max;
-}
-
-uint32_t core_add(struct core *core, enum kind kind, const struct key *key)
-{
-    return is_full(core) ? NONE : store_add(&core->stores[kind], key);
-}
-
 /* ---- records --------------------------------------------------------------------------------- */
 
 uint32_t core_obtain(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id)
@@ -378,18 +361,6 @@ void reply_hex(struct reply *reply, const uint8_t token[TOKEN_BYTES])
         text[2 * i + 1] = digits[token[i] & 15];
     }
     reply_text(reply, text, sizeof text);
-}
-
-void reply_busy(const struct core *core, struct reply *reply)
-{
-    if (is_full(core)) {
-        reply_refuse_with(reply, HF_BUSY,
-                          "# of # bytes of memory are in use: nothing new is taken until some is "
-                          "given back; raise max-memory",
-                          (int64_t)core->memory->used, (int64_t)core->memory_max, 0);
-    } else {
-        reply_refuse(reply, HF_BUSY, "out of memory; nothing was changed, try again later");
-    }
 }
 
 /* ---- wakeups --------------------------------------------------------------------------------- */

@@ -21,6 +21,19 @@ void core_destroy(struct core *core);
  * whatever gives back is let through. 0: no limit, as in a new core. */
 void core_limit_memory(struct core *core, size_t max);
 
+/* Is that so now? */
+bool core_is_full(const struct core *core);
+
+/* What the memory in use consists of, in bytes. */
+struct core_memory {
+    size_t limit;    /* 0: none */
+    size_t promised; /* not in use, but kept for what is open */
+    size_t records, indexes, answers;
+    size_t rest; /* names, deadlines, lines, lists, and what the allocator takes for itself */
+    uint32_t confirmed; /* bookings */
+};
+void core_memory_parts(const struct core *core, struct core_memory *parts);
+
 /* Expires some of what is due, and all of it in the command's scope, then carries the command out.
  * A `now_ms` before the latest one seen counts as that one. The reply says HF_BUSY, and nothing has
  * changed, when memory ran out; it says `waits` when the answer will come as a wakeup. */

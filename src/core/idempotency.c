@@ -74,6 +74,7 @@ CORE_COMMAND(idem_begin)
         return;
     }
     idem_at(core, index)->fingerprint = fingerprint;
+    core->processing++;
     core_arm(core, CORE_IDEM_KEYS, index, core->now_ms + a->ttl_ms);
     idem_check(core, idem_at(core, index));
     reply_word(reply, "NEW");
@@ -92,6 +93,10 @@ CORE_COMMAND(idem_complete)
         return;
     }
     struct idem *idem = idem_at(core, index);
+    if (a->response.size > IDEM_ANSWER_PROMISED && core_answers_are_full(core)) {
+        reply_busy(core, reply);
+        return;
+    }
     if (a->response.size > 0) {
         idem->response = memory_get(core->memory, a->response.size);
         if (idem->response == NULL) {
@@ -102,6 +107,8 @@ CORE_COMMAND(idem_complete)
     }
     idem->response_size = a->response.size;
     idem->record.state = IDEM_COMPLETED;
+    core->processing--;
+    core->answer_bytes += idem->response_size;
     core_arm(core, CORE_IDEM_KEYS, index, core->now_ms + a->ttl_ms);
     idem_check(core, idem_at(core, index));
     reply_number(reply, 1);
@@ -132,4 +139,6 @@ void idem_let_go(struct core *core, uint32_t index)
     name_free(core->memory, &idem->fingerprint);
     memory_free(core->memory, idem->response, idem->response_size);
     idem->response = NULL;
+    core->processing -= idem->record.state == IDEM_PROCESSING;
+    core->answer_bytes -= idem->response_size;
 }

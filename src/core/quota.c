@@ -272,7 +272,7 @@ CORE_COMMAND(quota_reserve)
         return;
     }
     struct tenant *tenant = tenant_at(core, index); /* it has a limit, so it exists */
-    if (!quota_commits_reserve(core, tenant) ||
+    if ((tenant->commits == 0 && core_is_full(core)) || !quota_commits_reserve(core, tenant) ||
         (a->hold.size > 0 && !add_hold(core, index, known, a))) {
         reply_busy(core, reply);
         return;

@@ -323,6 +323,8 @@ struct core {
     uint32_t holders;                 /* of slots, of all semaphores */
     uint32_t in_line;                 /* waiters of all semaphores */
     uint32_t gates;                   /* rooms with a gate */
+    uint32_t processing;              /* keys of requests that have no answer yet */
+    size_t answer_bytes;              /* answers of requests */
 
     uint32_t leaving[CORE_KIND_COUNT]; /* the first closed scope of a kind, or NONE: leaving.c */
     uint32_t leaving_count[CORE_KIND_COUNT];
@@ -460,6 +462,8 @@ void reply_name(struct reply *reply, const struct name *name);
 void reply_hex(struct reply *reply, const uint8_t token[TOKEN_BYTES]);
 /* Refuses for want of memory: the system's, or the limit's. */
 void reply_busy(const struct core *core, struct reply *reply);
+/* May no answer of a request be kept that is larger than what was promised? */
+bool core_answers_are_full(const struct core *core);
 
 /* Makes room for one more waiting call's wakeup. */
 bool core_reserve_wakeup(struct core *core);

@@ -249,6 +249,7 @@ void embedded_submit(struct engine *engine, struct command *command, engine_done
         return;
     }
     core_apply(embedded->core, command, moment(embedded), reply);
+    embedded->full += reply->code == HF_BUSY && core_is_full(embedded->core);
     if (embedded->journal != NULL && command->spec->flags & COMMAND_WRITES &&
         reply->code == HF_OK) {
         struct hf_bytes bytes = {embedded->encoded.data, embedded->encoded.size};

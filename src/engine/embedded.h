@@ -16,7 +16,7 @@ struct embedded_options {
     int64_t segment_bytes;  /* 0: 64 MiB */
     int64_t snapshot_bytes; /* a snapshot after so much growth; 0: 256 MiB, -1: only on demand */
     int64_t snapshot_timeout_ms; /* a snapshot may make no progress for so long; 0: a minute */
-    int64_t max_memory_bytes;    /* of the state; 0: three quarters of the machine's */
+    int64_t max_memory_bytes;    /* of the state; 0: three quarters of what there is */
     int64_t min_free_bytes;      /* with less room than this it is not ready; 0: it always is */
     struct clock clock;
     struct log log;

@@ -12,6 +12,30 @@ static void clock_figures(struct embedded *embedded, engine_figure *each, void *
          (double)embedded->ticks);
 }
 
+/* What the limit of memory is about, and what it goes to. */
+static void memory_figures(const struct embedded *embedded, engine_figure *each, void *context)
+{
+    struct core_memory parts;
+
+    core_memory_parts(embedded->core, &parts);
+    each(context, "memory_limit_bytes", "What the state may take: max-memory.", false,
+         (double)parts.limit);
+    each(context, "memory_promised_bytes",
+         "Not in use, but kept for bookings to be confirmed and for answers of requests.", false,
+         (double)parts.promised);
+    each(context, "memory_refused_total", "Commands refused because of max-memory.", true,
+         (double)embedded->full);
+    each(context, "memory_records_bytes", "Of the state: records.", false, (double)parts.records);
+    each(context, "memory_indexes_bytes", "Of the state: indexes by name.", false,
+         (double)parts.indexes);
+    each(context, "memory_answers_bytes", "Of the state: answers that idempotency keys have.",
+         false, (double)parts.answers);
+    each(context, "memory_rest_bytes", "Of the state: long names, deadlines, lines, lists.", false,
+         (double)parts.rest);
+    each(context, "bookings_confirmed", "Confirmed bookings, which stay until their event closes.",
+         false, parts.confirmed);
+}
+
 static void snapshot_figures(const struct snapshots *snapshots, int64_t now_ms, engine_figure *each,
                              void *context)
 {
@@ -46,6 +70,7 @@ static void disk_figures(struct embedded *embedded, engine_figure *each, void *c
 void embedded_figures(struct engine *engine, engine_figure *each, void *context)
 {
     clock_figures(embedded_self(engine), each, context);
+    memory_figures(embedded_self(engine), each, context);
     if (embedded_self(engine)->journal != NULL) {
         disk_figures(embedded_self(engine), each, context);
     }

@@ -4,13 +4,13 @@
  * again. */
 #include "base/check.h"
 #include "base/huge_pages.h"
+#include "base/memory_bound.h"
 #include "command/binary.h"
 #include "engine/embedded_state.h"
 #include "engine/own_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define SEGMENT_BYTES ((int64_t)64 << 20)
 #define SNAPSHOT_BYTES ((int64_t)256 << 20)
@@ -174,12 +174,24 @@ static enum hf_error open_journal(struct embedded *embedded, struct problem *pro
  * closed holds that are remembered for retries are part of it. */
 static size_t memory_limit(const struct embedded_options *options)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
     if (options->max_memory_bytes > 0) {
         return (size_t)options->max_memory_bytes;
     }
-    return pages > 0 && size > 0 ? (size_t)pages / 4 * 3 * (size_t)size : 0;
+    size_t bound = memory_bound("");
+    return bound < SIZE_MAX ? bound / 4 * 3 : 0;
+}
+
+static void limit_memory(struct embedded *embedded)
+{
+    size_t limit = memory_limit(&embedded->options);
+
+    core_limit_memory(embedded->core, limit);
+    if (core_is_full(embedded->core)) {
+        log_line(&embedded->options.log, LOG_WARNING,
+                 "the state takes %zu bytes of memory and max-memory is %zu: nothing new is taken "
+                 "until some is given back",
+                 embedded->memory.used, limit);
+    }
 }
 
 /* ---- open and close -------------------------------------------------------------------------- */
@@ -266,7 +278,7 @@ enum hf_error embedded_open_with(const struct embedded_options *options, struct 
         embedded_close(&embedded->engine);
         return code;
     }
-    core_limit_memory(embedded->core, memory_limit(&embedded->options));
+    limit_memory(embedded);
     *engine = &embedded->engine;
     return HF_OK;
 }

@@ -56,6 +56,7 @@ struct embedded {
     int64_t synced_ms;   /* by clock_elapsed() */
     int64_t recorded_ms; /* the time of the last record */
     uint64_t ticks;      /* records of time alone */
+    uint64_t full;       /* commands refused because the state may take no more memory */
     bool begun;          /* the start is recorded */
     bool failed;
     struct snapshots snapshots;

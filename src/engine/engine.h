@@ -27,7 +27,7 @@ struct engine_options {
     /* With less room than this where the data is kept, engine_unready() says so; 0: it does not. */
     int64_t min_free_bytes;
     /* With more memory than this in use for the state, new scopes and holds are refused. 0: three
-     * quarters of what the machine has. */
+     * quarters of what machine or container has. */
     int64_t max_memory_bytes;
     /* An answer comes as soon as it is known, also while what it shows could still be lost: the
      * caller promises to send none before the next flush has succeeded. It saves a copy of each

@@ -423,10 +423,18 @@ static bool is_elsewhere(const struct server_options *options)
 static enum hf_error check_engine_settings(const struct server_options *options,
                                            struct problem *problem)
 {
+    bool limited = options->given & setting_bit(setting_find(hf_text("max-memory")));
     const char *idle = options->memory          ? "memory"
                        : options->dir != NULL   ? "dir"
                        : options->fsync != NULL ? "fsync"
                                                 : NULL;
+
+    if (is_elsewhere(options) && limited) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "max-memory is for the engine of this process, and engine \"%.*s:\" has "
+                           "a limit of its own: leave max-memory out, and set maxmemory there",
+                           (int)strcspn(options->engine, ":/@?"), options->engine);
+    }
 
     if (!is_elsewhere(options) || idle == NULL) {
         return HF_OK;

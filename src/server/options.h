@@ -29,7 +29,7 @@ struct server_options {
     char *allowed_hosts; /* NULL: with users any, without users our own only */
     enum log_level log_level;
     bool log_json;
-    int64_t max_memory_bytes; /* of the state; 0: three quarters of the machine's */
+    int64_t max_memory_bytes; /* of the state; 0: three quarters of what there is */
     int64_t min_free_bytes;   /* with less room where the data is kept it is not ready */
     int64_t max_connections;
     int64_t client_memory_bytes; /* all buffers of all clients */

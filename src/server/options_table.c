@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define KIB ((int64_t)1 << 10)
 #define MIB ((int64_t)1 << 20)
@@ -122,7 +123,8 @@ const struct setting setting_table[] = {
      "not ready with less free where the data is, or a quarter of a small disk; 0 for never",
      ANYWHERE},
     {"max-memory", KIND_SIZE, "SIZE", "0", 0, 1024 * GIB * KIB, AT(max_memory_bytes),
-     "take nothing new with more in use; 0 for three quarters of the machine's memory", ANYWHERE},
+     "take nothing new with more in use; 0 for three quarters of what machine or container has",
+     ANYWHERE},
     {"max-connections", KIND_COUNT, "N", "10000", 1, 1000000, AT(max_connections),
      "refuse more connections than this", ANYWHERE},
     {"sign-in-timeout", KIND_DURATION, "TIME", "10s", 100, HOUR_MS, AT(sign_in_timeout_ms),
@@ -198,26 +200,26 @@ static void describe(char out[32], const struct unit *unit, int64_t number)
     snprintf(out, 32, "%lld%s", (long long)(number / unit->factor), number == 0 ? "" : unit->name);
 }
 
+/* "512m", "512mb" and "512MiB" are the same. */
 static bool read_size(struct hf_bytes text, int64_t *bytes)
 {
+    static const char letters[] = "kmgt";
+    static const char *const endings[] = {"ib", "b"};
     int64_t factor = 1;
 
-    if (text.size > 0) {
-        switch (text.data[text.size - 1] | 0x20) {
-        case 'k':
-            factor = KIB;
-            break;
-        case 'm':
-            factor = MIB;
-            break;
-        case 'g':
-            factor = GIB;
-            break;
-        default:
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t size = strlen(endings[i]);
+        if (text.size > size + 1 && strchr(letters, text.data[text.size - size - 1] | 0x20) &&
+            strncasecmp(text.data + text.size - size, endings[i], size) == 0) {
+            text.size -= size;
             break;
         }
     }
-    text.size -= factor > 1;
+    const char *unit = text.size > 0 ? strchr(letters, text.data[text.size - 1] | 0x20) : NULL;
+    if (unit != NULL) {
+        factor = (int64_t)1 << 10 * (unit - letters + 1);
+        text.size--;
+    }
     if (!text_to_integer(text, bytes)) {
         return false;
     }

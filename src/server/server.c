@@ -70,6 +70,31 @@ const char *server_info(struct server *server, struct hf_info *info)
                : error_text(code);
 }
 
+struct wanted_figure {
+    const char *name;
+    uint64_t value;
+};
+
+static void note_figure(void *context, const char *name, const char *help, bool grows, double value)
+{
+    struct wanted_figure *wanted = context;
+    (void)help, (void)grows;
+
+    if (strcmp(name, wanted->name) == 0) {
+        wanted->value = (uint64_t)value;
+    }
+}
+
+uint64_t server_figure(const struct server *server, const char *name)
+{
+    struct wanted_figure wanted = {.name = name};
+
+    if (server->engine != NULL) {
+        engine_figures(server->engine, note_figure, &wanted);
+    }
+    return wanted.value;
+}
+
 void server_attach(struct server *server, struct engine *engine)
 {
     server->engine = engine;

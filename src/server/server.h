@@ -86,6 +86,8 @@ const char *server_engine_name(const struct server *server);
 /* What the engine carries. NULL, and *info is filled in; otherwise why it is not known, and *info
  * means nothing: a figure that is not known must not be shown as 0. */
 const char *server_info(struct server *server, struct hf_info *info);
+/* A figure that the engine has for metrics; 0 where it has none of that name. */
+uint64_t server_figure(const struct server *server, const char *name);
 /* The engine did this of its own accord: those who watch hear of it. */
 void server_carried_out(void *server, const struct command *command, const struct reply *reply);
 

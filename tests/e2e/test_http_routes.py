@@ -493,7 +493,8 @@ def test_figures(curl):
     assert answer.status == 200 and "version=0.0.4" in answer.headers["content-type"]
     assert re.search(rb"(?m)^# TYPE holdfast_\w+ counter$", answer.body)
     info = done(curl.get("/v1/info"), 200, "version", "engine", "ledger", "state", "uptime_seconds",
-                "connections", "client_memory_bytes", "memory_bytes", "holds", "waiting", "expired")
+                "connections", "client_memory_bytes", "memory_bytes", "holds", "waiting", "expired",
+                "memory_limit_bytes", "bookings_confirmed")
     assert (info["engine"], info["state"]) == ("embedded", "ready")
     assert info["connections"] >= 1
 

@@ -60,20 +60,20 @@ static void memory_in_use_is_counted(void **state)
     char *b = memory_get(&memory, 50);
     assert_non_null(a);
     assert_non_null(b);
-    assert_int_equal(memory.used, 150);
+    assert_int_equal(memory.used, 112 + 64); /* with what malloc() takes for itself */
     memset(a, 1, 100);
     a = memory_resize(&memory, a, 100, 300);
     assert_non_null(a);
     assert_int_equal(a[99], 1);
-    assert_int_equal(memory.used, 350);
+    assert_int_equal(memory.used, 320 + 64);
     memory_free(&memory, b, 50);
-    assert_int_equal(memory.used, 300);
+    assert_int_equal(memory.used, 320);
     assert_null(memory_resize(&memory, a, 300, 0));
     assert_int_equal(memory.used, 0);
     b = memory_zeroed(&memory, 50);
     assert_non_null(b);
     assert_int_equal(b[0] + b[49], 0);
-    assert_int_equal(memory.used, 50);
+    assert_int_equal(memory.used, 64);
     memory_free(&memory, b, 50);
     memory_free(&memory, NULL, 7);
     assert_int_equal(memory.used, 0);
@@ -91,7 +91,8 @@ static void failed_resize_leaves_the_block_and_the_count(void **state)
     assert_null(memory_get(&scarce.memory, 10));
     assert_null(memory_zeroed(&scarce.memory, 10));
     assert_memory_equal(block, "xxxxxxxxxx", 10);
-    assert_int_equal(scarce.memory.used, 10);
+    assert_int_equal(scarce.memory.used, 32);
+    assert_int_equal(scarce.memory.refused, 3);
     memory_free(&scarce.memory, block, 10);
     assert_int_equal(scarce.memory.used, 0);
 }

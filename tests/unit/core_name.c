@@ -38,7 +38,8 @@ static void a_name_of_any_length_comes_back(void **state)
         assert_int_equal(name.kind, size <= NAME_INLINE ? size : NAME_FAR);
         assert_text(&name, text, size);
         assert_true(name_own(&memory, &name));
-        assert_int_equal(memory.used, size <= NAME_INLINE ? 0 : size);
+        assert_true(size <= NAME_INLINE ? memory.used == 0
+                                        : memory.used > size && memory.used < size + 32);
         char before[HF_ID_MAX];
         memcpy(before, text, sizeof before);
         memset(text, '?', sizeof text); /* an owned name does not look at what it was made of */

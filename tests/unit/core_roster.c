@@ -91,7 +91,7 @@ static void nobody_takes_no_memory(void **state)
 
     expect_same(hall);
     come(hall, 7);
-    assert_true(hall->memory.used <= 16);
+    assert_true(hall->memory.used <= 32);
     expect_same(hall);
     go(hall, 0);
     assert_int_equal(hall->memory.used, 0);

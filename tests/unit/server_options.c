@@ -140,6 +140,28 @@ static void a_flag_takes_its_value_after_a_space_or_an_equals_sign(void **state)
     assert_int_equal(options.drain_timeout_ms, 5000);
 }
 
+static void a_size_may_have_its_unit_in_several_ways(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } cases[] = {{"512m", (int64_t)512 << 20},
+                 {"512mb", (int64_t)512 << 20},
+                 {"512MiB", (int64_t)512 << 20},
+                 {"2g", (int64_t)2 << 30},
+                 {"2GB", (int64_t)2 << 30},
+                 {"3t", (int64_t)3 << 40},
+                 {"700k", 700 << 10},
+                 {"12345", 12345},
+                 {"0", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(LOAD("--max-memory", (char *)cases[i].text), HF_OK);
+        assert_true(options.max_memory_bytes == cases[i].bytes);
+    }
+}
+
 static void the_last_of_two_equal_flags_wins(void **state)
 {
     (void)state;
@@ -309,6 +331,11 @@ static void a_bad_flag_is_named_with_what_to_do(void **state)
          "from 1m to 1024g"},
         {"--client-memory", "9223372036854775807g", "must be a size"},
         {"--client-memory", "m", "must be a size"},
+        {"--client-memory", "mb", "must be a size"},
+        {"--client-memory", "5b", "must be a size"},
+        {"--client-memory", "5ib", "must be a size"},
+        {"--client-memory", "5mbb", "must be a size"},
+        {"--max-memory", "-1", "--max-memory \"-1\": must be a size"},
         {"--max-body", "10", "from 1k to 64m"},
         {"--request-timeout", "1ms",
          "--request-timeout \"1ms\": must be a time such as 500ms, "
@@ -337,6 +364,9 @@ static void settings_that_do_not_fit_together_are_refused(void **state)
         {"--engine=redis://h", "--dir=d", "dir is for the engine of this process"},
         {"--engine=redis+cluster://h", "--fsync=always", "fsync is for the engine of this"},
         {"--engine=redis://:secret@h", "--memory", "engine \"redis:\" keeps its data elsewhere"},
+        {"--engine=redis://:secret@h", "--max-memory=1g",
+         "max-memory is for the engine of this process, and engine \"redis:\" has a limit of its "
+         "own: leave max-memory out, and set maxmemory there"},
         {"--engine=embedded:d", "--dir=e", "leave dir out, or the engine"},
         {"--resp-port=7", "--http-port=7", "resp-port and http-port are both 7"},
         {"--engine=mongo://localhost", NULL, "unknown engine \"mongo\""},
@@ -429,6 +459,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(without_settings_the_defaults_hold),
         CASE(a_flag_takes_its_value_after_a_space_or_an_equals_sign),
+        CASE(a_size_may_have_its_unit_in_several_ways),
         CASE(the_last_of_two_equal_flags_wins),
         CASE(a_file_has_comments_blanks_and_quotes),
         CASE(a_mistake_in_a_file_is_named_with_its_line_and_key),

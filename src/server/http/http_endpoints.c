@@ -72,13 +72,17 @@ static void write_carried(struct server *server, struct buffer *out)
 
     if (unknown != NULL) {
         buffer_text(out, ",\"memory_bytes\":null,\"holds\":null,\"waiting\":null,"
-                         "\"expired\":null,\"unknown_because\":");
+                         "\"expired\":null,\"memory_limit_bytes\":null,"
+                         "\"bookings_confirmed\":null,\"unknown_because\":");
         json_text(out, hf_text(unknown));
         return;
     }
     buffer_format(out, ",\"memory_bytes\":%llu,\"holds\":%llu,\"waiting\":%llu,\"expired\":%llu",
                   (unsigned long long)info.memory_bytes, (unsigned long long)info.holds,
                   (unsigned long long)info.waiting, (unsigned long long)info.expired);
+    buffer_format(out, ",\"memory_limit_bytes\":%llu,\"bookings_confirmed\":%llu",
+                  (unsigned long long)server_figure(server, "memory_limit_bytes"),
+                  (unsigned long long)server_figure(server, "bookings_confirmed"));
 }
 
 static void answer_info(struct session *session)

@@ -179,7 +179,7 @@ static void hello(struct session *session, size_t count, const struct hf_bytes *
 static void config(struct session *session, size_t count, const struct hf_bytes *words)
 {
     const struct server_options *options = session->server->options;
-    char connections[24], timeout[24];
+    char connections[24], timeout[24], memory[24];
     struct {
         const char *name, *value;
     } settings[] = {
@@ -189,7 +189,7 @@ static void config(struct session *session, size_t count, const struct hf_bytes 
         {"maxclients", connections},
         {"timeout", timeout},
         {"databases", "1"},
-        {"maxmemory", "0"},
+        {"maxmemory", memory},
         {"bind", options->bind},
         {"dir", options->dir != NULL ? options->dir : ""},
     };
@@ -198,6 +198,8 @@ static void config(struct session *session, size_t count, const struct hf_bytes 
 
     snprintf(connections, sizeof connections, "%lld", (long long)options->max_connections);
     snprintf(timeout, sizeof timeout, "0");
+    snprintf(memory, sizeof memory, "%llu",
+             (unsigned long long)server_figure(session->server, "memory_limit_bytes"));
     if (!text_is_word(words[1], "GET") || count < 3) {
         resp_error(session, "ERR only CONFIG GET: settings are made when the server starts");
         return;

@@ -74,6 +74,9 @@ static void state_section(struct server *server, struct buffer *out)
     buffer_format(out, "memory_bytes:%llu\r\nholds:%llu\r\nwaiting:%llu\r\nexpired:%llu\r\n",
                   (unsigned long long)info.memory_bytes, (unsigned long long)info.holds,
                   (unsigned long long)info.waiting, (unsigned long long)info.expired);
+    buffer_format(out, "memory_limit_bytes:%llu\r\nbookings_confirmed:%llu\r\n",
+                  (unsigned long long)server_figure(server, "memory_limit_bytes"),
+                  (unsigned long long)server_figure(server, "bookings_confirmed"));
 }
 
 static void replication_section(struct server *server, struct buffer *out)
