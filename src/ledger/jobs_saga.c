@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define ADD_VALUES 16
-#define MOVE_VALUES 15
+#define MOVE_VALUES 16
 #define CLAIM_VALUES 5
 #define BOOK_VALUES 12
 #define HOLD_VALUES 2
@@ -114,12 +114,24 @@ static void put_new(struct sql_value *at, const struct ledger_move *move)
 static void put_move(struct sql_value *at, const struct ledger_move *move)
 {
     const struct ledger_saga *saga = move->saga;
+    struct sql_value lease = sql_integer(move->lease_ms);
     const struct sql_value values[MOVE_VALUES] = {
-        text_value(saga->state),      text_value(saga->came_from),  text_value(saga->payment),
-        text_value(saga->error_code), text_value(saga->error),      sql_integer(saga->attempts),
-        sql_integer(move->due_ms),    text_value(saga->owner),      sql_integer(saga->fence),
-        text_value(saga->token),      sql_integer(move->lease_ms),  sql_integer(move->lease_ms),
-        text_value(saga->saga),       sql_integer(move->old_fence), text_value(move->from),
+        text_value(saga->state),
+        text_value(saga->came_from),
+        text_value(saga->payment),
+        text_value(saga->error_code),
+        text_value(saga->error),
+        sql_integer(saga->attempts),
+        sql_integer(move->due_ms),
+        text_value(saga->owner),
+        sql_integer(saga->fence),
+        text_value(saga->token),
+        lease,
+        lease,
+        lease,
+        text_value(saga->saga),
+        sql_integer(move->old_fence),
+        text_value(move->from),
     };
     memcpy(at, values, sizeof values);
 }

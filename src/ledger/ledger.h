@@ -312,8 +312,8 @@ struct ledger_job {
     void (*finding)(void *context, const char *finding);
     char after[HF_ID_MAX + 1];
     bool more;
-    /* HOLDS: so many as `count` says, in the order in which they happened. A row is only moved
-     * on: a hold that is written late does not undo its end, and nothing undoes a sale. */
+    /* HOLDS: so many as `count` says, no booking twice. A row is only moved on: a hold that is
+     * written late does not undo its end, and nothing undoes a sale. */
     const struct ledger_booking *holds;
     /* LAPSED, LIST: called on the ledger's thread for each row; with NULL when it begins, again if
      * the transaction has to be repeated. LIST: of the event `scope` behind the id in `after`; or,

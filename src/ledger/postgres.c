@@ -185,7 +185,8 @@ static bool queue_settings(struct postgres *postgres, int64_t deadline_ms)
     snprintf(text, sizeof text,
              "SELECT set_config('statement_timeout', '%lld', false), "
              "set_config('lock_timeout', '%lld', false), "
-             "set_config('idle_in_transaction_session_timeout', '%d', false)",
+             "set_config('idle_in_transaction_session_timeout', '%d', false), "
+             "set_config('plan_cache_mode', 'force_custom_plan', false)",
              (long long)patience, (long long)patience / 2, IDLE_TRANSACTION_MS);
     postgres->patience_ms = patience;
     return postgres_queue_text(postgres, POSTGRES_SETTINGS, text, 0) &&

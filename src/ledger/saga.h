@@ -13,6 +13,8 @@
 #define LEDGER_SAGA_ERROR_SIZE 256
 /* Of a lease that ends at no time: the saga has ended. */
 #define LEDGER_SAGA_NEVER (-1)
+/* Of a lease that stays as it is. */
+#define LEDGER_SAGA_KEEPS 0
 
 /* A row of `sagas`. Times are the database's, in ms since 1970. */
 struct ledger_saga {
@@ -38,7 +40,7 @@ struct ledger_move {
     bool is_new;
     const char *from;  /* the state that it must have now */
     int64_t old_fence; /* and the fence */
-    int64_t lease_ms;  /* from now; or LEDGER_SAGA_NEVER */
+    int64_t lease_ms;  /* from now; or LEDGER_SAGA_NEVER, LEDGER_SAGA_KEEPS */
     int64_t due_ms;    /* from now: when the next step is due */
     /* The type of the notice that goes with the move, a constant, and its data; NULL: none. Its
      * subject is the booking. */

@@ -9,6 +9,7 @@
  *     {integer}    the type of 64 bits that CAST knows
  *     {text}       a value that is a text where the database cannot tell
  *     {each_booking}, {unless_there}   of a statement about many bookings
+ *     {hold_set}, {saga_rows}, {saga_moves}   of statements about many bookings or sagas
  *     {inventory}, {product}, {stock}   the table and columns of the setting, quoted
  *     {take_schema_lock}, {give_schema_lock}
  *     {rows}       is left to the driver, see sql.h */
@@ -43,8 +44,47 @@
 #define BOOKING_ADD                                                                                \
     "INSERT INTO bookings (event_id, booking_id, zone_id, user_id, show_id, quantity, unit_price," \
     " created_at, payment_id, confirmation_code, writer, batch) {rows}"
-/* When a lease of so many ms from now ends; one of less than nothing, never. */
-#define LEASE_END "CASE WHEN ? < 0 THEN 9007199254740991 ELSE {now} + ? END"
+/* A move: each value as the dialect names it, and where the values of many come from. A lease of
+ * less than nothing ends never, one of nothing is kept. */
+#define SAGA_MOVE(a, b, c, d, e, f, g, h, i, j, k, l, m, source, n, o, p)                          \
+    "state = " a ", came_from = " b ", payment = " c ", error_code = " d ", error_message = " e    \
+    ", attempts = " f ", due_at = {now} + " g ", owner = " h ", fence = " i ", payment_token = " j \
+    ", updated_at = {now}, lease_until = CASE WHEN " k " < 0 THEN 9007199254740991 WHEN " l        \
+    " = 0 THEN lease_until ELSE {now} + " m " END" source " WHERE saga_id = " n " AND fence = " o  \
+    " AND state = " p
+#define SAGA_MOVE_ONE                                                                              \
+    SAGA_MOVE("?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "", "?", "?", "?")
+#define SAGA_MOVE_ALL                                                                              \
+    SAGA_MOVE("v.a", "v.b", "v.c", "v.d", "v.e", "v.f", "v.g", "v.h", "v.i", "v.j", "v.k", "v.k",  \
+              "v.k", " FROM ({rows}) v(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)", "v.n",    \
+              "v.o", "v.p")
+#define SAGA_ADD_ONE "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now} + ?)"
+#define SAGA_ADD_ALL                                                                               \
+    "SELECT a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, {now} + p"                                \
+    " FROM ({rows}) v(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)"
+/* A hold is moved on: one row, or all that are given, each another booking's. */
+#define HOLD_SET_ONE                                                                               \
+    "UPDATE bookings SET created_at ="                                                             \
+    " CASE WHEN ? >= COALESCE(ended_at, expires_at) THEN ? ELSE created_at END,"                   \
+    " zone_id = ?, user_id = ?, show_id = ?, quantity = ?, unit_price = ?, status = ?,"            \
+    " ended_at = ?, expires_at = ? WHERE event_id = ? AND booking_id = ? AND batch = 0"            \
+    " AND CASE ?"                                                                                  \
+    " WHEN 'reserved' THEN (status = 'reserved' AND expires_at < ?)"                               \
+    " OR (status <> 'reserved' AND created_at < ? AND expires_at <> ?)"                            \
+    " WHEN 'cancelled' THEN status <> 'cancelled' AND (created_at <= ? OR expires_at = ?)"         \
+    " ELSE status = 'reserved' AND expires_at = ? END"
+#define HOLD_SET_ALL                                                                               \
+    "UPDATE bookings b SET created_at = CASE WHEN v.a >= COALESCE(b.ended_at, b.expires_at) THEN " \
+    "v.a"                                                                                          \
+    " ELSE b.created_at END, zone_id = v.c, user_id = v.d, show_id = v.e, quantity = v.f,"         \
+    " unit_price = v.g, status = v.h, ended_at = v.i, expires_at = v.j"                            \
+    " FROM ({rows}) v(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)"                    \
+    " WHERE b.event_id = v.k AND b.booking_id = v.l AND b.batch = 0 AND CASE v.h"                  \
+    " WHEN 'reserved' THEN (b.status = 'reserved' AND b.expires_at < v.j)"                         \
+    " OR (b.status <> 'reserved' AND b.created_at < v.a AND b.expires_at <> v.j)"                  \
+    " WHEN 'cancelled' THEN b.status <> 'cancelled' AND (b.created_at <= v.a OR b.expires_at = "   \
+    "v.j)"                                                                                         \
+    " ELSE b.status = 'reserved' AND b.expires_at = v.j END"
 /* The columns of a booking that are shown; of a hold that has lapsed and was not marked yet, the
  * state is what the mark will say. */
 #define SHOWN                                                                                      \
@@ -260,15 +300,9 @@ static const struct {
     [LEDGER_OUTBOX_REMOVE] = {"DELETE FROM outbox WHERE outbox_id = ? AND state <> 0", "i"},
     [LEDGER_SAGA_ADD] = {"INSERT INTO sagas (saga_id, event_id, booking_id, zone_id, user_id,"
                          " quantity, max_per_user, unit_price, currency, pass, payment_id,"
-                         " payment_token, state, owner, fence, lease_until)"
-                         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now} + ?)",
+                         " payment_token, state, owner, fence, lease_until) {saga_rows}",
                          "tttttiiittttttii"},
-    [LEDGER_SAGA_MOVE] =
-        {"UPDATE sagas SET state = ?, came_from = ?, payment = ?, error_code = ?,"
-         " error_message = ?, attempts = ?, due_at = {now} + ?, owner = ?,"
-         " fence = ?, payment_token = ?, updated_at = {now}, lease_until = " LEASE_END
-         " WHERE saga_id = ? AND fence = ? AND state = ?",
-         "tttttiititiitit"},
+    [LEDGER_SAGA_MOVE] = {"UPDATE sagas SET {saga_moves}", "tttttiititiiitit"},
     [LEDGER_SAGA_FIND] = {SAGA " WHERE saga_id = ?", "t"},
     [LEDGER_SAGA_OF_BOOKING] = {SAGA " WHERE event_id = ? AND booking_id = ?", "tt"},
     [LEDGER_SAGA_OF_PAYMENT] = {SAGA " WHERE payment_id = ?{lock}", "t"},
@@ -297,17 +331,7 @@ static const struct {
      * later deadline; an end is of the hold that was made then or was to lapse then. A hold that is
      * begun behind the end of the one before begins anew. created_at stands first: MySQL goes on
      * with what it has assigned. */
-    [LEDGER_HOLD_SET] =
-        {"UPDATE bookings SET created_at ="
-         " CASE WHEN ? >= COALESCE(ended_at, expires_at) THEN ? ELSE created_at END,"
-         " zone_id = ?, user_id = ?, show_id = ?, quantity = ?, unit_price = ?, status = ?,"
-         " ended_at = ?, expires_at = ? WHERE event_id = ? AND booking_id = ? AND batch = 0"
-         " AND CASE ?"
-         " WHEN 'reserved' THEN (status = 'reserved' AND expires_at < ?)"
-         " OR (status <> 'reserved' AND created_at < ? AND expires_at <> ?)"
-         " WHEN 'cancelled' THEN status <> 'cancelled' AND (created_at <= ? OR expires_at = ?)"
-         " ELSE status = 'reserved' AND expires_at = ? END",
-         "iitttiitiitttiiiiii"},
+    [LEDGER_HOLD_SET] = {"{hold_set}", "iitttiitiitttiiiiii"},
     [LEDGER_HOLDS_LAPSED] = {"SELECT " SHOWN " FROM bookings WHERE status = 'reserved'"
                              " AND expires_at <= {now} ORDER BY expires_at"
                              " LIMIT " TEXT(LEDGER_HOLDS_MAX),
@@ -351,6 +375,9 @@ static const struct token tokens[] = {
     {"{unless_there}",
      {" ON CONFLICT (event_id, booking_id) DO NOTHING",
       " ON CONFLICT (event_id, booking_id) DO NOTHING", " ON DUPLICATE KEY UPDATE batch = batch"}},
+    {"{hold_set}", {HOLD_SET_ONE, HOLD_SET_ALL, HOLD_SET_ONE}},
+    {"{saga_rows}", {SAGA_ADD_ONE, SAGA_ADD_ALL, SAGA_ADD_ONE}},
+    {"{saga_moves}", {SAGA_MOVE_ONE, SAGA_MOVE_ALL, SAGA_MOVE_ONE}},
     /* Both locks are the session's: they end with it at the latest. On SQLite a migration is one
      * transaction, which has the lock of the file. */
     {"{take_schema_lock}",
@@ -361,8 +388,18 @@ static const struct token tokens[] = {
       "SELECT RELEASE_LOCK('holdfast_schema')"}},
 };
 
-static const char *text_of(const char *at, size_t size, enum sql_dialect dialect,
-                           const struct inventory_name *inventory)
+/* What a dialect has for a token; it may have tokens in it. NULL: it is none. */
+static const char *token_text(const char *at, size_t size, enum sql_dialect dialect)
+{
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        if (strlen(tokens[i].name) == size && strncmp(tokens[i].name, at, size) == 0) {
+            return tokens[i].texts[dialect];
+        }
+    }
+    return NULL;
+}
+
+static const char *name_text(const char *at, size_t size, const struct inventory_name *inventory)
 {
     const struct {
         const char *name, *text;
@@ -371,11 +408,6 @@ static const char *text_of(const char *at, size_t size, enum sql_dialect dialect
                  {"{stock}", inventory->stock},
                  {"{rows}", "{rows}"}};
 
-    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
-        if (strlen(tokens[i].name) == size && strncmp(tokens[i].name, at, size) == 0) {
-            return tokens[i].texts[dialect];
-        }
-    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strlen(names[i].name) == size && strncmp(names[i].name, at, size) == 0) {
             return names[i].text;
@@ -389,16 +421,18 @@ static void expand(struct buffer *out, const char *template, enum sql_dialect di
 {
     for (const char *at = template; *at != '\0';) {
         size_t size = *at == '{' ? strcspn(at, "}") + 1 : 1;
-        const char *text = *at == '{' ? text_of(at, size, dialect, inventory) : NULL;
-        CHECK(*at != '{' || text != NULL);
+        const char *text = *at == '{' ? token_text(at, size, dialect) : NULL;
+        const char *name = *at == '{' && text == NULL ? name_text(at, size, inventory) : NULL;
+        CHECK(*at != '{' || text != NULL || name != NULL);
         if (text != NULL) {
-            buffer_text(out, text);
+            expand(out, text, dialect, inventory);
+        } else if (name != NULL) {
+            buffer_text(out, name);
         } else {
             buffer_byte(out, (uint8_t)*at);
         }
         at += size;
     }
-    buffer_byte(out, '\0');
 }
 
 bool ledger_statements_init(struct ledger_statements *statements, enum sql_dialect dialect,
@@ -412,6 +446,7 @@ bool ledger_statements_init(struct ledger_statements *statements, enum sql_diale
         CHECK(templates[i].text != NULL);
         starts[i] = statements->texts.size;
         expand(&statements->texts, templates[i].text, dialect, inventory);
+        buffer_byte(&statements->texts, '\0');
     }
     for (unsigned i = 0; i < LEDGER_STATEMENT_COUNT; i++) {
         statements->all[i] = (struct sql_statement){

@@ -214,6 +214,7 @@ void checkout_begin(struct service_call *call)
         return;
     }
     struct ledger_saga *row = &checkout_work_of(call)->row;
+    checkout_work_of(call)->timeless = true;
     fill_in(call, row);
     /* One that was begun before is answered all the same. */
     if (payment_amount(row) > 0 && !payments_serve(call->service)) {

@@ -12,6 +12,7 @@ struct checkout_work {
     struct problem problem;
     int64_t wait_until_ms, poll_ms;
     service_run *answers; /* with the row */
+    bool timeless;        /* the answer has no times: the row as this process knows it will do */
 };
 
 static inline struct checkout_work *checkout_work_of(struct service_call *call)

@@ -12,6 +12,7 @@
 #include "service/holds.h"
 
 #include "base/check.h"
+#include "base/siphash.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -21,6 +22,8 @@
 /* Between two jobs, unless a whole one waits; and after one that the ledger did not take. */
 #define GATHER_MS 10
 #define RETRY_MS 250
+/* Slots of a job for the hashes of its bookings. */
+#define HOLDS_SEEN ((size_t)4 * LEDGER_HOLDS_MAX)
 /* How long a service that is closed waits for what is still to be written. */
 #define CLOSE_MS 5000
 
@@ -35,6 +38,7 @@ struct holds_work {
     struct list taken;
     size_t count;
     struct ledger_booking bookings[LEDGER_HOLDS_MAX];
+    uint64_t seen[HOLDS_SEEN]; /* hashes of them, with room to spare; 0: none */
 };
 
 /* ---- the queue -------------------------------------------------------------------------------
@@ -169,6 +173,25 @@ static void written(struct ledger_job *job, void *context)
     call_end(call);
 }
 
+/* Is the booking none that the job has already? What becomes of one is written in its order, so
+ * that the second entry of a booking waits for the next job. */
+static bool is_first(const struct service *service, struct holds_work *work,
+                     const struct ledger_booking *booking)
+{
+    uint64_t hash = siphash(service->hash_key, booking->event.data, booking->event.size) * 31 +
+                    siphash(service->hash_key, booking->booking.data, booking->booking.size);
+    size_t at = hash % HOLDS_SEEN;
+
+    hash += hash == 0;
+    for (; work->seen[at] != 0; at = (at + 1) % HOLDS_SEEN) {
+        if (work->seen[at] == hash) {
+            return false;
+        }
+    }
+    work->seen[at] = hash;
+    return true;
+}
+
 static void write_holds(struct service *service)
 {
     struct service_call *call = call_own(service);
@@ -184,6 +207,9 @@ static void write_holds(struct service *service)
     list_init(&work->taken);
     while (work->count < service->holds_most && !list_empty(&service->holds)) {
         struct holds_entry *entry = LIST_ENTRY(service->holds.next, struct holds_entry, node);
+        if (!is_first(service, work, &entry->booking)) {
+            break;
+        }
         list_remove(&entry->node);
         list_add_last(&work->taken, &entry->node);
         work->bookings[work->count++] = entry->booking;

@@ -3,7 +3,7 @@
  * The life of sagas in this process: made for a client, or claimed because nobody drives them;
  * found and watched by clients; woken by callbacks; dropped when they have ended, were parked, or
  * have become another server's. */
-#include "service/saga.h"
+#include "service/checkout.h"
 
 #include "base/siphash.h"
 #include "base/text.h"
@@ -130,13 +130,25 @@ void saga_watch(struct saga *saga, struct service_call *client, int64_t wait_ms,
     call_later(client, watch_over, wait_ms);
 }
 
+/* One that asks for no times need not read the row of a saga that has ended here. */
+static service_run *watcher_next(const struct saga *saga, struct service_call *client)
+{
+    struct checkout_work *work = checkout_work_of(client);
+
+    if (!work->timeless || !saga_state_is_final(saga->state)) {
+        return client->after;
+    }
+    work->row = saga->row;
+    return checkout_wait;
+}
+
 void saga_tell_watchers(struct saga *saga)
 {
     while (!list_empty(&saga->watchers)) {
         struct service_call *client = LIST_ENTRY(saga->watchers.next, struct service_call, gated);
         list_remove(&client->gated);
         list_remove(&client->node);
-        call_ready(client, client->after);
+        call_ready(client, watcher_next(saga, client));
     }
 }
 
@@ -191,7 +203,7 @@ void saga_wake(struct saga *saga)
 
 static int64_t claim_lease(const struct service *service)
 {
-    return service->settings.saga_lease_ms + SAGA_PAYS_MS(&service->settings);
+    return service->settings.saga_lease_ms + saga_pays_ms(service);
 }
 
 /* A saga that this process drives already: its lease had ended all the same. */

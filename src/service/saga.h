@@ -35,8 +35,6 @@
 #define SAGA_ATTEMPTS_MAX 20
 #define SAGA_BACKOFF_FIRST_MS ((int64_t)100)
 #define SAGA_BACKOFF_MAX_MS ((int64_t)30 * 1000)
-/* How long a request to the payment peer can take: as long for a free connection as for itself. */
-#define SAGA_PAYS_MS(settings) (2 * (settings)->payment_timeout_ms)
 /* A payment is pending for no longer. */
 #define SAGA_PENDING_MAX_MS ((int64_t)3 * 24 * 3600 * 1000)
 
@@ -91,6 +89,13 @@ static inline struct saga *saga_of(struct service_call *call)
     return call->state;
 }
 
+/* How long a request to the payment peer can take: as long for a free connection as for itself.
+ * The one that is none answers at once. */
+static inline int64_t saga_pays_ms(const struct service *service)
+{
+    return service->payments != NULL ? 2 * service->settings.payment_timeout_ms : 0;
+}
+
 /* ---- saga.c ---------------------------------------------------------------------------------- */
 
 /* A saga with this row, driven by nobody yet; NULL when there is no memory. */
@@ -98,8 +103,8 @@ struct saga *saga_new(struct service *service, const struct ledger_saga *row);
 /* It is no longer driven here: its watchers look for themselves. */
 void saga_drop(struct service_call *call);
 struct saga *saga_find(struct service *service, struct hf_bytes id);
-/* The client's call goes on with `next` when the saga has moved to an end or has left this
- * process, or when its time is over. */
+/* The client's call, which has a struct checkout_work, goes on with `next` when the saga has moved
+ * to an end or has left this process, or when its time is over. */
 void saga_watch(struct saga *saga, struct service_call *client, int64_t wait_ms, service_run *next);
 void saga_tell_watchers(struct saga *saga);
 /* Carries out a command of the engine, guarded as a client's would be. The answer is in

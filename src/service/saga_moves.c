@@ -90,7 +90,11 @@ static void submit(struct saga *saga)
 {
     struct sagas *sagas = sagas_of(saga);
 
-    saga->next_lease_ms = service_now(saga->call->service) + saga->move.lease_ms;
+    if (saga->move.lease_ms == LEDGER_SAGA_KEEPS) {
+        saga->next_lease_ms = saga->leased_until_ms;
+    } else {
+        saga->next_lease_ms = service_now(saga->call->service) + saga->move.lease_ms;
+    }
     saga->move.together = SAGA_BATCH_MAX;
     sagas->moves_total++;
     list_add_last(&sagas->moves, &saga->move.node);
@@ -241,16 +245,25 @@ void saga_insert(struct saga *saga, service_run *next)
     submit(saga);
 }
 
-/* How long it is this process' if it moves so. */
+/* How long it is this process' if it moves so. A lease that has hardly begun stays as it is: the
+ * database need not move its index. */
 static int64_t lease_of(const struct saga *saga, const struct saga_change *change)
 {
-    const struct service_options *settings = &saga->call->service->settings;
+    const struct service *service = saga->call->service;
+    const struct service_options *settings = &service->settings;
     bool pays = change->to == SAGA_PAYING || change->to == SAGA_COMPENSATING;
 
-    return saga_state_is_final(change->to) ? LEDGER_SAGA_NEVER
-           : saga->parks
-               ? change->wait_ms
-               : settings->saga_lease_ms + change->wait_ms + (pays ? SAGA_PAYS_MS(settings) : 0);
+    if (saga_state_is_final(change->to)) {
+        return LEDGER_SAGA_NEVER;
+    }
+    if (saga->parks) {
+        return change->wait_ms;
+    }
+    int64_t lease_ms =
+        settings->saga_lease_ms + change->wait_ms + (pays ? saga_pays_ms(service) : 0);
+    int64_t left_ms = saga->leased_until_ms - service_now(service);
+    return !change->takes && left_ms >= lease_ms - settings->saga_lease_ms / 8 ? LEDGER_SAGA_KEEPS
+                                                                               : lease_ms;
 }
 
 /* A message may have been cut in the middle of a character, which a database would refuse. */

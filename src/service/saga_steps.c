@@ -334,7 +334,8 @@ static bool renews(struct saga *saga)
 {
     const struct service_options *settings = settings_of(saga);
     bool pays = saga->state == SAGA_PAYING || saga->state == SAGA_COMPENSATING;
-    int64_t needed_ms = settings->saga_lease_ms / 4 + (pays ? SAGA_PAYS_MS(settings) : 0);
+    int64_t needed_ms =
+        settings->saga_lease_ms / 4 + (pays ? saga_pays_ms(saga->call->service) : 0);
 
     if (service_now(saga->call->service) + needed_ms <= saga->leased_until_ms) {
         return false;
