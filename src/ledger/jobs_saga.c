@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Jobs about sagas: moves from state to state, many in one transaction; looking one up; claiming
- * those whose owner is gone; waking the one that a payment peer has called back about. */
+ * those whose owner is gone; waking the one that a payment peer has called back about.
+ *
+ * A saga that somebody drives is not taken from him: a mark tells its owner, who looks for marks
+ * whenever he looks for sagas to claim. */
 #include "ledger/jobs.h"
 
 #include "ledger/outbox.h"
 #include "ledger/row.h"
 #include "ledger/writer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ADD_VALUES 16
 #define MOVE_VALUES 16
 #define CLAIM_VALUES 5
+#define CLAIM_WOKEN_MAX 64
+#define MARK_VALUES 3
 #define BOOK_VALUES 12
 #define HOLD_VALUES 2
 /* A move, its booking and its notice. */
@@ -255,41 +261,141 @@ enum sql_result ledger_job_saga_move(struct ledger_job_run *run)
 
 /* ---- claiming -------------------------------------------------------------------------------- */
 
-enum sql_result ledger_job_saga_claim(struct ledger_job_run *run)
+/* Where the marks of WAKE for an owner are. */
+struct wake_scope {
+    char text[sizeof LEDGER_WAKE_SCOPE + HF_ID_MAX];
+};
+
+static struct wake_scope wake_scope_of(struct hf_bytes owner)
+{
+    struct wake_scope scope;
+
+    snprintf(scope.text, sizeof scope.text, "%s%.*s", LEDGER_WAKE_SCOPE, (int)owner.size,
+             owner.data);
+    return scope;
+}
+
+static void put_mark(struct sql_value *at, const struct wake_scope *scope, const char *saga)
+{
+    at[0] = text_value(scope->text);
+    at[1] = text_value(saga);
+    at[2] = text_value(LEDGER_WAKE_STEP);
+}
+
+/* What one claim works on: a page of sagas whose lease has ended, and of marks. */
+struct claim_work {
+    struct seen_sagas due;
+    char woken[CLAIM_WOKEN_MAX][HF_ID_SIZE];
+    size_t woken_count;
+    struct wake_scope own;
+    struct wake_scope *former; /* of each that is due */
+    struct sql_value *values;
+};
+
+static void see_woken(void *context, size_t row, const struct sql_value *columns, size_t count)
+{
+    struct claim_work *work = context;
+
+    (void)row;
+    (void)count;
+    if (work->woken_count < CLAIM_WOKEN_MAX) {
+        ledger_text_copy(work->woken[work->woken_count++], HF_ID_SIZE, &columns[0]);
+    }
+}
+
+/* Adds a step of `rows` rows of values, which were put behind `values`. */
+static void add_step(struct ledger_job_run *run, enum ledger_statement statement,
+                     struct sql_value *values, size_t rows, int64_t expected,
+                     struct sql_step *steps, size_t *count)
+{
+    if (rows > 0) {
+        steps[*count] = ledger_step(run->writer, statement, values, expected);
+        steps[(*count)++].rows = rows;
+    }
+}
+
+/* Those that are due become the caller's. A mark for the owner before says nothing any more: who
+ * claims a saga asks the payment peer. */
+static struct sql_value *add_claims(struct ledger_job_run *run, struct claim_work *work,
+                                    struct sql_step *steps, size_t *count)
 {
     struct ledger_job *job = run->job;
-    struct sql_value most = sql_integer((int64_t)job->count);
-    struct seen_sagas seen = {job->sagas, 0, job->count};
-    struct sql_step look = ledger_query(run->writer, LEDGER_SAGAS_DUE, &most, see_saga, &seen);
-    enum sql_result result = ledger_job_steps(run, &look, 1, false);
+    struct sql_value *claims = work->values, *marks = claims + work->due.count * CLAIM_VALUES;
 
-    if (result != SQL_DONE) {
-        return result;
-    }
-    struct sql_value *values = malloc((seen.count + 1) * CLAIM_VALUES * sizeof *values);
-    job->left = (int64_t)seen.count;
-    if (seen.count == 0 || values == NULL) {
-        free(values);
-        job->left = 0;
-        return ledger_job_leave(run, LEDGER_NOT_FOUND);
-    }
-    for (size_t i = 0; i < seen.count; i++) {
+    for (size_t i = 0; i < work->due.count; i++) {
         struct ledger_saga *saga = &job->sagas[i];
-        struct sql_value *at = values + i * CLAIM_VALUES;
+        struct sql_value *at = claims + i * CLAIM_VALUES;
         at[0] = sql_text(job->id);
         at[1] = sql_integer(saga->fence + 1);
         at[2] = sql_integer(job->delta);
         at[3] = text_value(saga->saga);
         at[4] = sql_integer(saga->fence);
+        work->former[i] = wake_scope_of(hf_text(saga->owner));
+        put_mark(marks + i * MARK_VALUES, &work->former[i], saga->saga);
         saga->fence++;
         ledger_text_copy(saga->owner, sizeof saga->owner, &at[0]);
     }
-    struct sql_step steps[] = {ledger_job_fence(run),
-                               ledger_step(run->writer, LEDGER_SAGA_CLAIM, values, 1)};
-    steps[1].rows = seen.count;
+    add_step(run, LEDGER_SAGA_CLAIM, claims, work->due.count, 1, steps, count);
+    add_step(run, LEDGER_BARRIER_DROP, marks, work->due.count, SQL_ANY, steps, count);
+    return marks + work->due.count * MARK_VALUES;
+}
+
+/* The marks have been seen; a saga that was parked in spite of one is due. */
+static void add_woken(struct ledger_job_run *run, struct claim_work *work, struct sql_value *values,
+                      struct sql_step *steps, size_t *count)
+{
+    struct sql_value *rouses = values + work->woken_count * MARK_VALUES;
+
+    for (size_t i = 0; i < work->woken_count; i++) {
+        put_mark(values + i * MARK_VALUES, &work->own, work->woken[i]);
+        rouses[i] = text_value(work->woken[i]);
+    }
+    add_step(run, LEDGER_BARRIER_DROP, values, work->woken_count, SQL_ANY, steps, count);
+    add_step(run, LEDGER_SAGA_ROUSE, rouses, work->woken_count, SQL_ANY, steps, count);
+}
+
+static enum sql_result claim(struct ledger_job_run *run, struct claim_work *work)
+{
+    struct ledger_job *job = run->job;
+    struct sql_step steps[5] = {ledger_job_fence(run)};
+    size_t count = 1;
+
+    add_woken(run, work, add_claims(run, work, steps, &count), steps, &count);
+    job->left = (int64_t)work->due.count;
     job->answer = LEDGER_DONE;
-    result = ledger_job_steps(run, steps, 2, true);
-    free(values);
+    job->woken(job->context, NULL);
+    for (size_t i = 0; i < work->woken_count; i++) {
+        job->woken(job->context, work->woken[i]);
+    }
+    return ledger_job_steps(run, steps, count, true);
+}
+
+enum sql_result ledger_job_saga_claim(struct ledger_job_run *run)
+{
+    struct ledger_job *job = run->job;
+    struct claim_work work = {.due = {job->sagas, 0, job->count}, .own = wake_scope_of(job->id)};
+    struct sql_value most = sql_integer((int64_t)job->count);
+    struct sql_value own[] = {text_value(work.own.text), sql_integer(CLAIM_WOKEN_MAX)};
+    struct sql_step looks[] = {
+        ledger_query(run->writer, LEDGER_SAGAS_DUE, &most, see_saga, &work.due),
+        ledger_query(run->writer, LEDGER_SAGAS_WOKEN, own, see_woken, &work)};
+    enum sql_result result = ledger_job_steps(run, looks, 2, false);
+
+    if (result != SQL_DONE) {
+        return result;
+    }
+    job->left = 0;
+    if (work.due.count + work.woken_count == 0) {
+        return ledger_job_leave(run, LEDGER_NOT_FOUND);
+    }
+    size_t values =
+        work.due.count * (CLAIM_VALUES + MARK_VALUES) + work.woken_count * (MARK_VALUES + 1);
+    work.values = malloc(values * sizeof *work.values);
+    work.former = malloc((work.due.count + 1) * sizeof *work.former);
+    result = work.values == NULL || work.former == NULL ? ledger_job_leave(run, LEDGER_NOT_FOUND)
+                                                        : claim(run, &work);
+    free(work.values);
+    free(work.former);
     return result;
 }
 
@@ -324,13 +430,22 @@ enum sql_result ledger_job_saga_wake(struct ledger_job_run *run)
     if (repeated || seen.count == 0) {
         return ledger_job_leave(run, repeated ? LEDGER_DONE_BEFORE : LEDGER_NOT_FOUND);
     }
+    struct wake_scope owner = wake_scope_of(hf_text(job->sagas->owner));
     struct sql_value saga[] = {text_value(job->sagas->saga), sql_integer(job->sagas->fence)};
-    struct sql_step steps[] = {
+    struct sql_value mark[MARK_VALUES];
+    put_mark(mark, &owner, job->sagas->saga);
+    struct sql_step steps[6] = {
         ledger_job_fence(run),
         ledger_step(run->writer, LEDGER_SAGA_WAKE, saga, SQL_ANY),
         ledger_step(run->writer, LEDGER_BARRIERS_FORGET, &forgotten, SQL_ANY),
-        ledger_step(run->writer, LEDGER_BARRIER_ADD, barrier, 1),
     };
+    size_t count = 3;
+    add_step(run, LEDGER_BARRIER_ADD, barrier, job->user.size > 0 ? 1 : 0, 1, steps, &count);
+    if (job->sagas->owner[0] !=
+        '\0') { /* its owner looks for marks, and is perhaps another server */
+        add_step(run, LEDGER_BARRIER_DROP, mark, 1, SQL_ANY, steps, &count);
+        add_step(run, LEDGER_BARRIER_ADD, mark, 1, 1, steps, &count);
+    }
     job->answer = LEDGER_DONE;
-    return ledger_job_steps(run, steps, job->user.size > 0 ? 4 : 3, true);
+    return ledger_job_steps(run, steps, count, true);
 }

@@ -205,8 +205,11 @@ enum ledger_task {
     LEDGER_TASK_SAGA_MOVE,  /* all of `moves`, or none: LEDGER_REFUSED if one does not fit */
     LEDGER_TASK_SAGA_FIND,  /* by its id; with a scope, by event and booking */
     LEDGER_TASK_SAGA_CLAIM, /* those whose lease has ended become `id`'s for `delta` ms: so many of
-                               `sagas` are filled in as `count` says, which becomes how many */
-    LEDGER_TASK_SAGA_WAKE,  /* the saga of the payment `id`, if nobody drives it, is due now.
+                               `sagas` are filled in as `count` says, and `left` becomes how many.
+                               `woken` is called for those of `id`'s that a WAKE has marked, which
+                               are due now if they have been parked since */
+    LEDGER_TASK_SAGA_WAKE,  /* the saga of the payment `id` is due now if nobody drives it, and is
+                               marked for its owner if somebody does.
                                LEDGER_DONE_BEFORE: the message `user` has come in `scope` before;
                                `zone` is a scope whose messages are forgotten */
     LEDGER_TASK_HOLDS,      /* writes rows of bookings that are not sold, behind the engine */
@@ -330,6 +333,9 @@ struct ledger_job {
     /* SAGA_*: what is moved; what was found, or room for what is claimed. */
     struct ledger_move *const *moves;
     struct ledger_saga *sagas;
+    /* SAGA_CLAIM: called on the ledger's thread for each id; with NULL when it begins, again if the
+     * transaction has to be repeated. */
+    void (*woken)(void *context, const char *saga);
 
     int64_t deadline_ms;
     void (*done)(struct ledger_job *job, void *context);

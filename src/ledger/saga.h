@@ -30,6 +30,11 @@ struct ledger_saga {
     int64_t fence;
 };
 
+/* Who drives a saga is told in `barriers` that its payment peer has called back: scope
+ * LEDGER_WAKE_SCOPE and the owner, the saga's id, step LEDGER_WAKE_STEP. */
+#define LEDGER_WAKE_SCOPE "wake:"
+#define LEDGER_WAKE_STEP "wake"
+
 /* A change of one row, or a new one. Owned by the caller, who keeps it and its saga as they are
  * until the job that carries it is answered. */
 struct ledger_move {

@@ -320,6 +320,11 @@ static const struct {
                              " AND step = ?{lock}",
                              "ttt"},
     [LEDGER_BARRIERS_FORGET] = {"DELETE FROM barriers WHERE scope = ?", "t"},
+    [LEDGER_BARRIER_DROP] = {"DELETE FROM barriers WHERE scope = ? AND id = ? AND step = ?", "ttt"},
+    [LEDGER_SAGAS_WOKEN] = {"SELECT id FROM barriers WHERE scope = ? LIMIT ?", "ti"},
+    [LEDGER_SAGA_ROUSE] = {"UPDATE sagas SET lease_until = 0, due_at = {now} WHERE saga_id = ?"
+                           " AND owner = '' AND lease_until < 9007199254740991",
+                           "t"},
     /* The rows of holds have batch 0, which no transaction of a writer has; only the primary key is
      * of use to find them by. */
     [LEDGER_HOLD_DROP] = {"DELETE FROM bookings WHERE {each_booking} AND batch = 0", "tt"},

@@ -8,6 +8,7 @@
 #include "base/siphash.h"
 #include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- made, found, dropped -------------------------------------------------------------------- */
@@ -238,6 +239,33 @@ static void claim_one(struct service *service, const struct ledger_saga *row)
     call_ready(saga->call, saga_drive);
 }
 
+/* On a thread of the ledger, while the job is its own. */
+static void keep_woken(void *context, const char *saga)
+{
+    struct sagas *sagas = ((struct service *)context)->sagas;
+
+    if (saga == NULL) {
+        sagas->woken_count = 0;
+    } else if (sagas->woken_count < SAGA_PAGE) {
+        snprintf(sagas->woken[sagas->woken_count++], HF_ID_SIZE, "%s", saga);
+    }
+}
+
+/* One that is not here any more was parked, and is to be claimed, or has ended. */
+static void wake_all(struct service *service)
+{
+    struct sagas *sagas = service->sagas;
+
+    for (size_t i = 0; i < sagas->woken_count; i++) {
+        struct saga *saga = saga_find(service, hf_text(sagas->woken[i]));
+        if (saga != NULL) {
+            saga_wake(saga);
+        } else {
+            sagas->claim_again = true;
+        }
+    }
+}
+
 static void claim_answered(struct ledger_job *job, void *context)
 {
     struct service *service = context;
@@ -245,11 +273,15 @@ static void claim_answered(struct ledger_job *job, void *context)
     size_t count = job->answer == LEDGER_DONE ? (size_t)job->left : 0;
 
     sagas->claiming = false;
+    if (job->answer == LEDGER_DONE) {
+        wake_all(service);
+    }
     for (size_t i = 0; i < count; i++) {
         claim_one(service, &sagas->page[i]);
     }
     explicit_bzero(sagas->page, sizeof sagas->page);
     int64_t every_ms = service->settings.saga_lease_ms / 4;
+    every_ms = sagas->active > 0 && every_ms > SAGA_LOOK_MS ? SAGA_LOOK_MS : every_ms;
     bool more = count == SAGA_PAGE || sagas->claim_again;
     sagas->claim_again = false;
     sagas->claim_due_ms = service_now(service) + (more ? 0 : every_ms);
@@ -280,6 +312,7 @@ void sagas_turn(struct service *service, int64_t now_ms)
                             .delta = claim_lease(service),
                             .sagas = sagas->page,
                             .count = SAGA_PAGE,
+                            .woken = keep_woken,
                             .deadline_ms = sql_now_ms() + service_ledger_timeout(service),
                             .done = claim_answered,
                             .context = service};

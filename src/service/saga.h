@@ -25,6 +25,8 @@
 #define SAGA_BUCKETS 1024
 #define SAGA_BATCH_MAX 512
 #define SAGA_PAGE 64
+/* How often a process that drives sagas looks for calls about them that came to other servers. */
+#define SAGA_LOOK_MS ((int64_t)1000)
 #define SAGA_NOTICED_MAX LEDGER_NOTICED_MAX
 /* Driven at a time by one process; more are refused, or left for later. */
 #define SAGA_ACTIVE_MAX 20000
@@ -80,6 +82,8 @@ struct sagas {
     int64_t claim_due_ms, claimed_ms;
     struct ledger_job claim;
     struct ledger_saga page[SAGA_PAGE];
+    char woken[SAGA_PAGE][HF_ID_SIZE]; /* of this process' sagas, that others were called about */
+    size_t woken_count;
     uint64_t begun, claimed, lost, moves_total, transactions;
     uint64_t ended[SAGA_STATES];
 };

@@ -13,8 +13,8 @@ from box_office import (EVENT, QUICK, SECRETS, ZONE, assert_agreed, booking_stat
 from payment_peer import OLD_SECRET, SECRET, PaymentPeer
 from raw_client import http
 from server import wait_until
-from shop import EmbeddedEngine, Shop
-from databases import Database
+from shop import EmbeddedEngine, Shop, engine_of
+from databases import Database, database_of
 
 
 @pytest.fixture
@@ -127,6 +127,32 @@ def test_a_callback_ends_the_wait(office):
         assert peer.call_back(payment) == 202
         assert saga(server, "s-b1", 30000)["status"] == "COMPLETED"
         assert_agreed(shop, server, peer)
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
+def test_a_callback_to_another_server_ends_the_wait(request, started, tmp_path, kind):
+    """The server that drives the saga waits for a minute, and is told by way of the ledger."""
+    shop = Shop(database_of(kind, started), engine_of("redis", request, tmp_path))
+    with shop, PaymentPeer(pending, settles=False) as peer:
+        flags = ["--payment-url", peer.url, *QUICK, "--saga-lease", "10m"]
+        driver, other = [shop.serve(*flags, env=SECRETS) for _ in range(2)]
+        driver.call("SEATS.OPEN", EVENT, ZONE, 100)
+        assert outcome(checkout(driver, "b1", wait_ms=300)) == "PAYING"
+        driver.kill()
+        shop.rows("UPDATE sagas SET created_at = created_at - 3600000")  # asked for every minute
+        other.stop()
+        shop.rows("UPDATE sagas SET lease_until = 0")
+        driver.start()
+        wait_until(lambda: shop.rows("SELECT COUNT(*) FROM sagas WHERE due_at - updated_at > 50000 "
+                                     "AND owner <> ''") == [(1,)], "it is waited for", timeout=40)
+        other.start()
+        peer.callback_ports, peer.settles = [other.http_port], True
+        asked = peer.book.times(saga(other, "s-b1")["payment_id"], "ask")
+        assert peer.call_back(saga(other, "s-b1")["payment_id"]) == 202
+        assert saga(driver, "s-b1", 30000)["status"] == "COMPLETED"
+        assert peer.book.times(saga(other, "s-b1")["payment_id"], "ask") > asked
+        assert shop.rows("SELECT COUNT(*) FROM barriers WHERE step = 'wake'") == [(0,)]
+        assert_agreed(shop, driver, peer)
 
 
 def test_callbacks_are_believed_only_with_their_signature(office):
