@@ -105,9 +105,18 @@ static void see_due(void *context, size_t row, const struct sql_value *columns, 
     outbox->count += read_data(event, &columns[DUE_DATA]) ? 1U : 0U;
 }
 
+static void see_end(void *context, size_t row, const struct sql_value *columns, size_t count)
+{
+    (void)row;
+    (void)columns;
+    (void)count;
+    ((struct ledger_outbox *)context)->ended = true;
+}
+
 enum sql_result ledger_job_due(struct ledger_job_run *run)
 {
     struct ledger_outbox *outbox = run->job->outbox;
+    struct sql_value receiver[] = {sql_text(outbox->receiver), sql_integer(1)};
     struct sql_value ahead = sql_integer(outbox->ahead_ms), most = sql_integer(LEDGER_PENDING_MAX);
     struct sql_value values[] = {ahead, ahead, ahead};
     struct sql_step steps[] = {
@@ -116,9 +125,11 @@ enum sql_result ledger_job_due(struct ledger_job_run *run)
                      &outbox->pending),
         ledger_query(run->writer, LEDGER_OUTBOX_OLDEST, &ahead, ledger_see_number,
                      &outbox->oldest_ms),
+        ledger_query(run->writer, LEDGER_BARRIERS_OF, receiver, see_end, outbox),
     };
 
     outbox->count = 0;
+    outbox->ended = false;
     outbox->pending = outbox->oldest_ms = 0;
     run->job->answer = LEDGER_DONE;
     return ledger_job_steps(run, steps, sizeof steps / sizeof steps[0], true);
@@ -126,15 +137,26 @@ enum sql_result ledger_job_due(struct ledger_job_run *run)
 
 /* ---- many rows at once ----------------------------------------------------------------------- */
 
+/* What a transaction says of the receiver: nothing, that it wants nothing more, or the contrary. */
+enum receiver_note { RECEIVER_UNTOUCHED, RECEIVER_ENDS, RECEIVER_BEGINS };
+
 /* Carries out a statement for each of `rows` rows of values, behind the fence. */
 static enum sql_result change(struct ledger_job_run *run, enum ledger_statement statement,
-                              const struct sql_value *values, size_t rows)
+                              const struct sql_value *values, size_t rows, enum receiver_note note)
 {
+    struct sql_value receiver[] = {sql_text(run->job->outbox->receiver),
+                                   sql_text(hf_text("webhooks")), sql_text(hf_text("ended"))};
     struct sql_step steps[] = {ledger_job_fence(run),
-                               ledger_step(run->writer, statement, values, SQL_ANY)};
+                               ledger_step(run->writer, statement, values, SQL_ANY),
+                               ledger_step(run->writer, LEDGER_BARRIERS_FORGET, receiver, SQL_ANY),
+                               ledger_step(run->writer, LEDGER_BARRIER_ADD, receiver, 1)};
 
     steps[1].rows = rows;
-    return ledger_job_steps(run, steps, 2, true);
+    return ledger_job_steps(run, steps,
+                            note == RECEIVER_UNTOUCHED ? 2
+                            : note == RECEIVER_BEGINS  ? 3
+                                                       : 4,
+                            true);
 }
 
 enum sql_result ledger_job_settle(struct ledger_job_run *run)
@@ -154,7 +176,8 @@ enum sql_result ledger_job_settle(struct ledger_job_run *run)
         values[4 * i + 2] = sql_integer(outbox->ahead_ms + settled->due_ms);
         values[4 * i + 3] = sql_integer(settled->id);
     }
-    return change(run, LEDGER_OUTBOX_SETTLE, values, outbox->settled_count);
+    return change(run, LEDGER_OUTBOX_SETTLE, values, outbox->settled_count,
+                  outbox->ends ? RECEIVER_ENDS : RECEIVER_UNTOUCHED);
 }
 
 /* Ids of a page. */
@@ -195,15 +218,16 @@ enum sql_result ledger_job_replay(struct ledger_job_run *run)
     outbox->more = seen.count == LEDGER_OUTBOX_PAGE;
     outbox->next = outbox->after;
     run->job->answer = LEDGER_DONE;
-    if (result != SQL_DONE || seen.count == 0) {
+    if (result != SQL_DONE || (seen.count == 0 && outbox->receiver.size == 0)) {
         return result == SQL_DONE ? ledger_job_leave(run, LEDGER_DONE) : result;
     }
     for (size_t i = 0; i < seen.count; i++) {
         values[3 * i] = values[3 * i + 1] = ahead;
         values[3 * i + 2] = sql_integer(seen.ids[i]);
     }
-    outbox->next = seen.ids[seen.count - 1];
-    return change(run, LEDGER_OUTBOX_REVIVE, values, seen.count);
+    outbox->next = seen.count > 0 ? seen.ids[seen.count - 1] : outbox->after;
+    return change(run, LEDGER_OUTBOX_REVIVE, values, seen.count,
+                  outbox->receiver.size > 0 ? RECEIVER_BEGINS : RECEIVER_UNTOUCHED);
 }
 
 enum sql_result ledger_job_sweep(struct ledger_job_run *run)
@@ -231,5 +255,5 @@ enum sql_result ledger_job_sweep(struct ledger_job_run *run)
     for (size_t i = 0; i < seen.count; i++) {
         values[i] = sql_integer(seen.ids[i]);
     }
-    return change(run, LEDGER_OUTBOX_REMOVE, values, seen.count);
+    return change(run, LEDGER_OUTBOX_REMOVE, values, seen.count, RECEIVER_UNTOUCHED);
 }

@@ -378,7 +378,7 @@ enum sql_result ledger_job_saga_claim(struct ledger_job_run *run)
     struct sql_value own[] = {text_value(work.own.text), sql_integer(CLAIM_WOKEN_MAX)};
     struct sql_step looks[] = {
         ledger_query(run->writer, LEDGER_SAGAS_DUE, &most, see_saga, &work.due),
-        ledger_query(run->writer, LEDGER_SAGAS_WOKEN, own, see_woken, &work)};
+        ledger_query(run->writer, LEDGER_BARRIERS_OF, own, see_woken, &work)};
     enum sql_result result = ledger_job_steps(run, looks, 2, false);
 
     if (result != SQL_DONE) {

@@ -262,6 +262,10 @@ struct ledger_settled {
 struct ledger_outbox {
     /* By how much the caller's clock is ahead of the database's: 0, but in tests. */
     int64_t ahead_ms;
+    /* Whom it is about, in `barriers`. DUE: `ended` becomes whether it wants nothing more; SETTLE
+     * with `ends` notes that it does not, REPLAY that it does again. Empty: nobody. */
+    struct hf_bytes receiver;
+    bool ends, ended;
     /* DUE: up to `max`, at most LEDGER_DUE_PAGE, the one that has waited longest first. */
     struct ledger_event *events;
     size_t max, count;

@@ -321,7 +321,7 @@ static const struct {
                              "ttt"},
     [LEDGER_BARRIERS_FORGET] = {"DELETE FROM barriers WHERE scope = ?", "t"},
     [LEDGER_BARRIER_DROP] = {"DELETE FROM barriers WHERE scope = ? AND id = ? AND step = ?", "ttt"},
-    [LEDGER_SAGAS_WOKEN] = {"SELECT id FROM barriers WHERE scope = ? LIMIT ?", "ti"},
+    [LEDGER_BARRIERS_OF] = {"SELECT id FROM barriers WHERE scope = ? LIMIT ?", "ti"},
     [LEDGER_SAGA_ROUSE] = {"UPDATE sagas SET lease_until = 0, due_at = {now} WHERE saga_id = ?"
                            " AND owner = '' AND lease_until < 9007199254740991",
                            "t"},

@@ -4,7 +4,10 @@
 #include "service/webhooks.h"
 
 #include "base/check.h"
+#include "base/siphash.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void settle(struct service_call *call);
@@ -39,7 +42,8 @@ static void cycle_ended(struct service_call *call)
     struct webhooks *webhooks = call->service->webhooks;
 
     webhooks->busy = false;
-    webhooks->due_ms = service_now(call->service) + WEBHOOKS_POLL_MS;
+    webhooks->due_ms =
+        service_now(call->service) + (webhooks->ended ? WEBHOOKS_ENDED_LOOK_MS : WEBHOOKS_POLL_MS);
     call_end(call);
 }
 
@@ -58,6 +62,7 @@ static struct ledger_job *outbox_job(struct service_call *call, enum ledger_task
     struct ledger_job *job = call_job(call, task);
 
     webhooks->outbox.ahead_ms = ahead_ms(webhooks);
+    webhooks->outbox.receiver = hf_text(webhooks->receiver);
     job->outbox = &webhooks->outbox;
     return job;
 }
@@ -92,6 +97,16 @@ static void lease(struct service_call *call, enum ledger_task task, service_run 
     call_submit(call, next);
 }
 
+/* Another server may have another receiver. */
+static void give_up_lease(struct service_call *call)
+{
+    if (call->service->webhooks->leased) {
+        lease(call, LEDGER_TASK_UNLEASE, unleased);
+    } else {
+        cycle_ended(call);
+    }
+}
+
 static bool lease_is_fresh(const struct webhooks *webhooks, int64_t within_ms)
 {
     return webhooks->leased && service_now(webhooks->service) - webhooks->leased_ms < within_ms;
@@ -101,7 +116,8 @@ static void cycle_begin(struct service_call *call)
 {
     struct webhooks *webhooks = call->service->webhooks;
 
-    if (lease_is_fresh(webhooks, LEASE_MS / 3) || webhooks->ended) {
+    webhooks->ended_looks = webhooks->ended && webhooks->ended_noted;
+    if (lease_is_fresh(webhooks, LEASE_MS / 3) || (webhooks->ended && !webhooks->ended_looks)) {
         settle(call);
         return;
     }
@@ -127,6 +143,7 @@ static void settled(struct service_call *call)
         webhooks->given_up += done && delivery->settled.state == LEDGER_EVENT_GIVEN_UP;
     }
     if (done) {
+        webhooks->ended_noted = webhooks->ended_noted || webhooks->outbox.ends;
         webhooks->postponed_count = 0;
         look(call);
     } else {
@@ -154,6 +171,7 @@ static void settle(struct service_call *call)
     outbox_job(call, LEDGER_TASK_SETTLE);
     webhooks->outbox.settled = webhooks->settled;
     webhooks->outbox.settled_count = count;
+    webhooks->outbox.ends = webhooks->ended && !webhooks->ended_noted;
     call_submit(call, settled);
 }
 
@@ -232,6 +250,23 @@ static void send_page(struct webhooks *webhooks)
     }
 }
 
+/* What the ledger says of the receiver, unless an answer that came meanwhile says more. */
+static void note_receiver(struct webhooks *webhooks)
+{
+    bool ended = webhooks->outbox.ended;
+
+    if (webhooks->ended && !webhooks->ended_noted) {
+        return;
+    }
+    if (ended != webhooks->ended) {
+        log_line(&webhooks->service->options.log, LOG_WARNING, "%s",
+                 ended ? "the receiver of webhooks has answered 410 before: nothing is sent to it "
+                         "until webhooks are replayed"
+                       : "webhooks were replayed: they are sent again");
+    }
+    webhooks->ended = webhooks->ended_noted = ended;
+}
+
 static void looked(struct service_call *call)
 {
     struct webhooks *webhooks = call->service->webhooks;
@@ -242,19 +277,24 @@ static void looked(struct service_call *call)
     }
     webhooks->pending = webhooks->outbox.pending;
     webhooks->oldest_ms = webhooks->outbox.oldest_ms;
-    send_page(webhooks);
-    sweep(call);
+    note_receiver(webhooks);
+    if (webhooks->ended) {
+        give_up_lease(call);
+    } else {
+        send_page(webhooks);
+        sweep(call);
+    }
 }
 
 static void look(struct service_call *call)
 {
     struct webhooks *webhooks = call->service->webhooks;
 
-    if (webhooks->ended && webhooks->leased) {
-        lease(call, LEDGER_TASK_UNLEASE, unleased); /* another server may have another receiver */
+    if (webhooks->ended && !webhooks->ended_looks) {
+        give_up_lease(call);
         return;
     }
-    if (room_for(webhooks) == 0) {
+    if (webhooks->ended ? !webhooks->leased : room_for(webhooks) == 0) {
         cycle_ended(call);
         return;
     }
@@ -302,7 +342,7 @@ int64_t webhooks_due(const struct service *service)
         return INT64_MAX;
     }
     int64_t due_ms = count_in(webhooks, DELIVERY_ANSWERED) > 0 ? 0
-                     : webhooks->ended                         ? INT64_MAX
+                     : webhooks->ended                         ? webhooks->due_ms
                      : webhooks->kicked                        ? 0
                                                                : webhooks->due_ms;
     return due_ms > webhooks->not_before_ms ? due_ms : webhooks->not_before_ms;
@@ -382,6 +422,15 @@ enum hf_error webhooks_check(const struct service_options *settings, struct prob
     return code;
 }
 
+/* Every server computes it alike; the URL may have a secret in it. */
+static void name_receiver(struct webhooks *webhooks)
+{
+    static const uint8_t key[SIPHASH_KEY] = {0};
+
+    snprintf(webhooks->receiver, sizeof webhooks->receiver, "receiver:%016" PRIx64,
+             siphash(key, webhooks->url, strlen(webhooks->url)));
+}
+
 static void send_by_http(void *context, struct http_exchange *exchange)
 {
     http_client_send(context, exchange);
@@ -411,6 +460,7 @@ enum hf_error webhooks_open(struct service *service, struct problem *problem)
     webhooks->opened_ms = webhooks->due_ms = webhooks->sweep_due_ms = service_now(service);
     webhooks->opened_real_ms = (int64_t)(clock_nanoseconds() / 1000000);
     webhooks->send = send_by_http;
+    name_receiver(webhooks);
     enum hf_error code = read_keys(settings, &webhooks->keys, problem);
     code = code != HF_OK ? code : http_client_open(&options, &service->http, problem);
     webhooks->send_context = service->http;

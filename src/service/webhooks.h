@@ -25,6 +25,8 @@
 #define WEBHOOKS_TIMEOUT_MS ((int64_t)10 * 1000)
 /* How often the outbox is looked at for what other servers have written. */
 #define WEBHOOKS_POLL_MS ((int64_t)1000)
+/* How often a server whose receiver wants nothing more looks whether it does again. */
+#define WEBHOOKS_ENDED_LOOK_MS ((int64_t)60 * 1000)
 /* So many failures in a row, of whatever subjects, are the receiver's. */
 #define WEBHOOKS_FAILING 8
 /* What could not be delivered for so long is given up. */
@@ -57,7 +59,11 @@ struct webhooks {
     bool busy;   /* a cycle is under way */
     bool kicked; /* there may be something to send */
     bool leased;
-    bool ended;            /* the receiver has answered 410: nothing more is sent */
+    /* The receiver has answered 410: nothing more is sent. It is noted in the ledger, under a hash
+     * of the URL, so that it is so after a restart and on other servers, too; a replay anywhere
+     * ends it, which is looked for every now and then. */
+    bool ended, ended_noted, ended_looks;
+    char receiver[32];
     int64_t leased_ms;     /* when the lease was asked for */
     int64_t due_ms;        /* when the outbox is looked at, without a kick */
     int64_t not_before_ms; /* the ledger was away: no cycle until then */

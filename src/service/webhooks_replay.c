@@ -31,7 +31,7 @@ static void replayed(struct service_call *call)
     }
     struct webhooks *webhooks = call->service->webhooks;
     if (webhooks != NULL) { /* also where a receiver has said that it wants nothing more */
-        webhooks->ended = false;
+        webhooks->ended = webhooks->ended_noted = false;
         webhooks->failures = 0;
         webhooks_kick(call->service);
     }
@@ -63,6 +63,9 @@ void webhooks_replay(struct service_call *call)
     outbox->type = args->type;
     outbox->subject = args->key;
     outbox->delivered = args->since_ms > 0 || args->key.size > 0;
+    if (call->service->webhooks != NULL) {
+        outbox->receiver = hf_text(call->service->webhooks->receiver);
+    }
     replay_page(call);
 }
 

@@ -73,8 +73,8 @@ static void end_subscription(struct webhook_delivery *delivery)
 
     if (!webhooks->ended) {
         log_line(&webhooks->service->options.log, LOG_WARNING,
-                 "the receiver of webhooks has answered 410: nothing more is sent to it until the "
-                 "server starts again, or webhooks are replayed");
+                 "the receiver of webhooks has answered 410: nothing more is sent to it until "
+                 "webhooks are replayed");
     }
     webhooks->ended = true;
     delivery->settled.state = LEDGER_EVENT_PENDING;

@@ -140,6 +140,28 @@ def test_gone_ends_the_subscription_until_a_replay(redis_shop, receiver):
     wait_heard(receiver, ["o-1", "o-2", "o-3"], server)
 
 
+def test_gone_is_remembered_over_a_restart_and_by_other_servers(redis_shop, receiver):
+    server = serve(redis_shop, receiver)
+    server.call("STOCK.LOAD", PRODUCT, 10)
+    receiver.status = 410
+    sell(server, ["o-1"])
+    wait_until(lambda: metrics(server)["holdfast_webhooks_ended"] == 1, timeout=PATIENCE_S)
+    wait_until(lambda: redis_shop.value("SELECT COUNT(*) FROM barriers WHERE step = 'ended'") == 1,
+               "it is noted", timeout=PATIENCE_S)
+    seen = len(receiver.seen)
+    receiver.status = 200
+    server.restart("kill")
+    other = serve(redis_shop, receiver)
+    sell(other, ["o-2"])
+    wait_until(lambda: metrics(server)["holdfast_webhooks_ended"] == 1
+               and metrics(other)["holdfast_webhooks_ended"] == 1, timeout=PATIENCE_S)
+    assert len(receiver.seen) == seen
+    assert "410 before" in other.said()
+    assert other.call("WEBHOOKS.REPLAY") == [1, 0]
+    wait_heard(receiver, ["o-1", "o-2"], other)
+    assert redis_shop.value("SELECT COUNT(*) FROM barriers WHERE step = 'ended'") == 0
+
+
 def test_a_slow_receiver_holds_up_nobody(redis_shop, receiver):
     server = serve(redis_shop, receiver)
     server.call("STOCK.LOAD", PRODUCT, 1000)
