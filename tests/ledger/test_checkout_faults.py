@@ -112,7 +112,7 @@ def test_random_faults_of_the_peer(started, tmp_path):
         assert set(ends) <= FINAL
 
 
-@pytest.mark.parametrize("kind", ["postgres"])
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
 def test_two_servers_that_are_killed_in_turn(request, started, tmp_path, kind):
     """On one database and one Redis: what one has begun the other ends, and none does it twice."""
     count = max(60, SAGAS // 10)

@@ -2,6 +2,7 @@
 """Checkouts with a payment peer that answers late, twice, wrong or not at all; callbacks; and what an
 administrator does about a checkout that needs attention."""
 
+import contextlib
 import json
 import time
 from http.client import HTTPConnection
@@ -10,11 +11,12 @@ import pytest
 
 from box_office import (EVENT, QUICK, SECRETS, ZONE, assert_agreed, booking_status, checkout, outcome,
                         saga, wait_ended, zone)
+from databases import Database, database_of
+from harness import Build
 from payment_peer import OLD_SECRET, SECRET, PaymentPeer
 from raw_client import http
 from server import wait_until
 from shop import EmbeddedEngine, Shop, engine_of
-from databases import Database, database_of
 
 
 @pytest.fixture
@@ -263,6 +265,29 @@ def test_attention_is_refunded(office):
         assert saga(server, "s-b1", 30000)["status"] == "COMPENSATED"
         assert_agreed(shop, server, peer)
         assert [entry["refunded"] for entry in peer.book.payments.values()] == [1]
+
+
+@pytest.mark.parametrize("command, end", [("SAGA.RESUME", "COMPLETED"), ("SAGA.REFUND", "COMPENSATED")])
+def test_killed_when_it_needs_attention_it_still_does(started, tmp_path, command, end):
+    shop = Shop(Database("sqlite", started("sqlite"), "killed"), EmbeddedEngine(tmp_path))
+    with shop, PaymentPeer(unreachable) as peer:
+        server = shop.serve("--payment-url", peer.url, *QUICK, "--payment-retries", "2",
+                            program=Build().path / "tests" / "holdfast-faults",
+                            env={**SECRETS, "HOLDFAST_FAULT": "saga_needs_attention"})
+        server.call("SEATS.OPEN", EVENT, ZONE, 100)
+        with contextlib.suppress(ConnectionError, OSError):
+            checkout(server, "b1", quantity=2)
+        wait_until(lambda: server.process.poll() is not None, "it dies", timeout=60)
+        server.kill()
+        server.env = SECRETS
+        server.start()
+        shown = saga(server, "s-b1")
+        assert (shown["status"], shown["payment"], shown["error_code"]) == ("NEEDS_ATTENTION", "sent", "TIMEOUT")
+        assert zone(server)["reserved"] == 2
+        peer.faults = lambda *_: "ok"
+        assert server.call(command, "s-b1")[0] == 1
+        assert saga(server, "s-b1", 60000)["status"] == end
+        assert_agreed(shop, server, peer)
 
 
 def test_attention_is_told_to_the_receiver_of_webhooks(office):
