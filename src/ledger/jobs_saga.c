@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ADD_VALUES 16
+/* A new row and a move have as many. */
 #define MOVE_VALUES 16
 #define CLAIM_VALUES 5
 #define CLAIM_WOKEN_MAX 64
@@ -22,7 +22,7 @@
 #define BOOK_VALUES 12
 #define HOLD_VALUES 2
 /* A move, its booking and its notice. */
-#define VALUES_OF_MOVE (ADD_VALUES + HOLD_VALUES + BOOK_VALUES + LEDGER_NOTICE_VALUES)
+#define VALUES_OF_MOVE (MOVE_VALUES + HOLD_VALUES + BOOK_VALUES + LEDGER_NOTICE_VALUES)
 /* What a booking that was confirmed past the ledger has for a transaction: it is in flight at no
  * time, and it is no hold. */
 #define PAST_WRITER 0
@@ -106,7 +106,7 @@ static struct sql_value text_value(const char *text)
 static void put_new(struct sql_value *at, const struct ledger_move *move)
 {
     const struct ledger_saga *saga = move->saga;
-    const struct sql_value values[ADD_VALUES] = {
+    const struct sql_value values[MOVE_VALUES] = {
         text_value(saga->saga),          text_value(saga->event),       text_value(saga->booking),
         text_value(saga->zone),          text_value(saga->user),        sql_integer(saga->quantity),
         sql_integer(saga->max_per_user), sql_integer(saga->unit_price), text_value(saga->currency),
@@ -154,7 +154,7 @@ static void add_moves(struct ledger_job_run *run, bool are_new, struct sql_value
     for (size_t i = 0; i < job->count; i++) {
         if (job->moves[i]->is_new == are_new) {
             (are_new ? put_new : put_move)(*values, job->moves[i]);
-            *values += are_new ? ADD_VALUES : MOVE_VALUES;
+            *values += strlen(step.statement->types);
             step.rows++;
         }
     }
@@ -245,7 +245,6 @@ enum sql_result ledger_job_saga_move(struct ledger_job_run *run)
     struct sql_step steps[6] = {ledger_job_fence(run)};
     size_t count = 1;
 
-    _Static_assert((int)ADD_VALUES >= (int)MOVE_VALUES, "the room of each");
     if (values == NULL) {
         return ledger_job_leave(run, LEDGER_AWAY);
     }
