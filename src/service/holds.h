@@ -11,4 +11,8 @@
  * happens where no ledger was given. */
 void holds_keep(struct service *service, const struct ledger_booking *booking);
 
+/* Has the first reconciliation of this process write down the holds that the engine has, of which
+ * a server that was killed may have written no row; `next` runs then. */
+void holds_rebuild(struct service_call *call, service_run *next);
+
 #endif

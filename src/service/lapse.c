@@ -141,7 +141,7 @@ static void answered(void *context, const struct reply *reply)
 
     if (reply->code == HF_OK) {
         struct seats_seen seen;
-        seats_see(&seen, reply);
+        seats_see(&seen, reply, 0);
         decide(item, &seen);
     } else if (reply->code == HF_RESERVATION_NOT_FOUND) {
         item->writes = true;

@@ -3,7 +3,8 @@
  * Reconciliation of all products and zones, every so often and on demand (RECONCILE): a page of
  * names at a time, each read in the engine, all of them in the ledger at once; only those that are
  * suspicious are looked at one by one and corrected (look.c; zones: reconcile_zones.c). Nothing is
- * paused. Holds that have lapsed are marked in the ledger (lapse.c).
+ * paused. Holds that have lapsed are marked in the ledger (lapse.c), and the first pass of a process
+ * writes down those that have no row (holds_rebuild.c).
  *
  *     MARK ─> (lease) ─> STALE … BURY ─> LAPSED … ─> LIST ─> GET … ─> READ ─> look … ─> LIST …
  *          ─> zones ─> answer
@@ -12,6 +13,7 @@
  * client is done without: each correction has the lease of its product. */
 #include "base/check.h"
 #include "base/text.h"
+#include "service/holds.h"
 #include "service/lapse.h"
 #include "service/stale.h"
 #include "service/zone_look.h"
@@ -345,9 +347,14 @@ static void begin_pages(struct service_call *call)
     read_engine(call);
 }
 
+static void rebuild_holds(struct service_call *call)
+{
+    holds_rebuild(call, begin_pages);
+}
+
 static void mark_lapsed(struct service_call *call)
 {
-    lapse_begin(call, begin_pages);
+    lapse_begin(call, rebuild_holds);
 }
 
 static void marked(struct service_call *call);

@@ -46,18 +46,18 @@ static int64_t number_of(const struct reply *reply, size_t i)
     return i < reply->count && reply->values[i].kind == VALUE_NUMBER ? reply->values[i].number : 0;
 }
 
-void seats_see(struct seats_seen *seen, const struct reply *reply)
+void seats_see(struct seats_seen *seen, const struct reply *reply, size_t first)
 {
     char status[HF_ID_SIZE];
 
-    keep_text(seen->user, reply, FIELD_USER);
-    keep_text(seen->zone, reply, FIELD_ZONE);
-    keep_text(seen->show, reply, FIELD_SHOW);
-    keep_text(status, reply, FIELD_STATUS);
-    seen->quantity = number_of(reply, FIELD_QUANTITY);
-    seen->unit_price = number_of(reply, FIELD_PRICE);
-    seen->created_ms = number_of(reply, FIELD_CREATED);
-    seen->expires_ms = number_of(reply, FIELD_EXPIRES);
+    keep_text(seen->user, reply, first + FIELD_USER);
+    keep_text(seen->zone, reply, first + FIELD_ZONE);
+    keep_text(seen->show, reply, first + FIELD_SHOW);
+    keep_text(status, reply, first + FIELD_STATUS);
+    seen->quantity = number_of(reply, first + FIELD_QUANTITY);
+    seen->unit_price = number_of(reply, first + FIELD_PRICE);
+    seen->created_ms = number_of(reply, first + FIELD_CREATED);
+    seen->expires_ms = number_of(reply, first + FIELD_EXPIRES);
     seen->reserved = strcmp(status, "reserved") == 0;
 }
 
@@ -70,7 +70,7 @@ static void booking_read(void *context, const struct reply *reply)
     call_note(call, reply);
     work->found = reply->code == HF_OK;
     if (work->found) {
-        seats_see(&work->seen, reply);
+        seats_see(&work->seen, reply, 0);
     }
     call_ready(call, call->run);
 }

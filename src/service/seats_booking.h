@@ -7,13 +7,13 @@
 #include "base/text.h"
 #include "service/service_state.h"
 
-/* A booking as SEATS.GET has shown it. */
+/* A booking as SEATS.GET has shown it, or SEATS.LIST at a place of its page. */
 struct seats_seen {
     bool reserved;
     char user[HF_ID_SIZE], zone[HF_ID_SIZE], show[HF_ID_SIZE];
     int64_t quantity, unit_price, created_ms, expires_ms;
 };
-void seats_see(struct seats_seen *seen, const struct reply *reply);
+void seats_see(struct seats_seen *seen, const struct reply *reply, size_t first);
 
 /* The state of such a call. */
 struct seats_work {

@@ -250,6 +250,7 @@ struct service {
     struct list holds;
     size_t holds_waiting, holds_most; /* in the queue; in the next job at most */
     bool holds_writing;
+    bool holds_rebuilt; /* every hold that the engine had since this process began has its row */
     int64_t holds_due_ms;
     uint64_t holds_written, holds_dropped;
 

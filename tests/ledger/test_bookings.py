@@ -206,6 +206,23 @@ def test_what_waits_is_written_when_the_server_stops(shop):
     assert shop.value("SELECT COUNT(*) FROM bookings") == 100
 
 
+def test_holds_that_a_killed_server_did_not_write_are_written_by_the_next(shop):
+    server = shop.serve("--reconcile-every", "1h")
+    server.call("SEATS.OPEN", EVENT, ZONE, 1000)
+    expires = [reserve(server, f"b-{number}", f"u-{number}", 1) for number in range(450)]
+    reserve(server, "sold", "bob", 1)
+    assert server.call("SEATS.CONFIRM", EVENT, "sold")[1] == "CONFIRMED"
+    wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings") == 451, "all rows are there", timeout=40)
+    server.kill()
+    shop.rows("DELETE FROM bookings WHERE booking_id LIKE 'b-%' AND booking_id <> 'b-7'")
+    server.start()
+    wait_until(lambda: shop.value("SELECT COUNT(*) FROM bookings WHERE status = 'reserved'") == 450,
+               "the rows are back", timeout=40)
+    again = row(shop, "b-449")
+    assert (again["user_id"], again["quantity"], again["expires_at"]) == ("u-449", 1, expires[449])
+    assert row(shop, "sold")["status"] == "confirmed"
+
+
 HOSTILE = ["';DROP/**/TABLE/**/bookings;--", "x'OR'1'='1", "\\';--", "naïve-ß-漢字-🎟", "a" * 128, "%s?$1"]
 
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows of holds that were never written: a server that was killed had them in its queue (holds.c).
+ * The first reconciliation of a process writes down every hold that the engine has. A row that is
+ * there is only moved on, so that nothing changes where nothing is missing.
+ *
+ *     LIST events ─> for each: SEATS.LIST reserved ─> HOLDS ─> … next page ─> … ─> next
+ *
+ * If the engine or the ledger does not answer, the next reconciliation begins anew. */
+#include "service/holds.h"
+#include "service/seats_booking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EVENTS_PAGE 100
+#define BOOKINGS_PAGE 200
+_Static_assert(BOOKINGS_PAGE <= LEDGER_HOLDS_MAX, "a page is one job");
+
+struct rebuild_item {
+    char booking[HF_ID_SIZE];
+    struct seats_seen seen;
+};
+
+struct rebuild_work {
+    service_run *next;
+    void *outer; /* the state of whoever began, and what frees it */
+    void (*release_outer)(void *state);
+    char events_cursor[HF_CURSOR_SIZE], bookings_cursor[HF_CURSOR_SIZE];
+    char events[EVENTS_PAGE][HF_ID_SIZE];
+    size_t event_count, at; /* events of the page, and which one it is at */
+    size_t count;
+    struct rebuild_item items[BOOKINGS_PAGE];
+    struct ledger_booking rows[BOOKINGS_PAGE];
+};
+
+static void list_events(struct service_call *call);
+static void list_bookings(struct service_call *call);
+
+/* With all that it stands on, when the service is closed in the middle of it. */
+static void release(void *state)
+{
+    struct rebuild_work *work = state;
+
+    if (work->outer != NULL) {
+        work->release_outer(work->outer);
+    }
+    free(work);
+}
+
+static void finish(struct service_call *call)
+{
+    struct rebuild_work *work = call->state;
+    service_run *next = work->next;
+
+    call->state = work->outer;
+    call->release = work->release_outer;
+    free(work);
+    next(call);
+}
+
+static void keep_cursor(char out[HF_CURSOR_SIZE], const struct reply *reply)
+{
+    struct hf_bytes cursor = reply_bytes(reply, 0);
+
+    snprintf(out, HF_CURSOR_SIZE, "%.*s", (int)cursor.size, cursor.data);
+}
+
+/* ---- the holds of an event -------------------------------------------------------------------
+ * */
+
+static void next_event(struct service_call *call)
+{
+    struct rebuild_work *work = call->state;
+
+    if (++work->at < work->event_count) {
+        list_bookings(call);
+    } else if (work->events_cursor[0] != '\0') {
+        list_events(call);
+    } else {
+        call->service->holds_rebuilt = true;
+        finish(call);
+    }
+}
+
+static void written(struct service_call *call)
+{
+    const struct rebuild_work *work = call->state;
+
+    if (call->job.answer != LEDGER_DONE) {
+        finish(call);
+    } else if (work->bookings_cursor[0] != '\0') {
+        list_bookings(call);
+    } else {
+        next_event(call);
+    }
+}
+
+static void write_page(struct service_call *call)
+{
+    struct rebuild_work *work = call->state;
+
+    for (size_t i = 0; i < work->count; i++) {
+        const struct seats_seen *seen = &work->items[i].seen;
+        work->rows[i] = (struct ledger_booking){.event = hf_text(work->events[work->at]),
+                                                .booking = hf_text(work->items[i].booking),
+                                                .zone = hf_text(seen->zone),
+                                                .user = hf_text(seen->user),
+                                                .show = hf_text(seen->show),
+                                                .status = hf_text("reserved"),
+                                                .quantity = seen->quantity,
+                                                .unit_price = seen->unit_price,
+                                                .created_ms = seen->created_ms,
+                                                .expires_ms = seen->expires_ms};
+    }
+    struct ledger_job *job = call_job(call, LEDGER_TASK_HOLDS);
+    if (work->count == 0) {
+        job->answer = LEDGER_DONE;
+        written(call);
+        return;
+    }
+    job->holds = work->rows;
+    job->count = work->count;
+    job->notice.type = webhooks_type(call->service, "booking");
+    call_submit(call, written);
+}
+
+/* Called by the engine. */
+static void bookings_listed(void *context, const struct reply *reply)
+{
+    struct service_call *call = context;
+    struct rebuild_work *work = call->state;
+    const struct command_spec *spec = &command_table[SEATS_LIST];
+
+    if (reply->code != HF_OK) {
+        call_note(call, reply);
+        call_ready(call, finish);
+        return;
+    }
+    keep_cursor(work->bookings_cursor, reply);
+    work->count = 0;
+    for (size_t i = 0; i < reply_items(reply, spec) && i < BOOKINGS_PAGE; i++) {
+        struct rebuild_item *item = &work->items[work->count++];
+        struct hf_bytes booking = reply_bytes(reply, reply_item(spec, i));
+        snprintf(item->booking, HF_ID_SIZE, "%.*s", (int)booking.size, booking.data);
+        seats_see(&item->seen, reply, reply_item(spec, i));
+    }
+    call_ready(call, write_page);
+}
+
+static void list_bookings(struct service_call *call)
+{
+    struct rebuild_work *work = call->state;
+    struct command list = {.spec = &command_table[SEATS_LIST]};
+
+    list.args.seats_list = (struct hf_seats_list_args){.event = hf_text(work->events[work->at]),
+                                                       .zone = hf_text(""),
+                                                       .user = hf_text(""),
+                                                       .status = hf_text("reserved"),
+                                                       .after = hf_text(work->bookings_cursor),
+                                                       .count = BOOKINGS_PAGE};
+    engine_submit(call->service->inner, &list, bookings_listed, call);
+}
+
+/* ---- events ----------------------------------------------------------------------------------
+ * */
+
+static void begin_page(struct service_call *call)
+{
+    struct rebuild_work *work = call->state;
+
+    work->at = SIZE_MAX; /* before the first */
+    work->bookings_cursor[0] = '\0';
+    next_event(call);
+}
+
+/* Called by the engine. */
+static void events_listed(void *context, const struct reply *reply)
+{
+    struct service_call *call = context;
+    struct rebuild_work *work = call->state;
+    const struct command_spec *spec = &command_table[LIST];
+
+    if (reply->code != HF_OK) {
+        call_note(call, reply);
+        call_ready(call, finish);
+        return;
+    }
+    keep_cursor(work->events_cursor, reply);
+    work->event_count = 0;
+    for (size_t i = 0; i < reply_items(reply, spec) && i < EVENTS_PAGE; i++) {
+        struct hf_bytes name = reply_bytes(reply, reply_item(spec, i));
+        snprintf(work->events[work->event_count++], HF_ID_SIZE, "%.*s", (int)name.size, name.data);
+    }
+    call_ready(call, begin_page);
+}
+
+static void list_events(struct service_call *call)
+{
+    struct rebuild_work *work = call->state;
+    struct command list = {.spec = &command_table[LIST]};
+
+    list.args.list = (struct hf_list_args){.kind = hf_text("events"),
+                                           .match = hf_text(""),
+                                           .after = hf_text(work->events_cursor),
+                                           .count = EVENTS_PAGE};
+    engine_submit(call->service->inner, &list, events_listed, call);
+}
+
+void holds_rebuild(struct service_call *call, service_run *next)
+{
+    void *outer = call->state;
+    void (*release_outer)(void *state) = call->release;
+
+    if (!call->service->guards || call->service->holds_rebuilt ||
+        call->command.args.reconcile.dry) {
+        next(call);
+        return;
+    }
+    struct rebuild_work *work = call_add_state(call, sizeof *work, release);
+    if (work == NULL) {
+        call->state = outer;
+        call->release = release_outer;
+        next(call);
+        return;
+    }
+    work->next = next;
+    work->outer = outer;
+    work->release_outer = release_outer;
+    list_events(call);
+}
