@@ -65,6 +65,10 @@ def test_everything_is_in_its_place(prefix, header):
         "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}",
         "lib/systemd/system/holdfast.service", "share/man/man1/holdfast.1",
         "share/bash-completion/completions/holdfast", "share/zsh/site-functions/_holdfast",
+        "share/holdfast/holdfast.json", "share/holdfast/holdfast.rules.yml",
+        "share/doc/holdfast/README.md", "share/doc/holdfast/CHANGELOG.md",
+        *[f"share/doc/holdfast/{page.relative_to(ROOT)}" for page in (ROOT / "docs").rglob("*")
+          if page.is_file() and not {"man", "decisions"} & set(page.parts)],
         *[f"share/holdfast/lua/{script.name}" for script in (ROOT / "lua").glob("**/*.lua")
           if script.parent.name != "parts"]}
 

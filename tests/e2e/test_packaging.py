@@ -11,7 +11,7 @@ from harness import COMMANDS, ROOT, Build, run
 BASH = ROOT / "contrib" / "completion" / "holdfast.bash"
 ZSH = ROOT / "contrib" / "completion" / "_holdfast"
 MANUAL = ROOT / "docs" / "man" / "holdfast.1"
-UNIT = ROOT / "contrib" / "holdfast.service"
+UNIT = ROOT / "contrib" / "holdfast.service.in"
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +92,21 @@ def test_the_manual_page_can_be_set_without_a_complaint():
     assert "HOLDFAST(1)" in ended.out
 
 
-def test_systemd_understands_the_unit(build, tmp_path):
+def test_the_unit_names_the_program_under_its_prefix(build):
+    made = (build.path / "contrib/holdfast.service").read_text()
+    assert f"\nExecStart={build.options['prefix']}/bin/holdfast serve\n" in made
+    assert re.sub(r"(?m)^ExecStart=.*/holdfast ", "ExecStart=@bindir@/holdfast ", made) == UNIT.read_text()
+
+
+def test_systemd_understands_the_unit_under_any_prefix(build, tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze")
     unit = tmp_path / "holdfast.service"
-    # Where the program will be is not known here; and the manual page is not installed.
-    text = UNIT.read_text().replace("ExecStart=holdfast ", f"ExecStart={build.program} ")
+    place = tmp_path / "opt/holdfast/bin"
+    place.mkdir(parents=True)
+    (place / "holdfast").symlink_to(build.program)
+    text = UNIT.read_text().replace("@bindir@", str(place))
+    # The manual page is not installed.
     unit.write_text(re.sub("(?m)^Documentation=.*\n", "", text))
     ended = run("systemd-analyze", "verify", unit)
     assert ended.code == 0 and ended.err == "", ended
