@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients docs format fuzz fuzz-parsers fuzz-server fuzzers help install lint model mutate run sanitized sim test threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install lint model mutate run sanitized sim test test-install threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -142,8 +142,16 @@ install: build ## install under PREFIX (/usr/local); DESTDIR is put in front
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@echo "Installed under $(abspath $(DESTDIR))$(abspath $(PREFIX))"
 
+deb: ## make Debian packages in build-deb, and let lintian look at them
+	@tools/install-packages build package
+	@tools/make-deb build-deb
+
+test-install: deb ## install the packages in a fresh Debian, serve, and purge them: needs root and a mirror
+	@tools/install-packages install
+	@tools/test-install build-deb
+
 clean: ## remove all that was built
-	@rm -rf build build-asan build-tsan build-fuzz build-mutate
+	@rm -rf build build-asan build-deb build-tsan build-fuzz build-mutate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators take from contrib/ fits the program: the image, and the services beside it."""
+"""What operators take from contrib/ and debian/ fits the program: the image, the services beside it, the packages."""
 
 import re
 import subprocess
@@ -10,6 +10,8 @@ import yaml
 from harness import ROOT, run
 
 DOCKER = ROOT / "contrib/docker"
+DEBIAN = ROOT / "debian"
+BUILD_ESSENTIAL = {"gcc", "libc6-dev", "make"}  # which Debian takes for granted
 
 
 def stages():
@@ -22,6 +24,11 @@ def stages():
             found.append([])
         found[-1].append((word, " ".join(rest.split())))
     return found
+
+
+def packages_of_group(group):
+    text = (ROOT / "tools/install-packages").read_text()
+    return set(re.findall(rf"(?m)^{group} +(\S+)", text))
 
 
 def test_the_image_is_built_in_one_stage_and_runs_in_another_without_rights():
@@ -80,6 +87,30 @@ def test_the_services_of_compose_have_settings_that_the_program_takes(build, tmp
     assert ended.code == 0, ended
 
 
-@pytest.mark.parametrize("script", ["contrib/docker/healthcheck"])
+def test_the_packages_are_of_this_version(header):
+    version = re.search(r'#define HF_VERSION "(.*)"', header).group(1)
+    assert (DEBIAN / "changelog").read_text().startswith(f"holdfast ({version}) ")
+
+
+def test_the_packages_are_built_with_what_the_build_needs():
+    control = (DEBIAN / "control").read_text()
+    named = re.search(r"(?ms)^Build-Depends:\n(.*?)^\S", control).group(1)
+    listed = {line.split()[0].rstrip(",") for line in named.splitlines()}
+    missing = packages_of_group("build") - BUILD_ESSENTIAL - listed
+    assert missing == set(), "Build-Depends of debian/control lacks these"
+
+
+def test_the_settings_of_the_package_are_good(build, tmp_path):
+    ended = run(build.program, "serve", "--config", DEBIAN / "holdfast.conf", "--check-config",
+                cwd=tmp_path)
+    assert ended.code == 0, ended
+    named = re.findall(r"(?m)^#?([a-z-]+) = ", (DEBIAN / "holdfast.conf").read_text())
+    known = run(build.program, "serve", "--help").out
+    assert named and all(f"--{name}" in known for name in named)
+    assert "HOLDFAST_CONFIG=/etc/holdfast/holdfast.conf\n" in (DEBIAN / "holdfast.default").read_text()
+
+
+@pytest.mark.parametrize("script", ["debian/holdfast.postrm", "contrib/docker/healthcheck",
+                                    "tools/make-deb", "tools/test-install"])
 def test_scripts_parse(script):
     assert subprocess.run(["bash", "-n", ROOT / script]).returncode == 0
