@@ -22,7 +22,7 @@ func connect(t *testing.T, name string, options ...Options) *Client {
 	if url == "" {
 		t.Skip("no " + name)
 	}
-	client, err := New(url, options...)
+	client, err := New(url, append(options, Options{Timeout: patience})[0])
 	must(t, err)
 	t.Cleanup(client.Close)
 	return client

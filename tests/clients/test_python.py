@@ -18,7 +18,7 @@ FOLDER = ROOT / "clients/python"
 
 @pytest.fixture
 def client(server):
-    with Client(server.url) as one:
+    with Client(server.url, timeout=TIMEOUT_S) as one:
         yield one
 
 
@@ -80,7 +80,7 @@ def test_an_error_is_a_type(client):
 
 def test_a_lost_answer_is_asked_for_again_by_id(dropping, client):
     client.seats.open("lost", "floor", 10)
-    with Client(dropping.url) as unlucky:
+    with Client(dropping.url, timeout=TIMEOUT_S) as unlucky:
         assert unlucky.seats.reserve("lost", "floor", "b-1", "ann", 2, 4).remaining == 8
     assert dropping.dropped == ["SEATS.RESERVE"]
     assert client.seats.zone("lost", "floor").reserved == 2
@@ -89,7 +89,7 @@ def test_a_lost_answer_is_asked_for_again_by_id(dropping, client):
 def test_what_has_no_id_is_sent_once(dropping, client):
     client.quota.limit("once", 10)
     client.quota.reserve("once", 6)
-    with Client(dropping.url) as unlucky:
+    with Client(dropping.url, timeout=TIMEOUT_S) as unlucky:
         with pytest.raises(holdfast.OutcomeUnknown):
             unlucky.quota.refund("once", 2)
     assert client.quota.get("once").used == 4
@@ -109,7 +109,7 @@ def test_a_server_that_comes_back(client, server):
     server.stop()
     later = threading.Timer(0.2, server.start)
     later.start()
-    with Client(server.url, retry_for=TIMEOUT_S) as patient:
+    with Client(server.url, timeout=TIMEOUT_S, retry_for=TIMEOUT_S) as patient:
         assert patient.quota.limit("after", 7).limit == 7
     later.join()
 

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as holdfast from "../src/index.js";
 import { Client, every, HeldLock, QuotaHold, SeatHold, Slot, StockHold } from "../src/index.js";
 
-const client = new Client();
+const client = new Client(undefined, { timeout: 60_000 });
 after(() => client.close());
 
 /** Asks again and again until the answer is true. */
@@ -97,7 +97,7 @@ test("an error is a type", async () => {
 });
 
 test("a lost answer is asked for again by id, and what has no id is sent once", async () => {
-    const unlucky = new Client(process.env["HOLDFAST_DROPPING"]);
+    const unlucky = new Client(process.env["HOLDFAST_DROPPING"], { timeout: 60_000 });
     await client.seats.open({ event: "ts-lost", zone: "floor", capacity: 10 });
     const held = await unlucky.seats.reserve({
         event: "ts-lost", zone: "floor", booking: "b-1", user: "ann", quantity: 2, maxPerUser: 4,
