@@ -78,26 +78,29 @@ static int quality(struct hf_bytes value)
     return value.size > 0 && total <= 1000 ? total : 1000;
 }
 
-bool http_accepts_problem(struct hf_bytes accept)
+int http_quality(struct hf_bytes list, const char *name)
 {
-    struct hf_bytes item, part, name, value;
-    int problem = 0, json = 0;
+    struct hf_bytes item, part, key, value;
+    int found = 0;
 
-    while (next_part(&accept, ',', &item)) {
+    while (next_part(&list, ',', &item)) {
         int wanted = 1000;
         if (!next_part(&item, ';', &part)) {
             continue;
         }
-        struct hf_bytes type = part;
+        bool named = text_is_word(part, name);
         while (next_part(&item, ';', &part)) {
-            split_pair(part, &name, &value);
-            wanted = text_is_word(name, "Q") ? quality(value) : wanted;
+            split_pair(part, &key, &value);
+            wanted = text_is_word(key, "Q") ? quality(value) : wanted;
         }
-        if (text_is_word(type, "APPLICATION/PROBLEM+JSON")) {
-            problem = wanted;
-        } else if (text_is_word(type, "APPLICATION/JSON")) {
-            json = wanted;
-        }
+        found = named ? wanted : found;
     }
-    return problem > 0 && problem >= json;
+    return found;
+}
+
+bool http_accepts_problem(struct hf_bytes accept)
+{
+    int problem = http_quality(accept, "APPLICATION/PROBLEM+JSON");
+
+    return problem > 0 && problem >= http_quality(accept, "APPLICATION/JSON");
 }

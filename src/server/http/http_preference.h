@@ -10,6 +10,10 @@
 /* Seconds of "wait=N" in Prefer; the first one counts. False if there is none. */
 bool http_prefers_wait(struct hf_bytes prefer, int64_t *seconds);
 
+/* Thousandths of the quality that a list (Accept, Accept-Encoding) gives what it calls by this
+ * name, which is in capitals; 1000 where it says none, 0 if the name is not in it. */
+int http_quality(struct hf_bytes list, const char *name);
+
 /* Does Accept name application/problem+json, and want it no less than application/json? Ranges do
  * not ask for it: who sends them has always been given our own form. */
 bool http_accepts_problem(struct hf_bytes accept);
