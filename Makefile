@@ -50,6 +50,7 @@ run: ## install what building needs, build, and serve
 	@echo '    build/holdfast call SEATS.OPEN gala floor 500'
 	@echo '    build/holdfast call SEATS.RESERVE gala floor b-1 ann 2 4'
 	@echo '    curl http://127.0.0.1:4654/v1/events/gala/zones/floor'
+	@echo 'and look at http://127.0.0.1:4654/ in a browser.'
 	@exec build/holdfast serve
 
 test: ## install what the tests need and run them all, as released and under sanitizers

@@ -34,6 +34,11 @@ void latency_add(struct latency *latency, uint64_t nanoseconds, uint64_t times)
     latency->sum_ns += nanoseconds * times;
 }
 
+const char *latency_bound(size_t bucket)
+{
+    return bounds[bucket].seconds;
+}
+
 void metrics_waited(struct metrics *metrics, enum command_id id, enum hf_error code,
                     uint64_t nanoseconds)
 {
@@ -113,7 +118,7 @@ static void write_commands(const struct metrics *metrics, struct buffer *out)
 }
 
 /* The second figure of /proc/self/statm, which counts pages. */
-static uint64_t resident_bytes(void)
+uint64_t metrics_resident_bytes(void)
 {
     char line[128] = "";
     FILE *file = fopen("/proc/self/statm", "re");
@@ -145,7 +150,8 @@ static void write_process(struct server *server, struct buffer *out)
     buffer_format(out, "holdfast_cpu_seconds_total %.6f\n",
                   (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
-    figure(out, "resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes());
+    figure(out, "resident_memory_bytes", "gauge", "Memory of the process.",
+           metrics_resident_bytes());
     figure(out, "client_memory_bytes", "gauge", "Buffers of all clients.", server->memory.used);
 }
 

@@ -18,6 +18,8 @@ struct latency {
 };
 
 void latency_add(struct latency *latency, uint64_t nanoseconds, uint64_t times);
+/* The upper bound of a bucket, in seconds, as it is written. */
+const char *latency_bound(size_t bucket);
 
 struct metrics {
     uint64_t outcomes[COMMAND_COUNT][HF_ERROR_COUNT];
@@ -55,6 +57,9 @@ static inline void metrics_refused(struct metrics *metrics, enum command_id id, 
 void metrics_waited(struct metrics *metrics, enum command_id id, enum hf_error code,
                     uint64_t nanoseconds);
 void metrics_turn(struct metrics *metrics, uint64_t nanoseconds);
+
+/* Memory of the process. */
+uint64_t metrics_resident_bytes(void);
 
 /* All of it, in the text format of Prometheus. */
 void metrics_write(const struct metrics *metrics, struct server *server, struct buffer *out);

@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "server/http/http_parser.h"
 #include "server/http/router.h"
+#include "server/page/live.h"
 #include "server/server.h"
 
 #include <time.h>
@@ -45,9 +46,11 @@ struct http_shared {
     struct random random;
     time_t date_second;
     char date[40]; /* "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n" */
+    struct live live;
 };
 
 struct http_idempotency;
+struct http_live;
 struct http_stream;
 
 struct http {
@@ -60,6 +63,7 @@ struct http {
     struct buffer known; /* the Authorization that session->who was found by */
     struct http_idempotency *idempotency;
     struct http_stream *stream;
+    struct http_live *live;   /* of a stream that is one of figures */
     int64_t preferred_wait_s; /* that the command waits because of Prefer; 0: it does not */
     size_t made_size;
     char
@@ -93,6 +97,7 @@ struct http_answer {
     unsigned allowed;   /* methods, if the answer names them */
     bool replayed;      /* sent before, under the same key */
     bool streams;       /* the body goes on until the connection ends */
+    const char *fields; /* lines of the head in place of "Cache-Control: no-store"; NULL: that */
 };
 
 /* Puts the head in front of the body, which is all of `out` from `start` on. */
@@ -175,5 +180,18 @@ void http_stream_tick(struct session *session);
 void http_stream_end(struct session *session);
 /* The session is over. */
 void http_stream_close(struct session *session);
+
+/* ---- http_live.c: the figures of the dashboard, as server-sent events ------------------------ */
+
+void http_live(struct session *session);
+void http_live_tick(struct session *session);
+void http_live_close(struct session *session);
+
+/* ---- http_page.c: the dashboard's files ------------------------------------------------------ */
+
+/* The page, for a browser. False if it is no browser that asks, or there is no page in the
+ * program. */
+bool http_page(struct session *session);
+void http_page_asset(struct session *session);
 
 #endif

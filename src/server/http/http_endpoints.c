@@ -111,6 +111,26 @@ static void answer_info(struct session *session)
     respond(session, start, 200, HTTP_JSON);
 }
 
+/* ---- who is asking --------------------------------------------------------------------------- */
+
+/* Without users, everybody is nobody in particular, and may do everything. */
+static void answer_me(struct session *session)
+{
+    struct buffer *out = &session->out;
+    size_t start = out->size;
+    bool open = session->server->auth == NULL;
+
+    buffer_text(out, "{\"name\":");
+    if (open) {
+        buffer_text(out, "null");
+    } else {
+        json_text(out, hf_text(session->who.name));
+    }
+    buffer_format(out, ",\"role\":\"%s\",\"sign_in\":%s}",
+                  role_name(open ? ROLE_ADMIN : session->who.role), open ? "false" : "true");
+    respond(session, start, 200, HTTP_JSON);
+}
+
 /* ---- what it offers -------------------------------------------------------------------------- */
 
 static void answer_index(struct session *session)
@@ -119,6 +139,9 @@ static void answer_index(struct session *session)
     struct buffer *out = &session->out;
     size_t start = out->size;
 
+    if (http_page(session)) {
+        return;
+    }
     buffer_format(out, "Holdfast %s\n\n", hf_version());
     for (size_t i = 0; i < router->count; i++) {
         buffer_format(out, "%-6s %-48s %s\n", router->routes[i].method_name, router->routes[i].path,
@@ -208,6 +231,9 @@ static const struct {
     [ENDPOINT_FEED] = {ROLE_ADMIN, http_stream_feed},
     [ENDPOINT_POSITION] = {ROLE_READ, http_stream_position},
     [ENDPOINT_CALLBACK] = {ROLE_NONE, http_callback},
+    [ENDPOINT_ME] = {ROLE_READ, answer_me},
+    [ENDPOINT_LIVE] = {ROLE_READ, http_live},
+    [ENDPOINT_ASSET] = {ROLE_NONE, http_page_asset},
 };
 
 bool http_endpoint_is_health(enum endpoint endpoint)

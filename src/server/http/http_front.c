@@ -257,6 +257,7 @@ static struct http_shared *take_shared(struct server *server)
         }
         router_init(&server->http->router);
         random_init(&server->http->random);
+        live_init(&server->http->live, &server->memory);
     }
     server->http->sessions++;
     return server->http;
@@ -301,6 +302,7 @@ static void http_close(struct session *session)
     struct http *http = http_of(session);
 
     http_stream_close(session);
+    http_live_close(session);
     /* What waits in a line leaves it. What was asked of an engine elsewhere may well be done: its
      * key stays taken until that is over for sure. */
     if (session_queues(session) && http->step == STEP_RUNNING && http->idempotency != NULL) {
@@ -392,6 +394,15 @@ static void http_refuse(struct session *session, const struct problem *problem)
     }
 }
 
+static void http_tick(struct session *session)
+{
+    if (http_of(session)->live != NULL) {
+        http_live_tick(session);
+    } else {
+        http_stream_tick(session);
+    }
+}
+
 static void http_timed_out(struct session *session)
 {
     struct http *http = http_of(session);
@@ -422,5 +433,5 @@ const struct front front_http = {
     .audited = http_audited,
     .timed_out = http_timed_out,
     .memory = http_memory,
-    .tick = http_stream_tick,
+    .tick = http_tick,
 };

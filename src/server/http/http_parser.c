@@ -36,6 +36,8 @@ static const struct {
     [HEADER_WEBHOOK_SIGNATURE] = {"webhook-signature", false},
     [HEADER_ASKED_METHOD] = {"Access-Control-Request-Method", false},
     [HEADER_ASKED_HEADERS] = {"Access-Control-Request-Headers", true},
+    [HEADER_ACCEPT_ENCODING] = {"Accept-Encoding", true},
+    [HEADER_IF_NONE_MATCH] = {"If-None-Match", true},
 };
 
 /* All of a span lies in one buffer, so that its pieces are next to each other. */

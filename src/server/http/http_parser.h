@@ -30,6 +30,8 @@ enum http_header {
     HEADER_WEBHOOK_SIGNATURE,
     HEADER_ASKED_METHOD,  /* Access-Control-Request-Method */
     HEADER_ASKED_HEADERS, /* Access-Control-Request-Headers */
+    HEADER_ACCEPT_ENCODING,
+    HEADER_IF_NONE_MATCH,
     HEADER_COUNT
 };
 

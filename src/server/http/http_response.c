@@ -57,6 +57,7 @@ const char *http_status_line(int status)
         {201, "201 Created"},
         {202, "202 Accepted"},
         {204, "204 No Content"},
+        {304, "304 Not Modified"},
         {400, "400 Bad Request"},
         {401, "401 Unauthorized"},
         {402, "402 Payment Required"},
@@ -305,9 +306,13 @@ void http_respond(struct session *session, size_t start, const struct http_answe
     if (type != NULL) {
         PUT(&head, "Content-Type: ");
         put(&head, type, strlen(type));
-        PUT(&head, "\r\nCache-Control: no-store\r\n");
+        PUT(&head, "\r\n");
     }
-    if (!answer->streams && answer->status != 204) {
+    const char *fields = answer->fields != NULL ? answer->fields
+                         : type != NULL         ? "Cache-Control: no-store\r\n"
+                                                : "";
+    put(&head, fields, strlen(fields));
+    if (!answer->streams && answer->status != 204 && answer->status != 304) {
         PUT(&head, "Content-Length: ");
         put_number(&head, (int64_t)size);
         PUT(&head, "\r\n");

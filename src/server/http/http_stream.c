@@ -72,7 +72,7 @@ void http_stream_end(struct session *session)
 {
     struct http_stream *stream = http_of(session)->stream;
 
-    if (stream->watched) {
+    if (stream != NULL && stream->watched) {
         feed_unwatch(&session->server->feed, &stream->visitor);
         stream->watched = false;
     }

@@ -100,6 +100,9 @@ static void write_parameters(struct buffer *out, const struct route *route)
                          "\"schema\":{\"type\":\"string\"}},"
                          "{\"name\":\"user\",\"in\":\"path\",\"required\":true,"
                          "\"schema\":{\"type\":\"string\"}}");
+    } else if (route->endpoint == ENDPOINT_ASSET) {
+        buffer_text(out, "{\"name\":\"name\",\"in\":\"path\",\"required\":true,"
+                         "\"schema\":{\"type\":\"string\"}}");
     } else if (route->endpoint == ENDPOINT_FEED) {
         buffer_text(out, "{\"name\":\"scope\",\"in\":\"query\",\"schema\":{\"type\":\"string\"}},"
                          "{\"name\":\"Last-Event-ID\",\"in\":\"header\","
@@ -188,9 +191,11 @@ static void write_success(struct buffer *out, const struct route *route)
     const struct command_spec *spec = route->spec;
     const char *type = route->endpoint == ENDPOINT_INDEX || route->endpoint == ENDPOINT_LIVEZ ||
                                route->endpoint == ENDPOINT_READYZ ||
-                               route->endpoint == ENDPOINT_METRICS
+                               route->endpoint == ENDPOINT_METRICS ||
+                               route->endpoint == ENDPOINT_ASSET
                            ? "text/plain"
-                       : route->endpoint == ENDPOINT_FEED || route->endpoint == ENDPOINT_POSITION
+                       : route->endpoint == ENDPOINT_FEED || route->endpoint == ENDPOINT_POSITION ||
+                               route->endpoint == ENDPOINT_LIVE
                            ? "text/event-stream"
                            : "application/json";
 
@@ -225,7 +230,8 @@ static void write_answers(struct buffer *out, const struct route *route)
 static bool is_open(enum endpoint endpoint)
 {
     return endpoint == ENDPOINT_INDEX || endpoint == ENDPOINT_LIVEZ ||
-           endpoint == ENDPOINT_READYZ || endpoint == ENDPOINT_OPENAPI;
+           endpoint == ENDPOINT_READYZ || endpoint == ENDPOINT_OPENAPI ||
+           endpoint == ENDPOINT_ASSET;
 }
 
 static void write_operation(struct buffer *out, const struct route *route)

@@ -12,7 +12,8 @@ static const struct {
     enum endpoint endpoint;
     const char *method, *path, *help;
 } own_routes[] = {
-    {ENDPOINT_INDEX, "GET", "/", "What can be asked, in plain text"},
+    {ENDPOINT_INDEX, "GET", "/",
+     "The dashboard, for a browser; what can be asked, in plain text, for all others"},
     {ENDPOINT_LIVEZ, "GET", "/livez", "Is the process alive?"},
     {ENDPOINT_READYZ, "GET", "/readyz", "Can it serve? 503 while it loads, stops or has failed"},
     {ENDPOINT_METRICS, "GET", "/metrics", "Figures for Prometheus"},
@@ -25,6 +26,9 @@ static const struct {
      "A user's place in line, as server-sent events"},
     {ENDPOINT_CALLBACK, "POST", "/v1/payments/callback",
      "A signed message of the payment peer: a payment has an outcome"},
+    {ENDPOINT_ME, "GET", "/v1/me", "Who is asking, and what they may"},
+    {ENDPOINT_LIVE, "GET", "/v1/live", "The server's figures once a second, as server-sent events"},
+    {ENDPOINT_ASSET, "GET", "/assets/{name}", "A file of the dashboard"},
 };
 
 static const struct {

@@ -25,6 +25,9 @@ enum endpoint {
     ENDPOINT_FEED,
     ENDPOINT_POSITION, /* a user's position in a waiting room, as a stream */
     ENDPOINT_CALLBACK, /* a message of the payment peer */
+    ENDPOINT_ME,       /* who is asking */
+    ENDPOINT_LIVE,     /* the figures of the dashboard, as a stream */
+    ENDPOINT_ASSET,    /* a file of the dashboard */
 };
 
 enum route_method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_DELETE = 8 };
