@@ -147,7 +147,8 @@ static void rooms_of_a_former_run_are_found(void **state)
 /* ---- how long it takes -----------------------------------------------------------------------
  * */
 
-/* estimated_wait_s of the last reply, the eighth of its values, each behind a space; 0 where it has fewer. */
+/* estimated_wait_s of the last reply, the eighth of its values, each behind a space; 0 where it has
+ * fewer. */
 static int64_t last_wait_s(struct sale_world *w)
 {
     const char *at = w->last.text;
