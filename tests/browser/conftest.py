@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
+for folder in ("e2e", "redis", "ledger"):
+    sys.path.append(str(Path(__file__).resolve().parent.parent / folder))
 
 from harness import ROOT  # noqa: E402
 
@@ -46,6 +47,7 @@ def browser(tmp_path_factory):
                  "--disable-background-networking", "--no-first-run",
                  f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
         options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
     try:
         driver.set_page_load_timeout(PATIENCE_S)
