@@ -12,10 +12,12 @@ scale 1 it wants 12 GiB of memory and 10 GiB of disk under the build.
 import argparse
 import contextlib
 import os
+import select
 import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -30,6 +32,7 @@ BEFORE_MS = 300          # so long before the moment that matters the probe begi
 CONNECTIONS = 2000
 ATTEMPTS_A_SECOND = 100
 ATTEMPTS_S = 10
+PAGES, PAGES_S = 50, 10
 FREED_BYTES = 16 << 20   # an empty server has less
 
 
@@ -250,6 +253,40 @@ class Stalls:
                 probe.settle()
             self.table.add(f"/metrics with {count:,} semaphores", probe)
 
+    # ---- dashboards
+
+    def pages(self):
+        """Each has its stream of figures, and asks for a page of a list every two seconds."""
+        zones, bookings = self.number(100_000), self.number(1_000_000)
+        with self.server() as server, contextlib.ExitStack() as stack:
+            server.load(zones, "SEATS.OPEN", "gala", "z%i", "100")
+            assert server.call("SEATS.OPEN", "gala", "floor", SEATS)[0] == 1
+            server.load(bookings, *RESERVE, "2h")
+            streams = [stack.enter_context(socket.create_connection(("127.0.0.1", server.http_port)))
+                       for _ in range(PAGES)]
+            for stream in streams:
+                stream.sendall(b"GET /v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            received = threading.Thread(target=self.drain, args=(streams, PAGES_S))
+            with Probe(server) as probe:
+                received.start()
+                begun = time.monotonic()
+                for i in range(PAGES_S * PAGES // 2):
+                    time.sleep(max(0, begun + i * 2 / PAGES - time.monotonic()))
+                    urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/v1/list/zones?count=100",
+                                           timeout=600).read()
+                received.join()
+                probe.settle()
+            self.table.add(f"{PAGES} dashboards, {zones:,} zones, {bookings:,} bookings", probe)
+
+    @staticmethod
+    def drain(streams, seconds):
+        """Takes what the streams are sent, and sees to it that each is sent something."""
+        end, silent = time.monotonic() + seconds, set(streams)
+        while time.monotonic() < end:
+            for stream in select.select(streams, [], [], 0.1)[0]:
+                silent -= {stream} if stream.recv(1 << 16) else set()
+        assert not silent
+
     # ---- strangers at the door
 
     def handshakes(self):
@@ -312,6 +349,7 @@ SCENARIOS = {
     "closing": Stalls.closing,
     "waiters": Stalls.waiters,
     "semaphores": Stalls.semaphores,
+    "pages": Stalls.pages,
     "handshakes": Stalls.handshakes,
     "passwords": Stalls.passwords,
 }

@@ -46,6 +46,24 @@ static void wait_is_found_among_other_preferences(void **state)
     }
 }
 
+static void the_quality_of_a_name_in_a_list(void **state)
+{
+    static const struct {
+        const char *list;
+        int quality; /* of gzip */
+    } cases[] = {
+        {"gzip", 1000},    {"GZip", 1000},         {"deflate, gzip;q=0.25, br", 250},
+        {"gzip ; q=0", 0}, {"gzip;q=1.000", 1000}, {"gzip;level=9;q=0.5", 500},
+        {"", 0},           {",,;q=1", 0},          {"*", 0},
+        {"x-gzip, br", 0}, {"gzips", 0},           {"\"gzip", 0},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(http_quality(hf_text(cases[i].list), "GZIP"), cases[i].quality);
+    }
+}
+
 static void a_command_that_can_wait_does(void **state)
 {
     (void)state;
@@ -186,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wait_is_found_among_other_preferences),
+        cmocka_unit_test(the_quality_of_a_name_in_a_list),
         cmocka_unit_test_setup_teardown(a_command_that_can_wait_does, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(what_the_body_says_goes_before, fixture_setup,
