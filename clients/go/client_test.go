@@ -147,6 +147,24 @@ func TestALostAnswer(t *testing.T) {
 	check(t, quota.Used == 4, quota)
 }
 
+// TestConnectionsAreHandedOnClean: what has no id is not repeated, so that a connection which comes out of
+// the pool with anything left of the command before it shows.
+func TestConnectionsAreHandedOnClean(t *testing.T) {
+	c, done := connect(t, "HOLDFAST_URL"), make(chan error)
+	for i := 0; i < 8; i++ {
+		go func() {
+			var err error
+			for n := 0; n < 200 && err == nil; n++ {
+				_, err = c.QuotaRefund(context.Background(), QuotaRefund{"go-clean", 1})
+			}
+			done <- err
+		}()
+	}
+	for i := 0; i < 8; i++ {
+		must(t, <-done)
+	}
+}
+
 func TestNobodyThere(t *testing.T) {
 	c := connect(t, "HOLDFAST_NOBODY", Options{RetryFor: 200 * time.Millisecond})
 	_, err := c.QuotaRefund(context.Background(), QuotaRefund{"t", 1})

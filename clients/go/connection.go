@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -27,7 +28,8 @@ const (
 var redisNames = map[string]string{"NOAUTH": "UNAUTHORIZED", "NOPERM": "FORBIDDEN"}
 
 type connection struct {
-	socket net.Conn
+	socket net.Conn // with TLS around it, if there is
+	plain  net.Conn
 	reader *bufio.Reader
 }
 
@@ -74,6 +76,7 @@ func dial(ctx context.Context, where place) (*connection, error) {
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	plain := socket
 	if where.tls != nil {
 		secure := tls.Client(socket, where.tls)
 		if err := secure.HandshakeContext(ctx); err != nil {
@@ -82,7 +85,7 @@ func dial(ctx context.Context, where place) (*connection, error) {
 		}
 		socket = secure
 	}
-	made := &connection{socket, bufio.NewReader(socket)}
+	made := &connection{socket, plain, bufio.NewReader(socket)}
 	if where.login != nil {
 		if err := made.signIn(ctx, where.login); err != nil {
 			socket.Close()
@@ -109,10 +112,15 @@ func (c *connection) exchange(ctx context.Context, words []string) (any, error) 
 	if err := c.socket.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
-	// A context that is cancelled ends the wait for the answer.
-	done := make(chan struct{})
-	defer close(done)
+	// A context that is cancelled ends the wait for the answer. What watches it has ended when this
+	// returns: it must not touch the connection while the next command uses it.
+	done, watched := make(chan struct{}), make(chan struct{})
+	defer func() {
+		close(done)
+		<-watched
+	}()
 	go func() {
+		defer close(watched)
 		select {
 		case <-ctx.Done():
 			c.socket.SetDeadline(time.Unix(1, 0))
@@ -132,13 +140,21 @@ func (c *connection) exchange(ctx context.Context, words []string) (any, error) 
 
 // fresh says whether nothing has happened on an idle connection: neither an end nor an answer.
 func (c *connection) fresh() bool {
-	if c.reader.Buffered() > 0 {
+	raw, ok := c.plain.(syscall.Conn)
+	if !ok || c.reader.Buffered() > 0 || c.plain.SetDeadline(time.Time{}) != nil {
 		return false
 	}
-	c.socket.SetReadDeadline(time.Now().Add(time.Microsecond))
-	_, err := c.reader.Peek(1)
-	timeout, ok := err.(net.Error)
-	return ok && timeout.Timeout()
+	control, err := raw.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var found error
+	var one [1]byte
+	err = control.Read(func(fd uintptr) bool {
+		_, _, found = syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return true // whatever it is: nobody waits for more
+	})
+	return err == nil && (found == syscall.EAGAIN || found == syscall.EWOULDBLOCK)
 }
 
 func (c *connection) read(depth int) (any, error) {
