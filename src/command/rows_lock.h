@@ -56,8 +56,8 @@
     REFUSALS({HF_NOT_FOUND, "nobody holds the lock"}),
     MEANINGS("what is locked"),
     ARGS(lock_get, 1, ID(lock_get, resource, "resource")),
-    .reply_note = "lock_id is empty, and left out by HTTP, for a user with the role read: it is the "
-                  "key that unlocks",
+    .reply_note = "lock_id is empty, and left out by HTTP, for a user with the role read: it is "
+                  "the key that unlocks",
     ANSWER(REPLY_LIST, lock_get_reply, SECRET_WORD(lock_get_reply, lock_id),
            NUMBER(lock_get_reply, fence), NUMBER(lock_get_reply, ttl_ms)),
     HTTP("GET", "/v1/locks/{resource}"),

@@ -3,8 +3,8 @@
  * How much memory the state may take. Beyond the limit nothing new is taken; what exists goes on,
  * and whatever gives back is let through.
  *
- * What goes on needs memory, too: a booking that is confirmed gets the record of its sale, a request
- * that was begun its answer. That much is counted as in use from the beginning, so that all of it
+ * What goes on needs memory, too: a booking that is confirmed gets the record of its sale, a
+ * request that was begun its answer. That much is counted as in use from the beginning, so that all of it
  * stays below the limit. Answers may be of any size: those larger than what was counted for them,
  * and new keys of requests, have an eighth of the limit of their own on top, so that a request
  * that gives back can have a key as well; when that is used up, they are refused.

@@ -69,11 +69,12 @@ static void keep_cursor(char out[HF_CURSOR_SIZE], const struct reply *reply)
 /* ---- the holds of an event -------------------------------------------------------------------
  * */
 
-static void next_event(struct service_call *call)
+/* The event that it is at, or the next page. */
+static void go_on(struct service_call *call)
 {
-    struct rebuild_work *work = call->state;
+    const struct rebuild_work *work = call->state;
 
-    if (++work->at < work->event_count) {
+    if (work->at < work->event_count) {
         list_bookings(call);
     } else if (work->events_cursor[0] != '\0') {
         list_events(call);
@@ -85,33 +86,39 @@ static void next_event(struct service_call *call)
 
 static void written(struct service_call *call)
 {
-    const struct rebuild_work *work = call->state;
+    struct rebuild_work *work = call->state;
 
     if (call->job.answer != LEDGER_DONE) {
         finish(call);
-    } else if (work->bookings_cursor[0] != '\0') {
-        list_bookings(call);
-    } else {
-        next_event(call);
+        return;
     }
+    work->at += work->bookings_cursor[0] == '\0'; /* that was the event's last page */
+    go_on(call);
+}
+
+static struct ledger_booking row_of(const struct rebuild_item *item, struct hf_bytes event)
+{
+    const struct seats_seen *seen = &item->seen;
+
+    return (struct ledger_booking){.event = event,
+                                   .booking = hf_text(item->booking),
+                                   .zone = hf_text(seen->zone),
+                                   .user = hf_text(seen->user),
+                                   .show = hf_text(seen->show),
+                                   .status = hf_text("reserved"),
+                                   .quantity = seen->quantity,
+                                   .unit_price = seen->unit_price,
+                                   .created_ms = seen->created_ms,
+                                   .expires_ms = seen->expires_ms};
 }
 
 static void write_page(struct service_call *call)
 {
     struct rebuild_work *work = call->state;
+    struct hf_bytes event = hf_text(work->events[work->at]);
 
     for (size_t i = 0; i < work->count; i++) {
-        const struct seats_seen *seen = &work->items[i].seen;
-        work->rows[i] = (struct ledger_booking){.event = hf_text(work->events[work->at]),
-                                                .booking = hf_text(work->items[i].booking),
-                                                .zone = hf_text(seen->zone),
-                                                .user = hf_text(seen->user),
-                                                .show = hf_text(seen->show),
-                                                .status = hf_text("reserved"),
-                                                .quantity = seen->quantity,
-                                                .unit_price = seen->unit_price,
-                                                .created_ms = seen->created_ms,
-                                                .expires_ms = seen->expires_ms};
+        work->rows[i] = row_of(&work->items[i], event);
     }
     struct ledger_job *job = call_job(call, LEDGER_TASK_HOLDS);
     if (work->count == 0) {
@@ -165,15 +172,6 @@ static void list_bookings(struct service_call *call)
 /* ---- events ----------------------------------------------------------------------------------
  * */
 
-static void begin_page(struct service_call *call)
-{
-    struct rebuild_work *work = call->state;
-
-    work->at = SIZE_MAX; /* before the first */
-    work->bookings_cursor[0] = '\0';
-    next_event(call);
-}
-
 /* Called by the engine. */
 static void events_listed(void *context, const struct reply *reply)
 {
@@ -187,12 +185,12 @@ static void events_listed(void *context, const struct reply *reply)
         return;
     }
     keep_cursor(work->events_cursor, reply);
-    work->event_count = 0;
+    work->event_count = work->at = 0;
     for (size_t i = 0; i < reply_items(reply, spec) && i < EVENTS_PAGE; i++) {
         struct hf_bytes name = reply_bytes(reply, reply_item(spec, i));
         snprintf(work->events[work->event_count++], HF_ID_SIZE, "%.*s", (int)name.size, name.data);
     }
-    call_ready(call, begin_page);
+    call_ready(call, go_on);
 }
 
 static void list_events(struct service_call *call)

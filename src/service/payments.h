@@ -41,8 +41,8 @@ enum hf_error payments_check(const struct service_options *settings, struct prob
 /* "test" or "http"; NULL if there is no peer. */
 const char *payments_provider(const struct service *service);
 
-/* May a checkout be begun? Not while the peer does not answer: it would hold seats for a payment that
- * nobody takes. */
+/* May a checkout be begun? Not while the peer does not answer: it would hold seats for a payment
+ * that nobody takes. */
 bool payments_serve(struct service *service);
 
 /* What the peer answered, or did not. */

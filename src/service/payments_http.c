@@ -170,10 +170,10 @@ static const char *suffix_of(enum payment_verb verb)
 
 /* An id as one segment of a path. Those that we make are as they are; one that somebody else has
  * written into the ledger must not lead to another place. */
-static void write_segment(const char *id, char out[SEGMENT_SIZE])
+static void write_segment(struct hf_bytes id, char out[SEGMENT_SIZE])
 {
-    for (; *id != '\0'; id++) {
-        unsigned char c = (unsigned char)*id;
+    for (size_t i = 0; i < id.size; i++) {
+        unsigned char c = (unsigned char)id.data[i];
         if (isalnum(c) || c == '-' || c == '_') {
             *out++ = (char)c;
         } else {
@@ -194,7 +194,7 @@ static void write_url(struct payment_request *request, const char *base,
         snprintf(request->url, sizeof request->url, "%.*s/payments", (int)size, base);
         return;
     }
-    write_segment(saga->payment_id, segment);
+    write_segment(hf_text(saga->payment_id), segment);
     snprintf(request->url, sizeof request->url, "%.*s/payments/%s%s", (int)size, base, segment,
              request->verb == PAYMENT_REFUND ? "/refund" : "");
 }

@@ -3,8 +3,8 @@
  * Reconciliation of all products and zones, every so often and on demand (RECONCILE): a page of
  * names at a time, each read in the engine, all of them in the ledger at once; only those that are
  * suspicious are looked at one by one and corrected (look.c; zones: reconcile_zones.c). Nothing is
- * paused. Holds that have lapsed are marked in the ledger (lapse.c), and the first pass of a process
- * writes down those that have no row (holds_rebuild.c).
+ * paused. Holds that have lapsed are marked in the ledger (lapse.c), and the first pass of a
+ * process writes down those that have no row (holds_rebuild.c).
  *
  *     MARK ─> (lease) ─> STALE … BURY ─> LAPSED … ─> LIST ─> GET … ─> READ ─> look … ─> LIST …
  *          ─> zones ─> answer
