@@ -96,7 +96,8 @@ type LockGet struct {
 	Resource string
 }
 
-// LockGetReply is the answer to LOCK.GET.
+// LockGetReply is the answer to LOCK.GET. Lock_id is empty, and left out by HTTP, for a user with
+// the role read: it is the key that unlocks.
 type LockGetReply struct {
 	LockID string
 	Fence  int64

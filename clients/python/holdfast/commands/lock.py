@@ -21,7 +21,9 @@ class LockTryReply(NamedTuple):
 
 
 class LockGetReply(NamedTuple):
-    """The answer to LOCK.GET."""
+    """The answer to LOCK.GET. Lock_id is empty, and left out by HTTP, for a user with the role
+    read: it is the key that unlocks.
+    """
 
     lock_id: str
     fence: int

@@ -65,7 +65,10 @@ export interface LockGetArgs {
     resource: string;
 }
 
-/** The answer to LOCK.GET. */
+/**
+ * The answer to LOCK.GET. Lock_id is empty, and left out by HTTP, for a user with the role read: it
+ * is the key that unlocks.
+ */
 export interface LockGetReply {
     lockId: string;
     fence: number;
