@@ -26,8 +26,8 @@
              {HF_NOT_ADMITTED, "the event's waiting room has a gate, and PASS is not a valid pass "
                                "of the user"},
              {HF_RESERVATION_NOT_FOUND, "it was paid too late, and has been refunded"},
-             {HF_BUSY, "the server drives as many checkouts as it can, or the payment peer does not "
-                       "answer"},
+             {HF_BUSY, "the server drives as many checkouts as it can, or the payment peer does "
+                       "not answer"},
              LEDGER_AWAY_REFUSAL, OUTCOME_UNKNOWN_REFUSAL),
     .reply_note = "status is " STATES ". Without WAIT it is answered as soon as the ledger has it; "
                   "what a checkout was compensated for is a refusal once that is known. The same "

@@ -4,10 +4,10 @@
  * and whatever gives back is let through.
  *
  * What goes on needs memory, too: a booking that is confirmed gets the record of its sale, a
- * request that was begun its answer. That much is counted as in use from the beginning, so that all of it
- * stays below the limit. Answers may be of any size: those larger than what was counted for them,
- * and new keys of requests, have an eighth of the limit of their own on top, so that a request
- * that gives back can have a key as well; when that is used up, they are refused.
+ * request that was begun its answer. That much is counted as in use from the beginning, so that all
+ * of it stays below the limit. Answers may be of any size: those larger than what was counted for
+ * them, and new keys of requests, have an eighth of the limit of their own on top, so that a
+ * request that gives back can have a key as well; when that is used up, they are refused.
  *
  * The limit is no part of the state. Recovery has none: what was acknowledged is taken whatever it
  * takes. */
