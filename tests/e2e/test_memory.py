@@ -135,7 +135,8 @@ def test_it_starts_again_with_the_same_limit_and_with_a_smaller_one(full):
         assert client.call("SEATS.RELEASE", "gala", booking(6))[0] == 1
     full.flags[1] = "1m"
     full.restart()
-    assert "max-memory is 1048576: nothing new is taken until some is given back" in full.said()
+    said = "max-memory is 1048576: nothing new is taken until some is given back"
+    wait_until(lambda: said in full.said(), "the log says so")
     with Client(full.resp_port) as client:
         assert is_there(client, 5)
         assert client.call("SEATS.CONFIRM", "gala", booking(7))[0] == 1
