@@ -240,7 +240,8 @@ static int stored_status(struct hf_bytes result)
         }
         status = status * 10 + (result.data[i] - '0');
     }
-    bool ours = status >= 200 && http_status_line(status) != NULL &&
+    bool ours = ((status >= 200 && status <= 202) || status >= 400) &&
+                http_status_line(status) != NULL &&
                 json_is_whole((struct hf_bytes){result.data + 4, result.size - 4});
     return ours ? status : 0;
 }
