@@ -212,9 +212,9 @@ static void error_lines_find_their_code(void **state)
     expect_refusal("-WRONGPASS no\r\n", HF_UNAUTHORIZED, "no");
     expect_refusal("-NOPERM you?\r\n", HF_FORBIDDEN, "you?");
     expect_refusal("-LOADING 12 # %s\r\n", HF_LOADING, "12 # %s"); /* no figures in others' words */
-    expect_refusal("-BUSY\r\n", HF_BUSY, "");
+    expect_refusal("-BUSY\r\n", HF_BUSY, error_text(HF_BUSY));
     expect_refusal("-WRONGTYPE of key\r\n", HF_ERR, "WRONGTYPE of key");
-    expect_refusal("-\r\n", HF_ERR, "");
+    expect_refusal("-\r\n", HF_ERR, error_text(HF_ERR));
     expect_refusal("*3\r\n:0\r\n$5\r\nNEWER\r\n$4\r\nwhy?\r\n", HF_ERR, "why?");
 }
 
