@@ -11,7 +11,6 @@
 #include "service/seats_booking.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define EVENTS_PAGE 100
 #define BOOKINGS_PAGE 200
@@ -23,9 +22,7 @@ struct rebuild_item {
 };
 
 struct rebuild_work {
-    service_run *next;
-    void *outer; /* the state of whoever began, and what frees it */
-    void (*release_outer)(void *state);
+    struct call_part part;
     char events_cursor[HF_CURSOR_SIZE], bookings_cursor[HF_CURSOR_SIZE];
     char events[EVENTS_PAGE][HF_ID_SIZE];
     size_t event_count, at; /* events of the page, and which one it is at */
@@ -36,28 +33,6 @@ struct rebuild_work {
 
 static void list_events(struct service_call *call);
 static void list_bookings(struct service_call *call);
-
-/* With all that it stands on, when the service is closed in the middle of it. */
-static void release(void *state)
-{
-    struct rebuild_work *work = state;
-
-    if (work->outer != NULL) {
-        work->release_outer(work->outer);
-    }
-    free(work);
-}
-
-static void finish(struct service_call *call)
-{
-    struct rebuild_work *work = call->state;
-    service_run *next = work->next;
-
-    call->state = work->outer;
-    call->release = work->release_outer;
-    free(work);
-    next(call);
-}
 
 static void keep_cursor(char out[HF_CURSOR_SIZE], const struct reply *reply)
 {
@@ -80,7 +55,7 @@ static void go_on(struct service_call *call)
         list_events(call);
     } else {
         call->service->holds_rebuilt = true;
-        finish(call);
+        call_part_end(call);
     }
 }
 
@@ -89,7 +64,7 @@ static void written(struct service_call *call)
     struct rebuild_work *work = call->state;
 
     if (call->job.answer != LEDGER_DONE) {
-        finish(call);
+        call_part_end(call);
         return;
     }
     work->at += work->bookings_cursor[0] == '\0'; /* that was the event's last page */
@@ -141,7 +116,7 @@ static void bookings_listed(void *context, const struct reply *reply)
 
     if (reply->code != HF_OK) {
         call_note(call, reply);
-        call_ready(call, finish);
+        call_ready(call, call_part_end);
         return;
     }
     keep_cursor(work->bookings_cursor, reply);
@@ -181,7 +156,7 @@ static void events_listed(void *context, const struct reply *reply)
 
     if (reply->code != HF_OK) {
         call_note(call, reply);
-        call_ready(call, finish);
+        call_ready(call, call_part_end);
         return;
     }
     keep_cursor(work->events_cursor, reply);
@@ -207,23 +182,12 @@ static void list_events(struct service_call *call)
 
 void holds_rebuild(struct service_call *call, service_run *next)
 {
-    void *outer = call->state;
-    void (*release_outer)(void *state) = call->release;
-
     if (!call->service->guards || call->service->holds_rebuilt ||
         call->command.args.reconcile.dry) {
         next(call);
         return;
     }
-    struct rebuild_work *work = call_add_state(call, sizeof *work, release);
-    if (work == NULL) {
-        call->state = outer;
-        call->release = release_outer;
-        next(call);
-        return;
+    if (call_part_begin(call, sizeof(struct rebuild_work), next) != NULL) {
+        list_events(call);
     }
-    work->next = next;
-    work->outer = outer;
-    work->release_outer = release_outer;
-    list_events(call);
 }

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "service/seats_booking.h"
 
-#include <stdlib.h>
 
 /* Pages of one pass; what is left waits for the next one. */
 #define PAGES_MAX 40
@@ -28,37 +27,13 @@ struct lapse_item {
 };
 
 struct lapse_work {
-    service_run *next;
-    void *outer; /* the state of whoever began, and what frees it */
-    void (*release_outer)(void *state);
+    struct call_part part;
     unsigned pages;
     bool failed; /* the engine does not answer */
     size_t count;
     struct lapse_item items[LEDGER_HOLDS_MAX];
     struct ledger_booking rows[LEDGER_HOLDS_MAX];
 };
-
-/* With all that it stands on, when the service is closed in the middle of it. */
-static void release(void *state)
-{
-    struct lapse_work *work = state;
-
-    if (work->outer != NULL) {
-        work->release_outer(work->outer);
-    }
-    free(work);
-}
-
-static void finish(struct service_call *call)
-{
-    struct lapse_work *work = call->state;
-    service_run *next = work->next;
-
-    call->state = work->outer;
-    call->release = work->release_outer;
-    free(work);
-    next(call);
-}
 
 static void read_page(struct service_call *call);
 
@@ -74,7 +49,7 @@ static void marked(struct service_call *call)
         ++work->pages < PAGES_MAX) {
         read_page(call);
     } else {
-        finish(call);
+        call_part_end(call);
     }
 }
 
@@ -89,7 +64,7 @@ static void mark(struct service_call *call)
         }
     }
     if (job->count == 0 || work->failed) {
-        finish(call);
+        call_part_end(call);
         return;
     }
     job->holds = work->rows;
@@ -164,7 +139,7 @@ static void ask(struct service_call *call)
     size_t count = work->count;
 
     if (call->job.answer != LEDGER_DONE || count == 0) {
-        finish(call);
+        call_part_end(call);
         return;
     }
     call->awaited = (unsigned)count;
@@ -217,22 +192,11 @@ static void read_page(struct service_call *call)
 
 void lapse_begin(struct service_call *call, service_run *next)
 {
-    void *outer = call->state;
-    void (*release_outer)(void *state) = call->release;
-
     if (!call->service->guards || call->command.args.reconcile.dry) {
         next(call);
         return;
     }
-    struct lapse_work *work = call_add_state(call, sizeof *work, release);
-    if (work == NULL) {
-        call->state = outer;
-        call->release = release_outer;
-        next(call);
-        return;
+    if (call_part_begin(call, sizeof(struct lapse_work), next) != NULL) {
+        read_page(call);
     }
-    work->next = next;
-    work->outer = outer;
-    work->release_outer = release_outer;
-    read_page(call);
 }

@@ -8,7 +8,6 @@
 #include "service/zone_look.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define ZONES_PAGE 100
 
@@ -20,9 +19,7 @@ enum {
 };
 
 struct zones_work {
-    service_run *next;
-    void *outer; /* the state of whoever began, and what frees it */
-    void (*release_outer)(void *state);
+    struct call_part part;
     struct zone_totals *totals; /* in `outer` */
     char cursor[HF_CURSOR_SIZE];
     size_t count, at;
@@ -32,35 +29,13 @@ struct zones_work {
     struct ledger_counter counters[ZONES_PAGE];
 };
 
-/* With all that it stands on, when the service is closed in the middle of it. */
-static void release(void *state)
-{
-    struct zones_work *work = state;
-
-    if (work->outer != NULL) {
-        work->release_outer(work->outer);
-    }
-    free(work);
-}
-
-static void finish(struct service_call *call)
-{
-    struct zones_work *work = call->state;
-    service_run *next = work->next;
-
-    call->state = work->outer;
-    call->release = work->release_outer;
-    free(work);
-    next(call);
-}
-
 static void fail(struct service_call *call, const struct problem *problem)
 {
     struct zones_work *work = call->state;
 
     work->totals->problem = *problem;
     work->totals->problem.code = problem->code != HF_OK ? problem->code : HF_LEDGER_DOWN;
-    finish(call);
+    call_part_end(call);
 }
 
 static void list_page(struct service_call *call);
@@ -107,7 +82,7 @@ static void look_next(struct service_call *call)
     }
     if (work->at == work->count) {
         if (work->cursor[0] == '\0') {
-            finish(call);
+            call_part_end(call);
         } else {
             list_page(call);
         }
@@ -217,19 +192,10 @@ static void list_page(struct service_call *call)
 
 void zones_compare(struct service_call *call, struct zone_totals *totals, service_run *next)
 {
-    void *outer = call->state;
-    void (*release_outer)(void *state) = call->release;
-    struct zones_work *work = call_add_state(call, sizeof *work, release);
+    struct zones_work *work = call_part_begin(call, sizeof *work, next);
 
-    if (work == NULL) {
-        call->state = outer;
-        call->release = release_outer;
-        next(call);
-        return;
+    if (work != NULL) {
+        work->totals = totals;
+        list_page(call);
     }
-    work->next = next;
-    work->outer = outer;
-    work->release_outer = release_outer;
-    work->totals = totals;
-    list_page(call);
 }

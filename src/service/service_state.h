@@ -287,6 +287,18 @@ void calls_free(struct service *service);
 void *call_add_state(struct service_call *call, size_t size, void (*release)(void *state));
 void call_drop_state(struct service_call *call);
 
+/* The first member of the state of a part of a call's work (call_part.c). */
+struct call_part {
+    service_run *next; /* what the call goes on with */
+    void *outer;       /* the state of whoever began, and what frees it */
+    void (*release_outer)(void *state);
+    void (*clear)(struct call_part *part); /* frees what it has besides; may be NULL */
+};
+/* Begins one: its state, zeroed, is the call's. NULL when there is no memory: `next` was called. */
+void *call_part_begin(struct service_call *call, size_t size, service_run *next);
+/* It is over: its state is freed, and the call goes on. */
+void call_part_end(struct service_call *call);
+
 /* Runs `run` as soon as no engine's callback is on the stack. */
 void call_ready(struct service_call *call, service_run *run);
 /* Runs it in so many milliseconds. */

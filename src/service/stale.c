@@ -26,9 +26,7 @@ struct stale_item {
 };
 
 struct stale_work {
-    service_run *next;
-    void *outer; /* the state of whoever began, and what frees it */
-    void (*release_outer)(void *state);
+    struct call_part part;
     struct stale_item *items;
     size_t count, capacity, at;
     bool failed; /* an engine or a ledger that does not answer: nobody is forgotten */
@@ -37,16 +35,9 @@ struct stale_work {
     char after[HF_ID_SIZE];
 };
 
-/* With all that it stands on, when the service is closed in the middle of it. */
-static void release(void *state)
+static void clear(struct call_part *part)
 {
-    struct stale_work *work = state;
-
-    if (work->outer != NULL) {
-        work->release_outer(work->outer);
-    }
-    free(work->items);
-    free(work);
+    free(((struct stale_work *)part)->items);
 }
 
 static void read_page(struct service_call *call);
@@ -97,15 +88,8 @@ static void collect(void *context, const struct ledger_item *row)
 
 static void finish(struct service_call *call)
 {
-    struct stale_work *work = call->state;
-    service_run *next = work->next;
-
     FAULT_POINT(stale_buried);
-    call->state = work->outer;
-    call->release = work->release_outer;
-    free(work->items);
-    free(work);
-    next(call);
+    call_part_end(call);
 }
 
 static void page_done(struct service_call *call)
@@ -219,19 +203,11 @@ static void read_page(struct service_call *call)
 
 void stale_begin(struct service_call *call, service_run *next)
 {
-    void *outer = call->state;
-    void (*release_outer)(void *state) = call->release;
-    struct stale_work *work = call_add_state(call, sizeof *work, release);
+    struct stale_work *work = call_part_begin(call, sizeof *work, next);
 
-    if (work == NULL) {
-        call->state = outer;
-        call->release = release_outer;
-        next(call);
-        return;
+    if (work != NULL) {
+        work->part.clear = clear;
+        work->kind = LEDGER_ORDER;
+        read_page(call);
     }
-    work->next = next;
-    work->outer = outer;
-    work->release_outer = release_outer;
-    work->kind = LEDGER_ORDER;
-    read_page(call);
 }
