@@ -146,7 +146,7 @@ def form(row, answer, expected):
         return text(body["cursor"]), [page_item(row, item) for item in body["items"]]
     if row.shape == "pairs":
         return [text(pair[name]) for pair in body for name, _ in row.fields]
-    values = [value_of(body, name) for name, _ in row.fields if holds(body, name)]
+    values = [value_of(body, name) for name, _ in row.fields + row.late_fields if holds(body, name)]
     if row.shape == "number":
         return values[0]
     if row.shape == "fields":

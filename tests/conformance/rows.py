@@ -42,6 +42,7 @@ class Row:
         self.positional = [a for a in self.arguments.values() if a.keyword is None]
         self.key_specs = spec["keys"]
         self.fields = spec["fields"]  # [name, is it text] of those shown
+        self.late_fields = spec["late_fields"]  # one that a list may have behind them
         self.shape = spec["shape"]
         self.nil = spec["nil"]
         self.figures = spec["figures"]

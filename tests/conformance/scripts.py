@@ -329,5 +329,8 @@ def is_refusal(reply):
 
 def values_of(row, values):
     """The fields that are shown, numbers as numbers; those at the end may be missing."""
-    return [value.decode("latin-1") if is_text else int(value)
-            for (_, is_text), value in zip(row.fields, values)]
+    shown = [value.decode("latin-1") if is_text else int(value)
+             for (_, is_text), value in zip(row.fields, values)]
+    if row.late_fields and isinstance(values[-1], bytes):
+        shown.append(values[-1].decode("latin-1"))
+    return shown

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from harness import ROOT, TIMEOUT_S, Build
-from own_server import OwnServer, wait_until  # noqa: F401
+from own_server import BUSY, OwnServer, free_port, wait_until  # noqa: F401
 
 READY = re.compile(r"holdfast: ready resp=(\S+):(\d+) http=(\S+):(\d+) engine=(\S+)")
 
@@ -45,8 +45,21 @@ class Server(OwnServer):
                 "--http-port", str(self.http_port), *self.flags]
 
     def start(self):
-        """Starts it and waits for the line that says it is ready."""
+        """Starts it and waits for the line that says it is ready. Its ports are those that nobody's
+        outgoing connection is given: somebody else could have one while it is down."""
         assert self.process is None, "it is running"
+        if self.engine is not None:  # a restart
+            return self._start_once()
+        for tries_left in (2, 1, 0):
+            self.resp_port, self.http_port = free_port(), free_port()
+            try:
+                return self._start_once()
+            except AssertionError as error:
+                if BUSY not in str(error) or not tries_left:
+                    raise
+        return None
+
+    def _start_once(self):
         where = self.temporary or self.directory.parent
         self.log = open(where / "server.log", "ab")
         self.process = subprocess.Popen(

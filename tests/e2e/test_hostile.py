@@ -212,7 +212,7 @@ def test_2000_unfinished_bodies_of_160_kb(build):
     count = 300 if build.sanitized else 2000
     with besieged(build) as (server, watch):
         sockets = connections(server.http_port, count)
-        head = (b"POST /v1/quotas/acme/reserve HTTP/1.1\r\nHost: x\r\nContent-Type: application/json"
+        head = (b"POST /v1/quotas/acme/reserve HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
                 b"\r\nContent-Length: 1000000\r\n\r\n")
         for i, one in enumerate(sockets):
             send_what_goes(one, head + b" " * (160 << 10))
@@ -431,19 +431,19 @@ def raw_http(server, data):
 
 
 @pytest.mark.parametrize("data, status", [
-    (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * (1 << 20) + b"\r\n\r\n", 431),
-    (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 100_000 + b"\r\n", 431),
-    (b"GET /" + b"a" * (1 << 20) + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
-    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (1 << 20) + b"\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 100_000 + b"\r\n", 431),
+    (b"GET /" + b"a" * (1 << 20) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
      b"Content-Length: 99999999999\r\n\r\n", 413),
-    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
-    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
+    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400),
+    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
      b"Content-Length: 2\r\n\r\n", 400),
-    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
      b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
      b"FFFFFFFFFFFFFFFFF\r\n", 400),
-    (b"\0\1\2\3\r\n\r\n", 400), (b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", None),
+    (b"\0\1\2\3\r\n\r\n", 400), (b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", None),
     (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", None)], ids=lambda value: repr(value)[:40])
 def test_requests_that_are_none(build, data, status):
     with besieged(build) as (server, watch):
@@ -476,7 +476,7 @@ def test_a_body_that_is_too_large(build):
     with besieged(build, "--max-body", "10k") as (server, watch):
         assert raw_http(server, request("POST", "/v1/quotas/a/reserve", b"x" * 20_000)).startswith(
             b"HTTP/1.1 413 ")
-        chunked = (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+        chunked = (b"POST /v1/quotas/a/reserve HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
                    b"\r\n" + (b"1000\r\n" + b"x" * 4096 + b"\r\n") * 5)
         assert raw_http(server, chunked).startswith(b"HTTP/1.1 413 ")
         watch.look()

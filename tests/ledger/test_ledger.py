@@ -345,7 +345,7 @@ def test_two_programs_make_the_tables_once(build, database):
         ledger.process.stdin.flush()
     for ledger in both:
         assert ledger.ask("figures")[0]["error"] == "OK"
-    assert database.execute("SELECT version FROM holdfast_schema") == [(1,), (2,), (3,), (4,)]
+    assert database.execute("SELECT version FROM holdfast_schema") == [(1,), (2,), (3,), (4,), (5,)]
     for ledger in both:
         ledger.process.kill()
         ledger.process.wait()

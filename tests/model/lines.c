@@ -131,6 +131,10 @@ void put_reply(FILE *out, const struct reply *reply, const struct command_spec *
             }
             put_value(out, reply, i);
         }
+        if (reply_has_late(reply, spec)) {
+            putc(',', out);
+            put_value(out, reply, reply->count - 1);
+        }
         putc(']', out);
     }
 }

@@ -58,7 +58,7 @@ def test_the_programs_show_a_dash_or_nothing(server):
 
 def test_the_feed_begins_with_what_it_does_not_tell(server):
     with Http(server.http_port) as client:
-        client.socket.sendall(b"GET /v1/feed HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.socket.sendall(b"GET /v1/feed HTTP/1.1\r\nHost: localhost\r\n\r\n")
         lines = iter(client.file.readline, b"")
         assert next(line for line in lines if line.startswith(b"event")) == b"event: limits\n"
         limits = json.loads(next(lines).partition(b"data: ")[2])
