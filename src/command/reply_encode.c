@@ -274,7 +274,8 @@ static void reply_json(const struct reply *reply, const struct command_spec *spe
         json_items(out, reply, spec, 1, shown);
         buffer_byte(out, '}');
     } else {
-        json_fields(out, reply, spec, 0, shown);
+        /* One that has its last value has all of them. */
+        json_fields(out, reply, spec, 0, reply_has_late(reply, spec) ? reply->count : shown);
     }
 }
 
