@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "service/seats_booking.h"
 
-
 /* Pages of one pass; what is left waits for the next one. */
 #define PAGES_MAX 40
 
