@@ -11,6 +11,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from own_server import free_port
+
 SECRET = "whsec_" + base64.b64encode(b"a secret of twenty-four!").decode()
 TOLERANCE_S = 300
 
@@ -39,7 +41,7 @@ class Receiver:
         self.most, self.now = 0, 0
         self.lock = threading.Lock()
         self.server = None
-        self.port = 0
+        self.port = free_port()  # which it finds free again when it comes back
         self.start()
 
     def __enter__(self):
