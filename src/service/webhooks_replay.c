@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/* A ledger that cannot write that down cannot replay, either. */
+#define NOTE_WAIT_MS 20
+#define NOTE_WAITS 100
+
 static void replay_page(struct service_call *call);
 
 static void finish(struct service_call *call)
@@ -49,6 +53,21 @@ static void replay_page(struct service_call *call)
     call_submit(call, replayed);
 }
 
+/* What the receiver said is written down first: written behind the replay it would count again. */
+static void replay_when_noted(struct service_call *call)
+{
+    const struct webhooks *webhooks = call->service->webhooks;
+    bool noted = webhooks == NULL || !webhooks->ended || webhooks->ended_noted;
+
+    if (noted || call->awaited == NOTE_WAITS) {
+        call->awaited = 0;
+        replay_page(call);
+    } else {
+        call->awaited++;
+        call_later(call, replay_when_noted, NOTE_WAIT_MS);
+    }
+}
+
 void webhooks_replay(struct service_call *call)
 {
     const struct hf_webhooks_replay_args *args = &call->command.args.webhooks_replay;
@@ -66,7 +85,7 @@ void webhooks_replay(struct service_call *call)
     if (call->service->webhooks != NULL) {
         outbox->receiver = hf_text(call->service->webhooks->receiver);
     }
-    replay_page(call);
+    replay_when_noted(call);
 }
 
 /* ---- figures ---------------------------------------------------------------------------------
