@@ -119,8 +119,9 @@ class Error(Exception):
 class Opened:
     """A socket with its file for reading, closed with the block that uses it."""
 
-    def __init__(self, port, timeout=TIMEOUT_S, context=None, source="127.0.0.1"):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout, (source, 0))
+    def __init__(self, port, timeout=TIMEOUT_S, context=None, source=None):
+        self.socket = socket.create_connection(
+            ("127.0.0.1", port), timeout, source and (source, 0))
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
         self.file = self.socket.makefile("rb")

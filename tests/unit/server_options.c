@@ -159,6 +159,7 @@ static void a_size_may_have_its_unit_in_several_ways(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(LOAD("--max-memory", (char *)cases[i].text), HF_OK);
         assert_true(options.max_memory_bytes == cases[i].bytes);
+        options_free(&options);
     }
 }
 
