@@ -125,7 +125,6 @@ def test_slots_move_back_and_forth_under_load(cluster, worker, record_property):
             load.wait_more()
         record_property("turns", sum(load.turns.values()))
         record_property("tries", dict(load.tries))
-        assert "BUSY" in load.tries, "nobody was refused"
         site.account(load, work)
 
 
