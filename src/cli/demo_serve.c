@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * holdfast demo --serve: a rush on a server, to be watched on its page.
+ * The play that `holdfast demo --serve` puts on: a rush on a server, to be watched on its page.
  *
  *     s  0   a waiting room fills; whoever is admitted checks out, lets a hold lapse, or cancels
  *        2   a flash sale begins, and sells out

@@ -156,8 +156,9 @@ struct service_call {
     unsigned writer;
     uint64_t batch;
     int64_t remaining, delta, total;
-    unsigned awaited; /* answers of the engine that are still to come */
-    void *state;      /* more, of a topic that needs it, and what frees it */
+    /* Answers of the engine that are still to come; of a replay, how often it has waited. */
+    unsigned awaited;
+    void *state; /* more, of a topic that needs it, and what frees it */
     void (*release)(void *state);
     struct hf_stock_take_args order; /* of settle_order() */
 
