@@ -15,7 +15,7 @@ _holdfast_serve_flags='
     --webhook-url --outgoing-allow --outgoing-ca
     --payment-url --payment-timeout --payment-retries --late-payment --currency --saga-lease
     --tls-cert --tls-key --cors-origin --allowed-hosts --log-level --log-format --min-free-disk
-    --max-memory --max-connections --sign-in-timeout --max-strangers --max-strangers-per-address
+    --max-memory --max-connections --threads --sign-in-timeout --max-strangers --max-strangers-per-address
     --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
 '

@@ -122,6 +122,7 @@ void connection_end(struct connection *connection)
         connection->time_limit = NULL;
     }
     stranger_leave(connection);
+    ahead_over(connection);
     stream_close(&connection->stream, stream_closed);
     buffer_free(&connection->in);
     bool free_now = session_close(&connection->session, heard);
@@ -179,8 +180,8 @@ static ssize_t send_some(struct connection *connection)
 {
     const struct session *session = &connection->session;
 
-    return stream_write(&connection->stream, session->out.data + connection->sent,
-                        session->firm - connection->sent);
+    return ahead_sent(connection, session->out.data + connection->sent,
+                      session->firm - connection->sent);
 }
 
 static void sent_all(struct connection *connection)
@@ -208,8 +209,11 @@ void connection_send(struct connection *connection)
         connection_end(connection);
         return;
     }
-    stream->blocked = stream->wants_read = false;
-    while (connection->sent < session->firm && !stream->blocked) { /* the rest is not on disk yet */
+    if (!connection->ahead.is_written) {
+        stream->blocked = stream->wants_read = false;
+    }
+    while (connection->sent < session->firm &&
+           (!stream->blocked || connection->ahead.is_written)) { /* the rest is not on disk yet */
         ssize_t done = send_some(connection);
         if (done > 0) {
             connection->sent += (size_t)done;
@@ -247,10 +251,10 @@ static void feed_own(struct connection *connection)
     }
 }
 
-/* Gives the session what stands in the loop's buffer, and retains what it does not use. */
+/* Gives the session what stands in the shared buffer, and retains what it does not use. */
 static void feed_shared(struct connection *connection, size_t size)
 {
-    const char *data = connection->loop->read_buffer;
+    const char *data = ahead_buffer(connection);
     size_t used = session_feed(&connection->session, data, size);
 
     if (used < size && !connection->session.closing) {
@@ -258,19 +262,19 @@ static void feed_shared(struct connection *connection, size_t size)
     }
 }
 
-/* Where to read to: behind what was left over, in the loop's buffer if that is little. */
-static char *room(struct connection *connection, size_t *size)
+/* Behind what was left over, in the shared buffer if that is little. */
+char *connection_room(struct connection *connection, size_t *size)
 {
     struct buffer *in = &connection->in;
-    struct loop *loop = connection->loop;
+    char *shared = ahead_buffer(connection);
     size_t left_over = in->size - connection->in_used;
 
     if (left_over <= LEFT_OVER_SMALL) {
         if (in->data != NULL) {
-            memcpy(loop->read_buffer, in->data + connection->in_used, left_over);
+            memcpy(shared, in->data + connection->in_used, left_over);
         }
         *size = READ_SIZE - left_over;
-        return loop->read_buffer + left_over;
+        return shared + left_over;
     }
     *size = in->size < READ_SIZE ? READ_SIZE - in->size : in->size;
     return buffer_reserve(in, *size) ? in->data + in->size : NULL;
@@ -279,7 +283,7 @@ static char *room(struct connection *connection, size_t *size)
 static void received(struct connection *connection, const char *at, size_t size)
 {
     struct buffer *in = &connection->in;
-    const char *shared = connection->loop->read_buffer;
+    const char *shared = ahead_buffer(connection);
 
     connection->session.server->metrics.bytes_in += size;
     session_heard(&connection->session);
@@ -337,8 +341,8 @@ static void receive(struct connection *connection)
     }
     do {
         size_t size;
-        char *at = room(connection, &size);
-        ssize_t done = at != NULL ? stream_read(&connection->stream, at, size) : -1;
+        char *at = connection_room(connection, &size);
+        ssize_t done = at != NULL ? ahead_received(connection, at, size) : -1;
         if (at == NULL || (done < 0 && errno != EAGAIN && errno != EINTR)) {
             connection_end(connection);
         } else if (done == 0) {
@@ -354,7 +358,7 @@ static void receive(struct connection *connection)
 
 static void handle_events(struct connection *connection, int events);
 
-void connection_resume(struct connection *connection)
+static void resume(struct connection *connection)
 {
     struct session *session = &connection->session;
     int events = connection->events;
@@ -390,6 +394,14 @@ void connection_resume(struct connection *connection)
     settle(connection);
 }
 
+void connection_resume(struct connection *connection)
+{
+    resume(connection);
+    if (connection->ahead.read != NULL) {
+        ahead_give_back(connection);
+    }
+}
+
 /* ---- the loop's side ------------------------------------------------------------------------- */
 
 /* Can the session take more input? */
@@ -401,6 +413,30 @@ static bool wants_more(const struct connection *connection)
 
     return !session_stopped(session) && !connection_has_unsent(connection) && !behind &&
            !connection->at_end;
+}
+
+bool connection_can_read_ahead(const struct connection *connection)
+{
+    const struct stream *stream = &connection->stream;
+    int events = connection->events;
+
+    return events & UV_READABLE && !(events & UV_WRITABLE) && !stream->wants_read &&
+           !(events & UV_DISCONNECT && session_can_leave(&connection->session)) &&
+           stream_is_open(stream) && !stream_is_handshaking(stream) && connection->begun &&
+           !connection->lingering && wants_more(connection) &&
+           connection->in.size - connection->in_used <= LEFT_OVER_SMALL;
+}
+
+void connection_keep_read(struct connection *connection, const char *data, size_t size)
+{
+    connection->session.server->metrics.bytes_in += size;
+    session_heard(&connection->session);
+    buffer_bytes(&connection->in, data, size);
+    if (connection->in.failed) {
+        connection_end(connection);
+    } else {
+        session_yield(&connection->session); /* it has requests, also for a server that stops */
+    }
 }
 
 static void handle_events(struct connection *connection, int events)
@@ -470,6 +506,9 @@ static void on_event(struct stream *stream, int status, int events)
         defer(connection, events, &server->yielded);
     } else if (late || session->is_resumed) {
         defer(connection, events, &server->resumed); /* one that is in a queue stays there */
+    } else if (connection->loop->ahead != NULL && connection->begun && events & UV_READABLE) {
+        connection->events |= events; /* read ahead with others, and served in this turn */
+        session_wait_turn(session, &server->resumed);
     } else {
         handle_events(connection, events);
     }

@@ -7,6 +7,7 @@
 #define SERVER_CONNECTION_H
 
 #include "net/stream.h"
+#include "server/ahead.h"
 #include "server/session.h"
 
 struct loop;
@@ -26,6 +27,7 @@ struct connection {
     struct buffer in; /* bytes that were read and not used yet */
     size_t in_used;   /* of them the session has used so many */
     size_t sent;      /* bytes of session.out that the system has taken */
+    struct done_ahead ahead;
 
     int events;        /* ready, and to be handled when the connection's turn comes */
     bool heavy;        /* the client sends much at a time */
@@ -77,6 +79,15 @@ size_t connections_memory(const struct loop *loop);
 /* Do connections hold more memory than they may? The end of this turn sends what it can and closes
  * some of them; nothing is read until then. */
 bool connections_full(const struct loop *loop);
+
+/* For reading ahead. May the crew read for it? Only what goes into a shared buffer, and only where
+ * connection_resume() would read, too. */
+bool connection_can_read_ahead(const struct connection *connection);
+/* Where to read to, and how much; NULL when there is no memory. What was left over of the last read
+ * stands before it. */
+char *connection_room(struct connection *connection, size_t *size);
+/* Keeps what was read ahead until the connection is resumed. */
+void connection_keep_read(struct connection *connection, const char *data, size_t size);
 
 /* server->release(): the session is freed at the end of the turn, by connection_free_released(). */
 void connection_release(struct session *session);

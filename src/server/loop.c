@@ -40,12 +40,14 @@ static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
     list_init(&waiting);
     list_splice_last(&waiting, queue);
     while (!list_empty(&waiting) && !connections_full(loop) && (some || has_time(ends))) {
+        ahead_read(loop, &waiting);
         struct session *session = LIST_ENTRY(waiting.next, struct session, resumed);
         list_remove(&session->resumed);
         session->is_resumed = false;
         connection_resume(connection_of(session));
         some = false;
     }
+    ahead_keep(loop);
     list_splice_first(queue, &waiting);
 }
 
@@ -113,11 +115,12 @@ static void evict(struct loop *loop)
     }
 }
 
-static bool send_some(struct list *list, uint64_t ends)
+static bool send_some(struct loop *loop, struct list *list, uint64_t ends)
 {
     bool some = true;
 
     while (!list_empty(list) && (some || has_time(ends))) {
+        ahead_write(loop, list);
         struct session *session = LIST_ENTRY(list->next, struct session, sending);
         list_remove(&session->sending);
         session->is_sending = false;
@@ -140,13 +143,13 @@ static void commit_and_send(struct loop *loop)
     list_splice_last(&earlier, &server->sending);
     do {
         server_commit(server);
-        send_some(&server->sending, ends);
+        send_some(loop, &server->sending, ends);
         if (connections_memory(loop) > (size_t)server->options->client_memory_bytes ||
             strangers_full(loop)) {
             evict(loop);
         }
     } while (!list_empty(&server->touched) && has_time(ends));
-    send_some(&earlier, ends);
+    send_some(loop, &earlier, ends);
     list_splice_first(&server->sending, &earlier);
 }
 
@@ -445,6 +448,7 @@ void loop_init(struct loop *loop, const struct server_options *options)
     loop->due_ms = -1;
     loop->listeners[0].fd = loop->listeners[1].fd = -1;
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    loop->ahead = ahead_start((unsigned)options->threads);
     time_limit_init(&loop->slow, options->request_timeout_ms);
     time_limit_init(&loop->crowding, 0);
     list_init(&loop->released);
@@ -510,6 +514,7 @@ void loop_free(struct loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT); /* until handles and work on other threads have ended */
     free_those_gone(loop);
     uv_loop_close(&loop->uv);
+    ahead_stop(loop->ahead);
     tls_free(loop->tls);
     close(loop->spare_fd);
 }

@@ -127,6 +127,8 @@ const struct setting setting_table[] = {
      ANYWHERE},
     {"max-connections", KIND_COUNT, "N", "10000", 1, 1000000, AT(max_connections),
      "refuse more connections than this", ANYWHERE},
+    {"threads", KIND_COUNT, "N", "1", 1, 64, AT(threads),
+     "so many threads read from clients and write to them; one decides", ANYWHERE},
     {"sign-in-timeout", KIND_DURATION, "TIME", "10s", 100, HOUR_MS, AT(sign_in_timeout_ms),
      "how long a client may take to sign in, its TLS handshake included", ANYWHERE},
     {"max-strangers", KIND_COUNT, "N", "0", 0, 1000000, AT(max_strangers),

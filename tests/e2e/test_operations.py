@@ -128,9 +128,10 @@ def test_settings_from_file_environment_and_flags(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("memory", [True, False])
-def test_what_was_asked_before_is_answered(number, memory):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_was_asked_before_is_answered(number, memory, threads):
     """Twenty clients have sent commands that the server has not read yet when it is told to stop."""
-    with Server(memory=memory) as server:
+    with Server("--threads", threads, memory=memory) as server:
         clients = [Client(server.resp_port) for _ in range(20)]
         for client in clients:
             assert client.call("PING") == "PONG"

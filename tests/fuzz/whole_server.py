@@ -80,6 +80,8 @@ class World:
     def flags(self):
         flags = ["--payment-url", "test:", "--ledger", f"sqlite:{self.ledger}", "--drain-timeout", "2s",
                  "--ledger-timeout", "1s", "--reconcile-every", "500ms"]
+        if self.engine != "embedded":
+            flags += ["--threads", "3"]
         if self.users:
             flags += ["--auth-file", self.users.path]
         if self.redis:
