@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A token bucket: so many a second, and a little at once. Pure: the time is passed in. */
+ * How many orders go past an engine that is away: so many a second, and a little at once. Pure: the
+ * time is passed in. */
 #ifndef SERVICE_LIMITER_H
 #define SERVICE_LIMITER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/bucket.h"
 
 struct limiter {
-    int64_t rate_micro;   /* tokens a second, in millionths */
-    int64_t burst_micro;  /* how many it holds at most */
-    int64_t tokens_micro; /* how many it holds */
-    int64_t filled_ms;    /* when that was */
+    struct bucket bucket; /* in milliseconds */
     uint64_t let, refused;
 };
 
