@@ -87,6 +87,7 @@ struct refusal {
 };
 
 #define COMMAND_KEYS_MAX 10
+#define SCOPE_NOWHERE UINT8_MAX
 
 enum command_flag {
     COMMAND_WRITES = 1, /* may change the state, and so goes to the journal */
@@ -131,6 +132,12 @@ struct command_spec {
     size_t arg_count;
     size_t required; /* the first so many are positional */
     size_t args_size;
+    /* Which argument names the scope, counted from 0, so that it is the first unless the row says
+     * otherwise; SCOPE_NOWHERE: none does. */
+    uint8_t scope_arg;
+    /* The field of the reply that names the scope of what is shown where no argument has to; NULL
+     * if none does. A user who is kept to some scopes is shown what is of those. */
+    const char *scope_field;
 
     enum reply_shape shape;
     const struct reply_field *fields;

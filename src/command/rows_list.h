@@ -18,6 +18,7 @@
     ARGS(list, 1, CHOICE(list, kind, "events|zones|tenants|semaphores|locks|products|rooms|keys"),
          OPTIONAL_TEXT(list, match, "MATCH", "prefix", 2 * HF_ID_MAX + 1),
          PAGE(list)),
+    .scope_arg = SCOPE_NOWHERE, .scope_field = "name",
     ANSWER(REPLY_PAGE, list_item, WORD(list_item, name),
            QUIET_WORD(list_item, event_id), QUIET_WORD(list_item, zone_id),
            QUIET_NUMBER(list_item, zones), QUIET_NUMBER(list_item, bookings),

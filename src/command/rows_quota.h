@@ -196,6 +196,7 @@
     MEANINGS("the cursor that the page before ended with; not given: from the beginning",
              "how many tenants at most"),
     ARGS(quota_synced, 0, PAGE(quota_synced)),
+    .scope_arg = SCOPE_NOWHERE, .scope_field = "tenant",
     ANSWER(REPLY_PAGE, quota_synced_item, WORD(quota_synced_item, tenant),
            WORD(quota_synced_item, outcome), NUMBER(quota_synced_item, before),
            NUMBER(quota_synced_item, after), WORD(quota_synced_item, why)),

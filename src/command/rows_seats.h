@@ -276,6 +276,7 @@
          OPTIONAL_CHOICE(seats_bookings, status, "STATUS", BOOKING_STATES),
          OPTIONAL_TEXT(seats_bookings, after, "AFTER", "cursor", HF_PAIR_CURSOR_MAX),
          OPTIONAL_COUNT(seats_bookings, count, "COUNT", 1, HF_PAGE_MAX, PAGE_DEFAULT)),
+    .scope_arg = 1,
     BOOKING_SHOWN,
     HTTP("GET", "/v1/users/{user}/bookings"), .script_args = ""},
 

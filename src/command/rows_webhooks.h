@@ -15,5 +15,6 @@
     ARGS(webhooks_replay, 0, OPTIONAL_ID(webhooks_replay, key, "KEY", "id", "key"),
          OPTIONAL_ID(webhooks_replay, type, "TYPE", "type", "type"),
          OPTIONAL_TIME(webhooks_replay, since_ms, "SINCE")),
+    .scope_arg = SCOPE_NOWHERE,
     ANSWER(REPLY_LEAD, webhooks_replay_reply, NUMBER(webhooks_replay_reply, replayed)),
     HTTP("POST", "/v1/webhooks/replay"), .script_args = ""},

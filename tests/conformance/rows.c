@@ -158,6 +158,10 @@ static void put_commands(void)
         put_truth("service", spec->flags & COMMAND_SERVICE);
         put_truth("writes", spec->flags & COMMAND_WRITES);
         put_truth("waits", spec->flags & COMMAND_WAITS);
+        put_truth("gives_back", spec->flags & COMMAND_GIVES_BACK);
+        put_text("scope_arg",
+                 spec->scope_arg < spec->arg_count ? spec->args[spec->scope_arg].field : NULL);
+        put_text("scope_field", spec->scope_field);
         put_text("method", spec->method);
         put_text("route", spec->route);
         put_text("alias", spec->alias);
