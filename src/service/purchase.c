@@ -20,6 +20,7 @@
  * is lost returns at its TTL, or is settled by whoever finds the order in the ledger (stale.c). */
 #include "base/check.h"
 #include "base/fault.h"
+#include "base/text.h"
 #include "service/purchase.h"
 
 #define BIT(state) (1U << (state))
@@ -124,6 +125,23 @@ void purchase_finish_refused(struct service_call *call, enum hf_error code)
 /* ---- the ledger's answers --------------------------------------------------------------------
  * */
 
+/* The order may be one of another product, whose buyer is no business of this one's: the id alone
+ * does not show who that is. */
+static void refuse_differing(struct service_call *call, const struct ledger_sale *sale)
+{
+    if (text_equal(hf_text(sale->found.user), purchase_args(call)->user)) {
+        call_refuse(call, HF_INVALID_STATE,
+                    "the order exists with quantity %lld and price %lld, or for another product: "
+                    "use another id",
+                    (long long)sale->found.quantity, (long long)sale->found.unit_price);
+    } else {
+        call_refuse(call, HF_INVALID_STATE,
+                    "the order exists with another user than \"%.*s\", or for another product: use "
+                    "another id",
+                    (int)purchase_args(call)->user.size, purchase_args(call)->user.data);
+    }
+}
+
 /* Tells the buyer what the ledger said, where that was no sale. */
 static void refuse(struct service_call *call, const struct ledger_sale *sale)
 {
@@ -144,11 +162,7 @@ static void refuse(struct service_call *call, const struct ledger_sale *sale)
                     sale->found.status);
         break;
     case LEDGER_DIFFERS:
-        call_refuse(call, HF_INVALID_STATE,
-                    "the order exists with user \"%s\", quantity %lld and price %lld, or for "
-                    "another product: use another id",
-                    sale->found.user, (long long)sale->found.quantity,
-                    (long long)sale->found.unit_price);
+        refuse_differing(call, sale);
         break;
     case LEDGER_NOT_FOUND:
         call_refuse(call, HF_PRODUCT_NOT_FOUND, "the ledger has no product \"%.*s\"",
