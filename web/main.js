@@ -36,6 +36,11 @@ function place() {
   }
 }
 
+/** What the user is kept to, as the file of users has it; "" if to nothing. */
+function limits(me) {
+  return [me.scopes, me.families].filter(Boolean).map((names) => names.join(", ")).join("; ");
+}
+
 function app(me) {
   const context = { me, history: new History() };
   const status = h("span", { className: "status", role: "status", "data-state": "reconnecting" }, "Connecting …");
@@ -45,7 +50,7 @@ function app(me) {
     autocomplete: "off", spellcheck: "false", required: true });
   const form = h("form", { role: "search" }, h("label", { for: "search", className: "hidden" }, "Search by id"),
     wanted, h("button", { type: "submit" }, "Search"));
-  const who = me.sign_in ? h("span", { className: "who" }, `${me.name}, ${me.role} `,
+  const who = me.sign_in ? h("span", { className: "who" }, `${me.name}, ${me.role} ${limits(me) && `(${limits(me)}) `}`,
     h("button", { type: "button", onclick: leave }, "Sign out")) : null;
   let shown = null;
   let turns = 0;

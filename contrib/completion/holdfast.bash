@@ -98,8 +98,8 @@ _holdfast() {
         ;;
     auth)
         case $COMP_CWORD in
-        3) _holdfast_words read write admin --password ;;
-        *) _holdfast_words --password ;;
+        3) _holdfast_words read write admin --password --scopes --families --rate --burst ;;
+        *) _holdfast_words --password --scopes --families --rate --burst ;;
         esac
         ;;
     journal)

@@ -24,11 +24,16 @@ static const struct {
      "    --ledger=URL      with an engine's URL: this one\n\n"
      "Exit code: 0 all agrees, 1 findings, 2 the directory cannot be read, 69 no server or\n"
      "no ledger, 77 not let in.\n"},
-    {"auth", "holdfast auth NAME read|write|admin [--password]\n\n"
-             "Prints a line for the file of users. The token that goes with it is shown once, on\n"
-             "standard error.\n\n"
-             "    --password        a password in the token's place: the first line of standard "
-             "input\n"},
+    {"auth",
+     "holdfast auth NAME read|write|admin [--password] [--scopes LIST] [--families LIST]\n"
+     "              [--rate N/s] [--burst N]\n\n"
+     "Prints a line for the file of users. The token that goes with it is shown once, on\n"
+     "standard error.\n\n"
+     "    --password        a password in the token's place: the first line of standard input\n"
+     "    --scopes LIST     only these scopes: shop:*,gala\n"
+     "    --families LIST   only commands of these families: SEATS,STOCK\n"
+     "    --rate N/s        so many requests in a second; N/m and N/h, in a minute and an hour\n"
+     "    --burst N         so many at once; as many as the rate's number if left out\n"},
     {"backup", "holdfast backup DIR DEST\n\n"
                "Makes a consistent, verified copy of a data directory, also while it is in use. "
                "DEST is\nempty or not there yet.\n\n"

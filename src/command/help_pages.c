@@ -220,11 +220,9 @@ void help_markdown(struct buffer *out)
         "status given with `{\"error\":{\"code\",\"message\"}}`; nothing has changed then. Any "
         "command\n"
         "may also answer `-ERR message` to a malformed request (HTTP: 400 `INVALID_ARGUMENT`),\n"
-        "and what the server itself has to say: `UNAUTHORIZED`, `FORBIDDEN`, `LOADING`, "
-        "`READONLY`,\n"
-        "`BUSY`, `IOERR`, `ENGINE_DOWN`, `TIMEOUT` (on Redis: it may have happened, ask again "
-        "with\n"
-        "the same id); the table of [errors](#errors) has them all.\n\n"
+        "and what the server itself has to say: `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`,\n"
+        "`LOADING`, `READONLY`, `BUSY`, `IOERR`, `ENGINE_DOWN`, `TIMEOUT` (on Redis: it may have\n"
+        "happened, ask again with the same id); the table of [errors](#errors) has them all.\n\n"
         "The lines of an example are run by a test, in order, on an empty server; `<field>` is\n"
         "what the line before answered under that name.\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -144,34 +145,77 @@ static enum hf_error add(struct auth *auth, const struct user *user, struct prob
     return HF_OK;
 }
 
-static enum hf_error parse_line(struct auth *auth, const char *where, struct hf_bytes line,
+/* What stands behind the secret, which is a valid one, so that no part of a password is shown. */
+static enum hf_error read_access(struct user *user, const char *where, struct hf_bytes line,
+                                 struct problem *problem)
+{
+    struct problem wrong;
+    enum hf_error code = HF_OK;
+    struct hf_bytes word = next_word(&line);
+
+    if (word.size == 0) {
+        return HF_OK;
+    }
+    user->who.access = access_new();
+    if (user->who.access == NULL) {
+        return problem_set(problem, HF_BUSY, "no memory for the users");
+    }
+    for (; code == HF_OK && word.size > 0; word = next_word(&line)) {
+        code = access_read(user->who.access, word, &wrong);
+    }
+    if (code == HF_OK) {
+        code = access_complete(user->who.access, clock_nanoseconds(), &wrong);
+    }
+    if (code != HF_OK) {
+        problem_set(problem, code, "%s: %s: %s", where, user->who.name, wrong.message);
+    }
+    return code;
+}
+
+/* Who it is and how it comes in; the rest of the line is left. */
+static enum hf_error parse_user(struct user *user, const char *where, struct hf_bytes *line,
                                 struct problem *problem)
 {
-    struct user user = {.has_token = false};
-    struct hf_bytes name = next_word(&line), role = next_word(&line), secret = next_word(&line);
+    struct hf_bytes name = next_word(line), role = next_word(line), secret = next_word(line);
+    struct hf_bytes rest = *line, more = next_word(&rest);
 
     /* Nothing of a secret is ever shown: it might be a password that was not hashed. */
-    if (secret.size == 0 || next_word(&line).size != 0) {
-        return problem_set(problem, HF_INVALID_ARGUMENT, "%s: a line is: NAME ROLE SECRET", where);
+    if (secret.size == 0 || (more.size != 0 && !access_is_word(more))) {
+        return problem_set(problem, HF_INVALID_ARGUMENT,
+                           "%s: a line is: NAME ROLE SECRET [scopes=…] [families=…] [rate=…] "
+                           "[burst=…]",
+                           where);
     }
     if (!is_name(name)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s: \"%.*s\" is no name: 1-%d characters of ASCII without \":\"", where,
                            (int)(name.size < 80 ? name.size : 80), name.data, NAME_MAX_BYTES);
     }
-    memcpy(user.who.name, name.data, name.size);
-    if (!role_find(role, &user.who.role)) {
+    memcpy(user->who.name, name.data, name.size);
+    if (!role_find(role, &user->who.role)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s: \"%.*s\" is no role: read, write or admin", where,
                            (int)(role.size < 64 ? role.size : 64), role.data);
     }
-    if (!read_secret(secret, &user)) {
+    if (!read_secret(secret, user)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s: the secret of %s is neither sha256:HEX nor "
                            "scrypt:N:r:p:SALTHEX:HASHHEX; `holdfast auth` writes such lines",
-                           where, user.who.name);
+                           where, user->who.name);
     }
-    if (find(auth, name) != NULL) {
+    return HF_OK;
+}
+
+static enum hf_error parse_line(struct auth *auth, const char *where, struct hf_bytes line,
+                                struct problem *problem)
+{
+    struct user user = {.has_token = false};
+    enum hf_error code = parse_user(&user, where, &line, problem);
+
+    if (code != HF_OK) {
+        return code;
+    }
+    if (find(auth, hf_text(user.who.name)) != NULL) {
         return problem_set(problem, HF_INVALID_ARGUMENT, "%s: there is a user %s already", where,
                            user.who.name);
     }
@@ -180,7 +224,14 @@ static enum hf_error parse_line(struct auth *auth, const char *where, struct hf_
         return problem_set(problem, HF_INVALID_ARGUMENT, "%s: %s has the same token as %s", where,
                            user.who.name, other->who.name);
     }
-    return add(auth, &user, problem);
+    code = read_access(&user, where, line, problem);
+    if (code == HF_OK) {
+        code = add(auth, &user, problem);
+    }
+    if (code != HF_OK) {
+        access_free(user.who.access);
+    }
+    return code;
 }
 
 static enum hf_error parse(struct auth *auth, const char *name, struct hf_bytes text,
@@ -263,11 +314,23 @@ void auth_inherit(struct auth *auth, const struct auth *before)
     memcpy(auth->key, before->key, sizeof auth->key);
     memcpy(auth->remembered, before->remembered, sizeof auth->remembered);
     auth->remembered_count = before->remembered_count;
+    for (size_t i = 0; i < auth->count; i++) {
+        struct access *access = auth->users[i].who.access;
+        const struct user *same = access != NULL && access->by_rate
+                                      ? find(before, hf_text(auth->users[i].who.name))
+                                      : NULL;
+        if (same != NULL) {
+            access_inherit(access, same->who.access);
+        }
+    }
 }
 
 void auth_free(struct auth *auth)
 {
     if (auth != NULL) {
+        for (size_t i = 0; i < auth->count; i++) {
+            access_free(auth->users[i].who.access);
+        }
         free(auth->users);
         OPENSSL_cleanse(auth, sizeof *auth);
         free(auth);
@@ -302,6 +365,7 @@ bool auth_still(const struct auth *auth, struct identity *who)
         return false;
     }
     who->role = user->who.role;
+    who->access = user->who.access;
     return true;
 }
 

@@ -2,12 +2,13 @@
  *
  * Who may do what. Users come from a file, one a line:
  *
- *     NAME ROLE SECRET
+ *     NAME ROLE SECRET [scopes=…] [families=…] [rate=…] [burst=…]
  *
  * A role is read, write or admin, and each may do what those before it may. A secret is
  * sha256:HEX, of a token of 32 random bytes, which nobody can guess however fast they hash; or
- * scrypt:N:r:p:SALTHEX:HASHHEX, of a password, which is slow to check for the same reason. Lines
- * that are empty or begin with # are passed over. `holdfast auth` writes such lines.
+ * scrypt:N:r:p:SALTHEX:HASHHEX, of a password, which is slow to check for the same reason. What
+ * may stand behind it keeps the user to a part of what its role may do: access.h. Lines that are
+ * empty or begin with # are passed over. `holdfast auth` writes such lines.
  *
  * A struct auth belongs to one thread. A reload makes a new one and frees the old; what was asked
  * of the old one (struct identity, struct auth_check) is good for asking the new one. */
@@ -15,6 +16,7 @@
 #define SERVER_AUTH_H
 
 #include "command/command.h"
+#include "server/access.h"
 #include "server/secret.h"
 
 enum role { ROLE_NONE, ROLE_READ, ROLE_WRITE, ROLE_ADMIN };
@@ -33,7 +35,7 @@ struct auth *auth_parse(const char *name, struct hf_bytes text, struct problem *
 void auth_free(struct auth *auth);
 
 /* Of users that were loaded anew: the passwords that were found right are not to be hashed again,
- * for those whose secret is the same. */
+ * for those whose secret is the same, and nobody's rate begins anew. */
 void auth_inherit(struct auth *auth, const struct auth *before);
 
 const char *role_name(enum role role);
@@ -43,13 +45,16 @@ struct identity {
     char name[AUTH_NAME_SIZE];
     enum role role;
     uint8_t secret_id[32]; /* changes when the secret does */
+    /* What it is kept to, or NULL; of the struct auth that it was found in, and good as long as
+     * that is: auth_still() brings it up to date. */
+    struct access *access;
 };
 
 /* Who a token belongs to. Looks at every user, and takes the same time whatever is in the token. */
 bool auth_token(const struct auth *auth, struct hf_bytes token, struct identity *who);
 
 /* Is this still a user, after a reload? False if the user is gone or has another secret; brings
- * the role up to date. */
+ * the role and the access up to date. */
 bool auth_still(const struct auth *auth, struct identity *who);
 
 /* A password is slow to check on purpose, so that it is done in three steps:

@@ -89,12 +89,25 @@ static void tell_missed(struct feed_listener *listener, struct buffer *out)
     listener->lost_track = false;
 }
 
+/* Is it of the families and scopes of the listener's user? */
+static bool may_see(const struct feed_listener *listener, const struct feed_entry *entry)
+{
+    const struct access *access = listener->session->who.access;
+
+    return access == NULL ||
+           (access_has_family(access, entry->family) &&
+            (!access->by_scope ||
+             (entry->scoped &&
+              access_has_scope(access, (struct hf_bytes){entry->data, entry->scope_size}))));
+}
+
 static bool concerns(const struct feed_listener *listener, const struct feed_entry *entry)
 {
     size_t size = strlen(listener->scope);
 
-    return size == 0 ||
-           (size == entry->scope_size && memcmp(listener->scope, entry->data, size) == 0);
+    return may_see(listener, entry) &&
+           (size == 0 ||
+            (size == entry->scope_size && memcmp(listener->scope, entry->data, size) == 0));
 }
 
 void feed_catch_up(struct feed *feed, struct feed_listener *listener)
@@ -175,7 +188,7 @@ static void begin_entry(struct feed *feed, const char *name, int64_t time_ms)
 }
 
 /* Keeps what is in scratch, and offers it to the listeners. Without memory it is missed. */
-static void end_entry(struct feed *feed, struct hf_bytes scope)
+static void end_entry(struct feed *feed, struct hf_bytes scope, enum family family, bool scoped)
 {
     struct buffer *from = &feed->scratch;
     struct feed_entry *entry = &feed->kept[feed->next % FEED_KEPT];
@@ -186,8 +199,11 @@ static void end_entry(struct feed *feed, struct hf_bytes scope)
     if (data != NULL) {
         memcpy(data, scope.data, scope.size);
         memcpy(data + scope.size, from->data, from->size);
-        *entry = (struct feed_entry){
-            .data = data, .scope_size = (uint32_t)scope.size, .size = (uint32_t)from->size};
+        *entry = (struct feed_entry){.data = data,
+                                     .scope_size = (uint32_t)scope.size,
+                                     .size = (uint32_t)from->size,
+                                     .family = family,
+                                     .scoped = scoped};
     }
     feed->next++;
     if (feed->next - feed->first > FEED_KEPT) {
@@ -230,7 +246,8 @@ static void add_command(struct feed *feed, const struct command *command, const 
         json_text(out, scope_of(command));
         buffer_text(out, ",\"left_out\":true");
     }
-    end_entry(feed, scope_of(command));
+    end_entry(feed, scope_of(command), command_family(command),
+              command_scope(command).data != NULL);
 }
 
 void feed_event(struct feed *feed, const struct event *event)
@@ -249,7 +266,7 @@ void feed_event(struct feed *feed, const struct event *event)
     json_text(out, hf_text(event->id));
     buffer_text(out, ",\"quantity\":");
     buffer_decimal(out, event->quantity);
-    end_entry(feed, hf_text(event->scope));
+    end_entry(feed, hf_text(event->scope), event_family(event->kind), true);
 }
 
 /* ---- visitors of waiting rooms --------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "base/siphash.h"
 #include "base/slab.h"
 #include "base/table.h"
-#include "command/event.h"
+#include "command/family.h"
 #include "command/reply.h"
 
 #define FEED_KEPT 1024                       /* entries; a power of two */
@@ -31,6 +31,8 @@ struct session;
 struct feed_entry {
     char *data;
     uint32_t scope_size, size;
+    enum family family;
+    bool scoped; /* it is a scope, and not another id that the command begins with */
 };
 
 struct feed {

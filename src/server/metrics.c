@@ -181,6 +181,24 @@ static void write_state(struct server *server, struct buffer *out)
            info.expired);
 }
 
+static void write_families(struct buffer *out, const uint64_t *counts, const char *limit)
+{
+    for (enum family family = 0; family < FAMILY_COUNT; family++) {
+        if (counts[family] > 0) {
+            buffer_format(out, "holdfast_limited_requests_total{family=\"%s\",limit=\"%s\"} %llu\n",
+                          family_name(family), limit, (unsigned long long)counts[family]);
+        }
+    }
+}
+
+static void write_limited(const struct metrics *metrics, struct buffer *out)
+{
+    head(out, "limited_requests_total", "counter",
+         "Requests refused by what their user is kept to, by family and limit: access or rate.");
+    write_families(out, metrics->forbidden, "access");
+    write_families(out, metrics->rate_limited, "rate");
+}
+
 void metrics_write(const struct metrics *metrics, struct server *server, struct buffer *out)
 {
     write_process(server, out);
@@ -202,6 +220,7 @@ void metrics_write(const struct metrics *metrics, struct server *server, struct 
            metrics->malformed);
     figure(out, "unauthorized_requests_total", "counter", "Requests turned away for who made them.",
            metrics->unauthorized);
+    write_limited(metrics, out);
     figure(out, "received_bytes_total", "counter", "Bytes from clients.", metrics->bytes_in);
     figure(out, "sent_bytes_total", "counter", "Bytes to clients.", metrics->bytes_out);
 }

@@ -4,6 +4,7 @@
 #ifndef SERVER_METRICS_H
 #define SERVER_METRICS_H
 
+#include "command/family.h"
 #include "command/reply.h"
 
 struct server;
@@ -29,6 +30,7 @@ struct metrics {
     uint64_t timed_out, evicted;            /* closed for being slow; for keeping too much memory */
     uint64_t malformed;                     /* requests that no front could read */
     uint64_t unauthorized;
+    uint64_t forbidden[FAMILY_COUNT], rate_limited[FAMILY_COUNT]; /* by what a user is kept to */
     uint64_t strangers_closed; /* for not signing in in time, or for another's place */
     uint64_t bytes_in, bytes_out;
 

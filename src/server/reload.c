@@ -48,11 +48,14 @@ bool reload_first(struct loop *loop, struct problem *problem)
 /* Of a client whose user is gone, has another secret or may do less: what it was let do before ends
  * with that. An idle connection stays, as that of a stranger, who has to sign in in time, or of the
  * new role. */
-static void demote(struct session *session, enum role before)
+static void demote(struct session *session, const struct identity *before)
 {
-    if (session->who.role < before && (session_busy(session) || session->wants_ticks)) {
+    bool less =
+        session->who.role < before->role || !access_covers(session->who.access, before->access);
+
+    if (less && (session_busy(session) || session->wants_ticks)) {
         connection_end(connection_of(session));
-    } else if (session->who.role < before) {
+    } else if (session->who.role < before->role) {
         connection_set_time_limit(connection_of(session));
     }
 }
@@ -61,15 +64,15 @@ static void apply_users(struct server *server)
 {
     for (struct list *node = server->sessions.next, *next; node != &server->sessions; node = next) {
         struct session *session = LIST_ENTRY(node, struct session, node);
-        enum role before = session->who.role;
+        struct identity before = session->who;
         next = node->next;
-        if (before == ROLE_NONE || session->gone) {
-            continue;
-        }
-        if (!auth_still(server->auth, &session->who)) {
+        if (before.role == ROLE_NONE || !auth_still(server->auth, &session->who)) {
             session->who.role = ROLE_NONE;
+            session->who.access = NULL;
         }
-        demote(session, before);
+        if (before.role != ROLE_NONE && !session->gone) {
+            demote(session, &before);
+        }
     }
 }
 
@@ -85,10 +88,11 @@ static bool reload_users(struct server *server)
         log_line(&server->log, LOG_ERROR, "users stay as they were: %s", problem.message);
         return false;
     }
-    auth_inherit(auth, server->auth);
-    auth_free(server->auth);
+    struct auth *before = server->auth;
+    auth_inherit(auth, before);
     server->auth = auth;
-    apply_users(server);
+    apply_users(server); /* which looks at what clients could reach before */
+    auth_free(before);
     return true;
 }
 

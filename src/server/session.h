@@ -90,6 +90,7 @@ struct session {
     bool only_health; /* beyond max-connections: may ask how the server is, once, and no more */
     bool given_up;    /* what waits was taken out of its line because the server stops */
     bool gone;        /* the client left while its command waits: freed with the answer */
+    bool prepaid;     /* the command to be submitted has its token already: session_access.h */
 
     struct list calls;   /* in flight: struct session_call, in the order of the requests */
     unsigned call_count; /* of them */

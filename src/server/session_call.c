@@ -11,6 +11,7 @@
 
 #include "command/binary.h"
 #include "server/server.h"
+#include "server/session_access.h"
 #include "server/session_undo.h"
 
 #include <stdarg.h>
@@ -228,8 +229,24 @@ static void count_answer(const struct session_call *call, const struct reply *re
     }
 }
 
-/* The reply without what this client's role is not told. */
-static void answer_concealed(struct session *session, const struct reply *reply)
+/* Which parts of a reply this client is not told. */
+struct hidden {
+    bool secrets; /* what only those who may write are */
+    bool scopes;  /* what is of others than the user's */
+};
+
+static struct hidden hidden_from(const struct session *session)
+{
+    const struct access *access = session->who.access;
+
+    return (struct hidden){.secrets = session->server->auth != NULL &&
+                                      session->who.role < ROLE_WRITE &&
+                                      reply_has_secrets(session->spec),
+                           .scopes = access != NULL && access_filters(access, session->spec)};
+}
+
+/* The reply without them. */
+static void answer_part(struct session *session, const struct reply *reply, struct hidden hidden)
 {
     struct problem problem = {.code = HF_BUSY, .message = "out of memory"};
     struct reply copy;
@@ -239,7 +256,12 @@ static void answer_concealed(struct session *session, const struct reply *reply)
         return;
     }
     if (reply_copy(&copy, reply)) {
-        reply_conceal(&copy, session->spec);
+        if (hidden.secrets) {
+            reply_conceal(&copy, session->spec);
+        }
+        if (hidden.scopes) {
+            access_filter(session->who.access, &copy, session->spec);
+        }
         session->front->answer(session, &copy);
     } else {
         session->front->refuse(session, &problem);
@@ -252,6 +274,7 @@ static void answer_concealed(struct session *session, const struct reply *reply)
  * successor. So is one whose grant was on its way here: it was taken back. */
 static void write_answer(struct session *session, const struct reply *reply)
 {
+    struct hidden hidden = hidden_from(session);
     struct problem problem;
 
     if (session->given_up && (reply->code == HF_TIMEOUT || reply->granted)) {
@@ -259,9 +282,8 @@ static void write_answer(struct session *session, const struct reply *reply)
                     "the server is shutting down and this request waits no longer: ask again, "
                     "another server or this one when it is back");
         session->front->refuse(session, &problem);
-    } else if (session->server->auth != NULL && session->who.role < ROLE_WRITE &&
-               reply_has_secrets(session->spec)) {
-        answer_concealed(session, reply);
+    } else if (hidden.secrets || hidden.scopes) {
+        answer_part(session, reply, hidden);
     } else {
         session->front->answer(session, reply);
     }
@@ -351,12 +373,15 @@ bool session_submit(struct session *session, struct command *command)
     struct server *server = session->server;
     const struct command_spec *spec = command->spec;
 
-    if (!session_accepts(session, spec)) {
+    if (!session_accepts(session, spec) || !session_reaches(session, command)) {
         return true;
     }
     if (!engine_ready(server->engine, command)) {
         session_yield(session);
         return false;
+    }
+    if (!session_pays(session, command)) {
+        return true;
     }
     if (spec->undo != NULL && !undo_remember(session, command)) {
         session_refuse(session, HF_BUSY, "out of memory");

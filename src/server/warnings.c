@@ -21,6 +21,8 @@ static const struct {
     [WARNING_REFUSED] = {1, "refused connections"},
     [WARNING_STORED] = {3, "answers under an Idempotency-Key that are none"},
     [WARNING_MEMORY] = {3, "warnings of the memory of clients"},
+    [WARNING_ACCESS] = {10, "requests beyond the scopes or families of their users"},
+    [WARNING_RATE] = {3, "requests beyond the rate of their users"},
 };
 
 /* Begins another while if the last one is over, and says what was left out of it. */

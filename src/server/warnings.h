@@ -16,6 +16,8 @@ enum warning_kind {
     WARNING_REFUSED,  /* a connection that is one too many */
     WARNING_MEMORY,   /* connections that were closed for the memory they held */
     WARNING_STORED,   /* an answer under an Idempotency-Key that is none of ours */
+    WARNING_ACCESS,   /* a request beyond a user's scopes or families */
+    WARNING_RATE,     /* a request beyond a user's rate */
     WARNING_KINDS
 };
 

@@ -16,6 +16,7 @@ HTML = header("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*
 GZIP = header("Accept-Encoding", "gzip, deflate, br")
 MOST_BYTES = 100 * 1024
 MOST_STREAMS = 256
+UNLIMITED = {"scopes": None, "families": None, "rate": None, "burst": None}
 
 
 @pytest.fixture(scope="module")
@@ -155,17 +156,19 @@ def test_a_stream_ends_with_the_server():
 
 
 def test_without_users_everybody_may_do_everything(curl):
-    assert curl.get("/v1/me").json == {"name": None, "role": "admin", "sign_in": False}
+    assert curl.get("/v1/me").json == {"name": None, "role": "admin", "sign_in": False, **UNLIMITED}
 
 
 @pytest.mark.parametrize("who, role", [("reader", "read"), ("writer", "write"), ("chief", "admin")])
 def test_who_is_asking(guarded, who, role):
-    assert guarded(who).get("/v1/me").json == {"name": who, "role": role, "sign_in": True}
+    assert guarded(who).get("/v1/me").json == {
+        "name": who, "role": role, "sign_in": True, **UNLIMITED}
 
 
 def test_by_a_password(guarded):
     by_password = guarded(None).having("--user", f"ann:{PASSWORD}")
-    assert by_password.get("/v1/me").json == {"name": "ann", "role": "write", "sign_in": True}
+    assert by_password.get("/v1/me").json == {
+        "name": "ann", "role": "write", "sign_in": True, **UNLIMITED}
 
 
 def test_strangers_see_the_page_and_no_figures(guarded):

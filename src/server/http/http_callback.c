@@ -43,7 +43,8 @@ void http_callback(struct session *session)
         session_refuse(session, problem.code, "%s", problem.message);
         return;
     }
-    session->who.role = ROLE_ADMIN; /* for this one command: the signature says who it is */
+    /* For this one command: the signature says who it is. */
+    session->who = (struct identity){.role = ROLE_ADMIN};
     http_submit(session, &command, STEP_RUNNING);
     session->who = who;
 }

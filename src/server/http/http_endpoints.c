@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "server/http/openapi.h"
+#include "server/session_access.h"
 
 /* An audit that finds more lists no more. */
 #define FINDINGS_MAX 1000
@@ -113,6 +114,51 @@ static void answer_info(struct session *session)
 
 /* ---- who is asking --------------------------------------------------------------------------- */
 
+static void write_scopes(struct buffer *out, const struct access *access)
+{
+    for (size_t i = 0; i < access->scope_count; i++) {
+        const struct access_scope *scope = &access->scopes[i];
+        buffer_text(out, i > 0 ? "," : "");
+        json_text(out, (struct hf_bytes){scope->text.data, scope->text.size + scope->is_prefix});
+    }
+}
+
+static void write_families(struct buffer *out, const struct access *access)
+{
+    const char *comma = "";
+
+    for (enum family family = FAMILY_NONE + 1; family < FAMILY_COUNT; family++) {
+        if (access_has_family(access, family)) {
+            buffer_format(out, "%s\"%s\"", comma, family_name(family));
+            comma = ",";
+        }
+    }
+}
+
+/* What the user is kept to; null where that is nothing. */
+static void write_access(struct buffer *out, const struct access *access)
+{
+    static const struct access none = {.by_scope = false};
+
+    access = access != NULL ? access : &none;
+    buffer_text(out, access->by_scope ? ",\"scopes\":[" : ",\"scopes\":null");
+    if (access->by_scope) {
+        write_scopes(out, access);
+        buffer_byte(out, ']');
+    }
+    buffer_text(out, access->by_family ? ",\"families\":[" : ",\"families\":null");
+    if (access->by_family) {
+        write_families(out, access);
+        buffer_byte(out, ']');
+    }
+    if (access->by_rate) {
+        buffer_format(out, ",\"rate\":\"%llu/%c\",\"burst\":%llu", (unsigned long long)access->rate,
+                      access->unit, (unsigned long long)access->burst);
+    } else {
+        buffer_text(out, ",\"rate\":null,\"burst\":null");
+    }
+}
+
 /* Without users, everybody is nobody in particular, and may do everything. */
 static void answer_me(struct session *session)
 {
@@ -126,8 +172,10 @@ static void answer_me(struct session *session)
     } else {
         json_text(out, hf_text(session->who.name));
     }
-    buffer_format(out, ",\"role\":\"%s\",\"sign_in\":%s}",
+    buffer_format(out, ",\"role\":\"%s\",\"sign_in\":%s",
                   role_name(open ? ROLE_ADMIN : session->who.role), open ? "false" : "true");
+    write_access(out, session->who.access);
+    buffer_byte(out, '}');
     respond(session, start, 200, HTTP_JSON);
 }
 
@@ -219,6 +267,8 @@ static void answer_snapshot(struct session *session)
 static const struct {
     enum role needed; /* ROLE_NONE: anybody may ask */
     void (*answer)(struct session *session);
+    const char *whole; /* what it is called, if it concerns all there is; NULL: it does not, or
+                        * shows nobody what is not theirs */
 } endpoints[] = {
     [ENDPOINT_INDEX] = {ROLE_NONE, answer_index},
     [ENDPOINT_LIVEZ] = {ROLE_NONE, answer_livez},
@@ -226,8 +276,8 @@ static const struct {
     [ENDPOINT_METRICS] = {ROLE_READ, answer_metrics},
     [ENDPOINT_INFO] = {ROLE_READ, answer_info},
     [ENDPOINT_OPENAPI] = {ROLE_NONE, answer_openapi},
-    [ENDPOINT_AUDIT] = {ROLE_ADMIN, answer_audit},
-    [ENDPOINT_SNAPSHOT] = {ROLE_ADMIN, answer_snapshot},
+    [ENDPOINT_AUDIT] = {ROLE_ADMIN, answer_audit, "an audit"},
+    [ENDPOINT_SNAPSHOT] = {ROLE_ADMIN, answer_snapshot, "a snapshot"},
     [ENDPOINT_FEED] = {ROLE_ADMIN, http_stream_feed},
     [ENDPOINT_POSITION] = {ROLE_READ, http_stream_position},
     [ENDPOINT_CALLBACK] = {ROLE_NONE, http_callback},
@@ -247,13 +297,29 @@ enum role http_endpoint_role(enum endpoint endpoint)
     return endpoints[endpoint].needed;
 }
 
+/* May this client ask for it, and not too often? Refuses otherwise. */
+static bool accepts(struct session *session, enum endpoint endpoint)
+{
+    const char *whole = endpoints[endpoint].whole;
+    struct problem problem;
+
+    if (!session_allows(session, endpoints[endpoint].needed) ||
+        (whole != NULL && !session_reaches_all(session, whole))) {
+        return false;
+    }
+    if (!session_pays_server(session, &problem)) {
+        session_refuse(session, problem.code, "%s", problem.message);
+        return false;
+    }
+    return true;
+}
+
 void http_endpoint(struct session *session)
 {
     enum endpoint endpoint = http_of(session)->match.route->endpoint;
-    enum role needed = endpoints[endpoint].needed;
 
     CHECK(endpoint != ENDPOINT_COMMAND);
-    if (needed == ROLE_NONE || session_allows(session, needed)) {
+    if (endpoints[endpoint].needed == ROLE_NONE || accepts(session, endpoint)) {
         endpoints[endpoint].answer(session);
     }
 }

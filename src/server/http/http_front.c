@@ -33,6 +33,7 @@ void http_finish(struct session *session)
     http_parser_next(&http->parser);
     http->made_size = 0;
     http->preferred_wait_s = 0;
+    session->prepaid = false;
     http->step = STEP_READING;
     set_max_body(session);
 }

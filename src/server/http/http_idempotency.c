@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "server/http/json.h"
+#include "server/session_access.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -217,7 +218,12 @@ void http_idempotency_begin(struct session *session)
     }
     args.ttl_ms += longest_wait(&command);
     args.ttl_ms = args.ttl_ms < HF_TTL_MAX_MS ? args.ttl_ms : HF_TTL_MAX_MS;
+    /* Before the key: what was answered under it may be of a scope that is no longer the user's. */
+    bool may = session_reaches(session, &command) && session_prepays(session, &command);
     json_release(&json);
+    if (!may) {
+        return;
+    }
     args.key = key(http->idempotency);
     args.fingerprint = fingerprint(http->idempotency);
     command_from_own(&command, &command_table[IDEM_BEGIN], &args, NULL);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "command/reply.h"
 #include "server/http/http_preference.h"
+#include "server/session_access.h"
 
 #include <jansson.h>
 
@@ -210,12 +211,15 @@ static void put_connection(struct head *head, const struct session *session, boo
 
 static void put_rest(struct head *head, struct session *session, const struct http_answer *answer)
 {
+    int retry_s =
+        answer->code == HF_RATE_LIMITED ? session_retry_s(session) : error_retry_s(answer->code);
+
     if (answer->status == 401) {
         PUT(head, "WWW-Authenticate: Bearer\r\n");
     }
-    if (error_retry_s(answer->code) > 0) {
+    if (retry_s > 0) {
         PUT(head, "Retry-After: ");
-        put_number(head, error_retry_s(answer->code));
+        put_number(head, retry_s);
         PUT(head, "\r\n");
     }
     if (answer->allowed != 0) {

@@ -15,7 +15,9 @@ static const struct {
 } common[] = {
     {HF_INVALID_ARGUMENT, ALL, "a field is missing, unknown, given twice or of another type"},
     {HF_UNAUTHORIZED, ALL, "no user, or not with this password or token"},
-    {HF_FORBIDDEN, ALL, "the user has not the role for it, or the page's origin is not allowed"},
+    {HF_FORBIDDEN, ALL,
+     "the user has not the role for it, or is kept to other scopes or families; or the page's "
+     "origin is not allowed"},
     {HF_TIMEOUT, ALL,
      "the engine did not answer in time: it may have happened, try again with the "
      "same id"},
@@ -23,6 +25,7 @@ static const struct {
     {HF_INVALID_STATE, WITH_KEY, "the answer to this Idempotency-Key was too long to be kept"},
     {HF_PAYLOAD_TOO_LARGE, WITH_BODY, "the body is longer than the server takes"},
     {HF_KEY_REUSED, WITH_KEY, "the Idempotency-Key was used for another request"},
+    {HF_RATE_LIMITED, ALL, "the user asks more often than its rate allows"},
     {HF_INTERNAL, ALL, "a defect of the server"},
     {HF_IOERR, ALL, "the data directory failed"},
     {HF_READONLY, ALL, "the server does not take writes"},

@@ -7,12 +7,14 @@
 #include "net/address.h"
 #include "server/connection.h"
 #include "server/resp/resp_front.h"
+#include "server/session_access.h"
 
 #include <ctype.h>
 
 static bool is_admin(const struct session *session)
 {
-    return session->server->auth == NULL || session->who.role >= ROLE_ADMIN;
+    return session->server->auth == NULL ||
+           (session->who.role >= ROLE_ADMIN && !session_is_limited(session));
 }
 
 /* ---- one line -------------------------------------------------------------------------------- */
@@ -276,7 +278,7 @@ static void kill_clients(struct session *session, size_t count, const struct hf_
 {
     struct kill_filter filter = {.not_me = true};
 
-    if (!session_allows(session, ROLE_ADMIN)) {
+    if (!session_allows(session, ROLE_ADMIN) || !session_reaches_all(session, "CLIENT KILL")) {
         return;
     }
     if (count == 3) {

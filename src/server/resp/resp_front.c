@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "server/resp/resp_request.h"
+#include "server/session_access.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +94,21 @@ bool resp_own_fits(struct session *session, const struct own_command *own, size_
         resp_error(session, "ERR wrong number of arguments for '%s' command", own->name);
         return false;
     }
-    return own->open || session_allows(session, own->role);
+    return own->open || (session_allows(session, own->role) &&
+                         (own->role < ROLE_ADMIN || session_reaches_all(session, own->name)));
+}
+
+bool resp_own_pays(struct session *session, const struct own_command *own)
+{
+    bool counts = !own->open && (own->weight == 0 || own->weight >= OWN_WEIGHT_LONG);
+    struct problem problem;
+
+    if (counts && !session_pays_server(session, &problem)) {
+        resp_error(session, "RATE_LIMITED %s", problem.message);
+        return false;
+    }
+    session->prepaid = false;
+    return true;
 }
 
 static void run_own(struct session *session, const struct own_command *own, size_t count,
@@ -103,7 +118,9 @@ static void run_own(struct session *session, const struct own_command *own, size
     uint64_t before = session->answered;
 
     if (resp_own_fits(session, own, count)) {
-        own->run(session, count, words);
+        if (transaction->running || resp_own_pays(session, own)) {
+            own->run(session, count, words);
+        }
     } else if (transaction->open && !transaction->running) {
         transaction->failed = true; /* a malformed EXEC or DISCARD spoils the transaction, too */
     }
@@ -144,8 +161,11 @@ bool resp_run(struct session *session, size_t count, const struct hf_bytes *word
         resp_client(session)->last = command.spec->name;
         if (resp_client(session)->transaction.running) {
             resp_transaction_hurry(&command);
+            session->prepaid = true; /* when it was queued */
         }
-        return session_submit(session, &command);
+        bool taken = session_submit(session, &command);
+        session->prepaid = false;
+        return taken;
     }
     return true;
 }

@@ -60,6 +60,9 @@ struct own_command {
     void (*run)(struct session *session, size_t count, const struct hf_bytes *words);
 };
 
+/* Of those that answer with much. */
+#define OWN_WEIGHT_LONG 64
+
 /* NULL if there is none. */
 const struct own_command *own_command_find(struct hf_bytes name);
 
@@ -81,6 +84,10 @@ bool resp_run(struct session *session, size_t count, const struct hf_bytes *word
 
 /* May this client give this command of the server's, with so many words? Refuses otherwise. */
 bool resp_own_fits(struct session *session, const struct own_command *own, size_t count);
+
+/* Takes a token for it from a user who has a rate, if it is one of those that answer with much or
+ * take long: what only concerns the connection is not counted. Refuses if there is none. */
+bool resp_own_pays(struct session *session, const struct own_command *own);
 
 /* Makes a command of words; refuses and returns false if they make none. */
 bool resp_decode(struct session *session, size_t count, const struct hf_bytes *words,

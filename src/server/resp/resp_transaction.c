@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "server/resp/resp_front.h"
 #include "server/resp/resp_request.h"
+#include "server/session_access.h"
 #include "server/session_undo.h"
 
 #define WEIGHT_MAX 1024
@@ -86,7 +87,8 @@ static unsigned check(struct session *session, size_t count, const struct hf_byt
 
     if (own == NULL) {
         return resp_decode(session, count, words, &command) &&
-                       session_accepts(session, command.spec)
+                       session_accepts(session, command.spec) &&
+                       session_reaches(session, &command) && session_pays(session, &command)
                    ? weigh(&command)
                    : 0;
     }
@@ -95,8 +97,9 @@ static unsigned check(struct session *session, size_t count, const struct hf_byt
     }
     if (own->weight == 0) {
         resp_error(session, "ERR %s is not allowed inside a transaction", own->name);
+        return 0;
     }
-    return own->weight;
+    return resp_own_pays(session, own) ? own->weight : 0;
 }
 
 static void keep(struct buffer *out, size_t count, const struct hf_bytes *words)
@@ -288,9 +291,20 @@ static void ignore(void *context, const struct reply *reply)
     (void)reply;
 }
 
+/* May the session's user still have it carried out? The users may have been read again since it was
+ * queued. */
+static bool is_allowed(const struct session *session, const struct command *command)
+{
+    const struct identity *who = &session->who;
+
+    return session->server->auth == NULL ||
+           (who->role >= session_needed_role(command->spec) &&
+            (who->access == NULL || access_judge(who->access, command) == ACCESS_GRANTED));
+}
+
 /* The client left in the middle of its EXEC. It must not depend on that how much of the transaction
  * is carried out, so the rest is. What would have to be undone again, because the client can never
- * learn of it, is left out. */
+ * learn of it, is left out, and so is what its user may no longer do. */
 static void finish_unheard(struct session *session)
 {
     struct resp_transaction *transaction = transaction_of(session);
@@ -302,7 +316,7 @@ static void finish_unheard(struct session *session)
         size_t count = take_next(transaction, words);
         if (own_command_find(words[0]) == NULL &&
             command_from_words(&command, count, words, NULL) == HF_OK &&
-            command.spec->undo == NULL) {
+            command.spec->undo == NULL && is_allowed(session, &command)) {
             resp_transaction_hurry(&command);
             engine_submit(server->engine, &command, ignore, NULL);
         }
