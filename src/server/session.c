@@ -78,13 +78,23 @@ void session_set_waits(struct session *session, bool waits)
     session->waits = waits;
 }
 
-bool session_spent(struct session *session)
+static bool is_past_share(struct session *session, uint64_t now)
 {
-    if (clock_ticks() <= session->server->turn.share_ends) {
+    if (now <= session->server->turn.share_ends) {
         return false;
     }
     session_yield(session);
     return true;
+}
+
+bool session_spent(struct session *session)
+{
+    return is_past_share(session, clock_ticks());
+}
+
+bool session_late(struct session *session)
+{
+    return is_past_share(session, session->server->last_ticks);
 }
 
 void session_want_ticks(struct session *session)
@@ -96,10 +106,8 @@ void session_want_ticks(struct session *session)
     }
 }
 
-bool session_takes_beside(struct session *session, struct hf_bytes name)
+bool session_takes_beside(struct session *session, const struct command_spec *spec)
 {
-    const struct command_spec *spec = command_find(name);
-
     session->barrier = spec == NULL || spec->undo != NULL;
     return !session->barrier;
 }

@@ -166,6 +166,8 @@ void session_yield(struct session *session);
 /* Has the session used up its share of this turn? Between two requests fronts ask this; if so it
  * has yielded, and what is left is offered again in the next turn. */
 bool session_spent(struct session *session);
+/* The same behind a command that was submitted, by the time that was taken when it was done. */
+bool session_late(struct session *session);
 
 /* Is there anything that is not answered yet? */
 static inline bool session_busy(const struct session *session)
@@ -185,12 +187,13 @@ static inline bool session_can_leave(const struct session *session)
     return session->login != NULL || session_queues(session);
 }
 
-/* May this be asked while others are not answered yet? If not, nothing is read until they are; the
- * request is offered again then. */
-bool session_takes_beside(struct session *session, struct hf_bytes name);
-static inline bool session_takes(struct session *session, struct hf_bytes name)
+/* May this command be submitted while others are not answered yet? NULL stands for a request that
+ * is no command of the table. If not, nothing is read until they are; the request is offered again
+ * then. */
+bool session_takes_beside(struct session *session, const struct command_spec *spec);
+static inline bool session_takes(struct session *session, const struct command_spec *spec)
 {
-    return session->call_count == 0 || session_takes_beside(session, name);
+    return session->call_count == 0 || session_takes_beside(session, spec);
 }
 
 /* The role that a command takes. */

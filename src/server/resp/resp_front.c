@@ -3,18 +3,10 @@
  * RESP: every command of the table by its name, and the server's own. */
 #include "server/resp/resp_front.h"
 
-#include "base/text.h"
-#include "server/resp/resp_request.h"
 #include "server/session_access.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-
-static const struct resp_limits strangers = {
-    .words = 10, .word_bytes = 16 << 10, .request_bytes = 10 * (16 << 10) + 512};
-static const struct resp_limits clients = {.words = RESP_WORDS_MAX,
-                                           .word_bytes = RESPONSE_MAX + (64 << 10),
-                                           .request_bytes = RESPONSE_MAX + (256 << 10)};
 
 static bool open_front(struct session *session)
 {
@@ -170,101 +162,6 @@ bool resp_run(struct session *session, size_t count, const struct hf_bytes *word
     return true;
 }
 
-/* False if the engine cannot take the command in this turn: the request is to be offered again. */
-static bool carry_out(struct session *session, size_t count, const struct hf_bytes *words)
-{
-    struct resp_client *state = resp_client(session);
-
-    if (state->transaction.open && !own_command_is_at_once(words[0])) {
-        resp_transaction_queue(session, count, words);
-        return true;
-    }
-    return resp_run(session, count, words);
-}
-
-/* "GET /path HTTP/1.1", or "Name: value" with or without the space: no command of ours looks so,
- * for those of three words have a point in their name, or no version behind them. */
-static bool is_line_of_http(const struct resp_request *request)
-{
-    struct hf_bytes word = request->words[0], last = request->words[request->count - 1];
-
-    if (word.size > 1 && memchr(word.data + 1, ':', word.size - 1) != NULL) {
-        return true;
-    }
-    return request->count == 3 && word.size > 0 && memchr(word.data, '.', word.size) == NULL &&
-           last.size > 5 && text_is_word((struct hf_bytes){last.data, 5}, "HTTP/");
-}
-
-/* A page can make a browser send us anything in the body of a request. Nobody who speaks HTTP here
- * means well. */
-static bool is_http(const struct resp_request *request, bool on_line)
-{
-    struct hf_bytes word = request->words[0];
-
-    return text_is_word(word, "POST") || text_is_word(word, "HOST:") ||
-           (on_line && is_line_of_http(request));
-}
-
-/* What was asked before is answered; after this there is nothing more to be said. */
-static size_t hang_up(struct session *session, size_t size)
-{
-    session->server->metrics.malformed++;
-    session->closing = true;
-    session_touch(session);
-    return size;
-}
-
-static size_t feed(struct session *session, const char *data, size_t size)
-{
-    struct resp_request request;
-    size_t used = 0;
-
-    session->partial = false;
-    if (session->unfinished) {
-        resp_client(session)->go_on(session);
-        if (session->unfinished) {
-            return 0;
-        }
-    }
-    while (!session_stopped(session) && !session->unfinished && used < size &&
-           !(used > 0 && session_spent(session))) {
-        bool stranger = session->server->auth != NULL && session->who.role == ROLE_NONE;
-        switch (
-            resp_request(data + used, size - used, stranger ? &strangers : &clients, &request)) {
-        case RESP_INCOMPLETE:
-            session->partial = true;
-            return used;
-        case RESP_MALFORMED:
-            if (!session_takes(session, (struct hf_bytes){NULL, 0})) {
-                return used;
-            }
-            resp_error(session, "ERR %s", request.problem);
-            session_answered(session);
-            return hang_up(session, size);
-        case RESP_REQUEST:
-            if (request.count > 0 && !session_takes(session, request.words[0])) {
-                return used;
-            }
-            if (request.count > 0 && is_http(&request, data[used] != '*')) {
-                server_warn(session->server, WARNING_PROTOCOL, "%s: speaks HTTP to the RESP port",
-                            session->peer);
-                return hang_up(session, size);
-            }
-            if (request.count > 0 && !carry_out(session, request.count, request.words)) {
-                return used;
-            }
-            used += request.used;
-            break;
-        }
-    }
-    if (session->server->state >= SERVER_DRAINING && !session_busy(session) && !session->closing) {
-        session->closing =
-            true; /* it was in the middle of this when the server was asked to stop */
-        session_touch(session);
-    }
-    return used;
-}
-
 static void authenticated(struct session *session, bool right)
 {
     struct resp_client *state = resp_client(session);
@@ -294,7 +191,7 @@ const struct front front_resp = {
     .pipelines = true,
     .open = open_front,
     .close = close_front,
-    .feed = feed,
+    .feed = resp_feed,
     .answer = answer,
     .refuse = refuse,
     .authenticated = authenticated,

@@ -79,6 +79,9 @@ void resp_ok(struct session *session);
 /* Answers with a text, and gives its memory back. */
 void resp_answer_text(struct session *session, struct buffer *text);
 
+/* Takes bytes: front->feed(). resp_feed.c */
+size_t resp_feed(struct session *session, const char *data, size_t size);
+
 /* Carries a request out, or refuses it. */
 bool resp_run(struct session *session, size_t count, const struct hf_bytes *words);
 
