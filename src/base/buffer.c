@@ -25,7 +25,7 @@ void buffer_clear(struct buffer *buffer)
     buffer->failed = false;
 }
 
-static bool grow(struct buffer *buffer, size_t size)
+bool buffer_grow(struct buffer *buffer, size_t size)
 {
     size_t capacity = buffer->capacity ? buffer->capacity : 64;
 
@@ -46,11 +46,6 @@ static bool grow(struct buffer *buffer, size_t size)
     return true;
 }
 
-bool buffer_reserve(struct buffer *buffer, size_t size)
-{
-    return !buffer->failed && (buffer->capacity - buffer->size >= size || grow(buffer, size));
-}
-
 void buffer_bytes(struct buffer *buffer, const void *data, size_t size)
 {
     if (size > 0 && buffer_reserve(buffer, size)) {
@@ -69,21 +64,39 @@ void buffer_byte(struct buffer *buffer, uint8_t byte)
     buffer_bytes(buffer, &byte, 1);
 }
 
+/* How many digits a number has. Its bits tell that to within one. */
+static unsigned count_digits(uint64_t number)
+{
+    /* clang-format off */
+    static const uint64_t powers[] = {0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+        1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+        1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+        10000000000000000000U};
+    /* clang-format on */
+    unsigned bits = 64 - (unsigned)__builtin_clzll(number | 1);
+    unsigned fewer = bits * 1233 >> 12; /* 1233 / 4096 is the logarithm of 2 */
+
+    return fewer + (number >= powers[fewer]);
+}
+
+/* Two digits at a time, from the last one on: half the divisions. */
 size_t decimal_write(char *out, int64_t number)
 {
-    char digits[20];
-    size_t count = 0, size = 0;
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233"
+        "34353637383940414243444546474849505152535455565758596061626364656667"
+        "6869707172737475767778798081828384858687888990919293949596979899";
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    size_t sign = number < 0, size = sign + count_digits(rest);
+    char *at = out + size;
 
-    do {
-        digits[count++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (number < 0) {
-        out[size++] = '-';
+    out[0] = '-';
+    for (; rest >= 10; rest /= 100) {
+        at -= 2;
+        memcpy(at, pairs + rest % 100 * 2, 2);
     }
-    while (count > 0) {
-        out[size++] = digits[--count];
+    if (at > out + sign) {
+        out[sign] = (char)('0' + rest);
     }
     return size;
 }

@@ -20,8 +20,28 @@ void buffer_init(struct buffer *buffer, struct memory *memory);
 void buffer_free(struct buffer *buffer);
 void buffer_clear(struct buffer *buffer);
 
+/* Makes room for `size` more bytes, however many there are already; false when there is no memory.
+ * Only buffer_reserve() calls it. */
+bool buffer_grow(struct buffer *buffer, size_t size);
+
 /* Makes room for `size` more bytes, so that writing them cannot fail. */
-bool buffer_reserve(struct buffer *buffer, size_t size);
+static inline bool buffer_reserve(struct buffer *buffer, size_t size)
+{
+    return !buffer->failed &&
+           (buffer->capacity - buffer->size >= size || buffer_grow(buffer, size));
+}
+
+/* For a writer that knows how much it writes at most: where the next byte goes, with room for
+ * `size` of them, or NULL when there is no memory. buffer_written() tells where they end. */
+static inline char *buffer_room(struct buffer *buffer, size_t size)
+{
+    return buffer_reserve(buffer, size) ? buffer->data + buffer->size : NULL;
+}
+
+static inline void buffer_written(struct buffer *buffer, const char *end)
+{
+    buffer->size = (size_t)(end - buffer->data);
+}
 
 void buffer_bytes(struct buffer *buffer, const void *data, size_t size);
 void buffer_text(struct buffer *buffer, const char *text);

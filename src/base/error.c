@@ -6,13 +6,13 @@
 #include "base/check.h"
 
 struct error_row {
-    const char *name;
+    struct hf_bytes name;
     int status;
     const char *text;
 };
 
-static const struct error_row rows[] = {{"OK", 200, "ok"},
-#define ERROR_ROW(code, http, text) {#code, http, text},
+static const struct error_row rows[] = {{HF_TEXT("OK"), 200, "ok"},
+#define ERROR_ROW(code, http, text) {HF_TEXT(#code), http, text},
                                         HF_ERROR_MAP(ERROR_ROW)
 #undef ERROR_ROW
 };
@@ -26,6 +26,11 @@ static const struct error_row *row(enum hf_error code)
 }
 
 const char *hf_error_name(enum hf_error code)
+{
+    return row(code)->name.data;
+}
+
+struct hf_bytes error_name(enum hf_error code)
 {
     return row(code)->name;
 }

@@ -7,6 +7,9 @@
 
 #include "holdfast.h"
 
+/* hf_error_name(), with its length. */
+struct hf_bytes error_name(enum hf_error code);
+
 /* The default text of a code. */
 const char *error_text(enum hf_error code);
 

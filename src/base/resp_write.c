@@ -3,22 +3,51 @@
  * Writes the types of RESP 2 and 3 into a buffer. */
 #include "base/resp_write.h"
 
+#include <string.h>
+
+static char *end_line(char *at)
+{
+    at[0] = '\r';
+    at[1] = '\n';
+    return at + 2;
+}
+
+char *resp_put_number(char *at, char type, int64_t number)
+{
+    *at++ = type;
+    if (number >= 0 && number < 10) { /* as most sizes and counts are */
+        *at++ = (char)('0' + number);
+    } else {
+        at += decimal_write(at, number);
+    }
+    return end_line(at);
+}
+
+char *resp_put_text(char *at, struct hf_bytes text)
+{
+    at = resp_put_number(at, '$', (int64_t)text.size);
+    if (text.size > 0) {
+        memcpy(at, text.data, text.size);
+    }
+    return end_line(at + text.size);
+}
+
 void resp_number(struct buffer *out, uint8_t type, int64_t number)
 {
-    char line[24];
+    char *at = buffer_room(out, RESP_NUMBER_MAX);
 
-    line[0] = (char)type;
-    size_t size = 1 + decimal_write(line + 1, number);
-    line[size++] = '\r';
-    line[size++] = '\n';
-    buffer_bytes(out, line, size);
+    if (at != NULL) {
+        buffer_written(out, resp_put_number(at, (char)type, number));
+    }
 }
 
 void resp_text(struct buffer *out, struct hf_bytes text)
 {
-    resp_number(out, '$', (int64_t)text.size);
-    buffer_bytes(out, text.data, text.size);
-    buffer_bytes(out, "\r\n", 2);
+    char *at = buffer_room(out, RESP_NUMBER_MAX + text.size + 2);
+
+    if (at != NULL) {
+        buffer_written(out, resp_put_text(at, text));
+    }
 }
 
 void resp_simple(struct buffer *out, const char *text)

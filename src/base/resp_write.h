@@ -16,4 +16,12 @@ void resp_simple(struct buffer *out, const char *text);
 void resp_map(struct buffer *out, int version, size_t pairs);
 void resp_nil(struct buffer *out, int version);
 
+/* A type, a number and the line's end have at most so many bytes. */
+#define RESP_NUMBER_MAX 24
+
+/* The same to memory that has room for it: RESP_NUMBER_MAX bytes, and of a text its own and two
+ * more. Each returns where it ended. */
+char *resp_put_number(char *at, char type, int64_t number);
+char *resp_put_text(char *at, struct hf_bytes text);
+
 #endif

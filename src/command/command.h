@@ -176,6 +176,17 @@ static inline enum command_id command_id(const struct command_spec *spec)
     return (enum command_id)(spec - command_table);
 }
 
+/* The name of a reply field as RESP has it: "$8\r\ncapacity\r\n". All of it may be copied to where
+ * `size` bytes are wanted and RESP_NAME_MAX have room, which is quicker than to copy so many. */
+#define RESP_NAME_MAX 32
+struct resp_name {
+    char bytes[RESP_NAME_MAX - 1];
+    uint8_t size;
+};
+
+/* Those of all fields of a row; NULL for a row that is not in the table. table.c */
+const struct resp_name *command_resp_names(const struct command_spec *spec);
+
 /* How many of its reply fields are in RESP. */
 static inline size_t command_shown_fields(const struct command_spec *spec)
 {

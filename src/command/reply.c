@@ -293,12 +293,14 @@ size_t reply_message(const struct reply *reply, char out[MESSAGE_SIZE])
         out[reply->text.size] = '\0';
         return reply->text.size;
     }
-    for (; *why != '\0' && size < MESSAGE_SIZE - 22; why++) {
-        if (*why == '#' && next < 3) {
-            size += decimal_write(out + size, reply->why_numbers[next++]);
-        } else {
-            out[size++] = *why;
+    while (*why != '\0') {
+        const char *end = next < 3 ? strchrnul(why, '#') : why + strlen(why);
+        size = put(out, size, (struct hf_bytes){why, (size_t)(end - why)});
+        if (*end != '#' || size >= MESSAGE_SIZE - 22) {
+            break;
         }
+        size += decimal_write(out + size, reply->why_numbers[next++]);
+        why = end + 1;
     }
     out[size] = '\0';
     return size;

@@ -9,40 +9,66 @@
 
 /* ---- RESP ------------------------------------------------------------------------------------ */
 
-static void resp_value(struct buffer *out, const struct reply *reply, size_t i)
+/* Each part of a reply makes room once for as much as it can have, and writes straight into it. */
+
+/* How many bytes `count` values from `from` on have at most. */
+static size_t values_room(const struct reply *reply, size_t from, size_t count)
+{
+    size_t room = count * (RESP_NUMBER_MAX + 2);
+
+    for (size_t i = from; i < from + count; i++) {
+        room += reply->values[i].kind == VALUE_TEXT ? reply->values[i].size : 0;
+    }
+    return room;
+}
+
+static char *put_value(char *at, const struct reply *reply, size_t i)
 {
     if (reply->values[i].kind == VALUE_NUMBER) {
-        resp_number(out, ':', reply->values[i].number);
-    } else if (reply->values[i].kind == VALUE_ABSENT) {
-        resp_text(out, hf_text("")); /* where its place has to be filled */
-    } else {
-        resp_text(out, reply_bytes(reply, i));
+        return resp_put_number(at, ':', reply->values[i].number);
     }
+    if (reply->values[i].kind == VALUE_ABSENT) {
+        return resp_put_text(at, hf_text("")); /* where its place has to be filled */
+    }
+    return resp_put_text(at, reply_bytes(reply, i));
 }
 
 /* Clients of this protocol know two errors under names of their own. */
-static const char *resp_error_name(enum hf_error code)
+static struct hf_bytes resp_error_name(enum hf_error code)
 {
-    return code == HF_UNAUTHORIZED ? "NOAUTH"
-           : code == HF_FORBIDDEN  ? "NOPERM"
-                                   : hf_error_name(code);
+    return code == HF_UNAUTHORIZED ? hf_text("NOAUTH")
+           : code == HF_FORBIDDEN  ? hf_text("NOPERM")
+                                   : error_name(code);
 }
 
+static char *put_bytes(char *at, const void *data, size_t size)
+{
+    memcpy(at, data, size);
+    return at + size;
+}
+
+/* [0, CODE, message], or an error line: -CODE message. */
 static void resp_refusal(struct buffer *out, enum hf_error code, bool refused,
                          struct hf_bytes message)
 {
-    if (refused) {
-        resp_number(out, '*', 3);
-        resp_number(out, ':', 0);
-        resp_text(out, hf_text(hf_error_name(code)));
-        resp_text(out, message);
-    } else {
-        buffer_byte(out, '-');
-        buffer_text(out, resp_error_name(code));
-        buffer_byte(out, ' ');
-        buffer_bytes(out, message.data, message.size);
-        buffer_bytes(out, "\r\n", 2);
+    struct hf_bytes name = refused ? error_name(code) : resp_error_name(code);
+    char *at = buffer_room(out, 4 * RESP_NUMBER_MAX + name.size + message.size);
+
+    if (at == NULL) {
+        return;
     }
+    if (refused) {
+        at = put_bytes(at, "*3\r\n:0\r\n", 8);
+        at = resp_put_text(at, name);
+        at = resp_put_text(at, message);
+    } else {
+        *at++ = '-';
+        at = put_bytes(at, name.data, name.size);
+        *at++ = ' ';
+        at = put_bytes(at, message.data, message.size);
+        at = put_bytes(at, "\r\n", 2);
+    }
+    buffer_written(out, at);
 }
 
 void problem_to_resp(const struct problem *problem, struct buffer *out)
@@ -61,21 +87,48 @@ static bool is_bare_refusal(const struct reply *reply)
     return reply->code != HF_OK && reply->count == 0;
 }
 
+/* The name of a field, which has been prepared if the row is one of the table's. */
+static char *put_name(char *at, const struct reply_field *field, const struct resp_name *prepared)
+{
+    if (prepared == NULL) {
+        return resp_put_text(at, hf_text(field->name));
+    }
+    memcpy(at, prepared, sizeof *prepared);
+    return at + prepared->size;
+}
+
 /* `count` values from `from` on, each with its name; those that are absent are left out. */
 static void resp_named(struct buffer *out, const struct reply *reply,
                        const struct command_spec *spec, int version, size_t from, size_t count)
 {
+    const struct resp_name *names = command_resp_names(spec);
     size_t present = 0;
+    char *at =
+        buffer_room(out, RESP_NUMBER_MAX + count * RESP_NAME_MAX + values_room(reply, from, count));
 
+    if (at == NULL) {
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         present += reply->values[from + i].kind != VALUE_ABSENT;
     }
-    resp_number(out, version == 3 ? '%' : '*', (int64_t)(version == 3 ? present : present * 2));
+    at = resp_put_number(at, version == 3 ? '%' : '*',
+                         (int64_t)(version == 3 ? present : present * 2));
     for (size_t i = 0; i < count; i++) {
         if (reply->values[from + i].kind != VALUE_ABSENT) {
-            resp_text(out, hf_text(spec->fields[i].name));
-            resp_value(out, reply, from + i);
+            at = put_name(at, &spec->fields[i], names != NULL ? &names[i] : NULL);
+            at = put_value(at, reply, from + i);
         }
+    }
+    buffer_written(out, at);
+}
+
+static void resp_value(struct buffer *out, const struct reply *reply, size_t i)
+{
+    char *at = buffer_room(out, values_room(reply, i, 1));
+
+    if (at != NULL) {
+        buffer_written(out, put_value(at, reply, i));
     }
 }
 
@@ -95,6 +148,32 @@ static void resp_page(struct buffer *out, const struct reply *reply,
     }
 }
 
+/* The first `count` values without names, behind their number and the lead if the shape has one. */
+static void resp_plain(struct buffer *out, const struct reply *reply,
+                       const struct command_spec *spec, size_t count)
+{
+    size_t lead = spec->shape == REPLY_LEAD, late = reply_has_late(reply, spec);
+    char *at = buffer_room(out, 2 * RESP_NUMBER_MAX + values_room(reply, 0, count) +
+                                    values_room(reply, reply->count - late, late));
+
+    if (at == NULL) {
+        return;
+    }
+    if (spec->shape != REPLY_NUMBER) {
+        at = resp_put_number(at, '*', (int64_t)(count + lead + late));
+    }
+    if (lead) {
+        at = resp_put_number(at, ':', reply->lead);
+    }
+    for (size_t i = 0; i < count; i++) {
+        at = put_value(at, reply, i);
+    }
+    if (late) {
+        at = put_value(at, reply, reply->count - 1);
+    }
+    buffer_written(out, at);
+}
+
 void reply_to_resp(const struct reply *reply, const struct command_spec *spec, int version,
                    struct buffer *out)
 {
@@ -107,29 +186,12 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, i
             resp_refusal(out, reply->code, error_is_refusal(reply->code) && !reply->unknown,
                          (struct hf_bytes){message, size});
         }
-        return;
-    }
-    size_t count = reply_shown(reply, spec);
-    if (spec->shape == REPLY_PAGE) {
+    } else if (spec->shape == REPLY_PAGE) {
         resp_page(out, reply, spec, version);
-        return;
-    }
-    if (spec->shape == REPLY_FIELDS) {
-        resp_named(out, reply, spec, version, 0, count);
-        return;
-    }
-    if (spec->shape != REPLY_NUMBER) {
-        size_t lead = spec->shape == REPLY_LEAD ? 1 : 0;
-        resp_number(out, '*', (int64_t)(count + lead + (reply_has_late(reply, spec) ? 1 : 0)));
-        if (lead) {
-            resp_number(out, ':', reply->lead);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        resp_value(out, reply, i);
-    }
-    if (reply_has_late(reply, spec)) {
-        resp_value(out, reply, reply->count - 1);
+    } else if (spec->shape == REPLY_FIELDS) {
+        resp_named(out, reply, spec, version, 0, reply_shown(reply, spec));
+    } else {
+        resp_plain(out, reply, spec, reply_shown(reply, spec));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/resp_write.h"
 #include "base/text.h"
 #include "command/row.h"
 
@@ -23,14 +24,17 @@ const struct command_spec command_table[COMMAND_COUNT] = {
 };
 /* clang-format on */
 
-/* Where a row is by its name and by its number, so that neither depends on how many rows there are:
- * its index in the table and one, or 0 for none. */
+/* What is found out once about the rows. Where a row is by its name and by its number, so that
+ * neither depends on how many rows there are: its index in the table and one, or 0 for none. */
 #define NAME_SLOTS 256 /* a power of two, well above the number of rows */
 #define NUMBERS 256    /* that rows have in files: below this */
+#define FIELDS_MAX 512 /* that all rows together have in their replies */
 
 static struct {
     uint8_t by_name[NAME_SLOTS];
     uint8_t by_number[NUMBERS];
+    uint16_t first_field[COMMAND_COUNT]; /* of each row, in resp_names */
+    struct resp_name resp_names[FIELDS_MAX];
 } rows;
 
 _Static_assert(COMMAND_COUNT <= NAME_SLOTS / 2, "the table of names has room");
@@ -46,8 +50,22 @@ static unsigned slot_of(const char *name, size_t size)
     return (sum ^ sum >> 8) % NAME_SLOTS;
 }
 
+static void prepare_names(const struct command_spec *row, struct resp_name *names)
+{
+    for (size_t i = 0; i < row->field_count; i++) {
+        struct hf_bytes name = hf_text(row->fields[i].name);
+        char text[RESP_NUMBER_MAX + HF_ID_MAX];
+
+        CHECK(name.size + sizeof "$00\r\n\r\n" <= sizeof names[i].bytes);
+        names[i].size = (uint8_t)(resp_put_text(text, name) - text);
+        memcpy(names[i].bytes, text, names[i].size);
+    }
+}
+
 static void index_rows(void)
 {
+    size_t fields = 0;
+
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct command_spec *row = &command_table[i];
         unsigned slot = slot_of(row->name, strlen(row->name));
@@ -58,6 +76,10 @@ static void index_rows(void)
         rows.by_name[slot] = (uint8_t)(i + 1);
         CHECK(row->number < NUMBERS);
         rows.by_number[row->number] = (uint8_t)(i + 1);
+        CHECK(fields + row->field_count <= FIELDS_MAX);
+        rows.first_field[i] = (uint16_t)fields;
+        prepare_names(row, &rows.resp_names[fields]);
+        fields += row->field_count;
     }
 }
 
@@ -82,6 +104,15 @@ const struct command_spec *command_find(struct hf_bytes name)
         }
     }
     return NULL;
+}
+
+const struct resp_name *command_resp_names(const struct command_spec *spec)
+{
+    ensure_indexed();
+    if (spec < command_table || spec >= command_table + COMMAND_COUNT) {
+        return NULL;
+    }
+    return &rows.resp_names[rows.first_field[command_id(spec)]];
 }
 
 const struct command_spec *command_by_number(uint64_t number)

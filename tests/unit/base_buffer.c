@@ -112,6 +112,23 @@ static void decimals_are_as_printf_writes_them(void **state)
     }
 }
 
+/* On both sides of each power of ten. */
+static void decimals_of_every_length_are_as_printf_writes_them(void **state)
+{
+    char expected[32], text[21];
+
+    (void)state;
+    for (int64_t power = 1; power <= INT64_MAX / 10; power *= 10) {
+        for (int64_t number = power - 1; number <= power + 1; number++) {
+            for (int sign = -1; sign <= 1; sign += 2) {
+                snprintf(expected, sizeof expected, "%lld", (long long)(sign * number));
+                assert_int_equal(decimal_write(text, sign * number), strlen(expected));
+                assert_memory_equal(text, expected, strlen(expected));
+            }
+        }
+    }
+}
+
 static void expect_varint(uint64_t number, size_t size)
 {
     struct reader reader;
@@ -253,6 +270,7 @@ int main(void)
         TEST(impossible_size_fails_and_stays_failed),
         TEST(long_formatted_text_is_cut_not_overrun),
         TEST(decimals_are_as_printf_writes_them),
+        TEST(decimals_of_every_length_are_as_printf_writes_them),
         TEST(varints_take_a_byte_for_seven_bits),
         TEST(varint_bytes_are_low_bits_first),
         TEST(signed_numbers_survive_the_round_trip),
