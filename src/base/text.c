@@ -47,13 +47,44 @@ static bool sixteen_plain(const uint8_t *at)
     return (plain[0] & plain[1]) == UINT64_MAX;
 }
 
-/* Plain ASCII from end to end, as nearly all ids are. The last sixteen may overlap those before. */
+#define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The same of eight bytes in a register. Bit 7 is set in what is too large, or was taken from what
+ * is too small. */
+static bool eight_plain(uint64_t c)
+{
+    uint64_t large = c | (c + EVERY(0x80 - '{')), small = ~((c | EVERY(0x80)) - EVERY('!'));
+
+    return ((large | small) & EVERY(0x80)) == 0;
+}
+
+/* One to seven bytes, some of them twice, and nothing else. */
+static uint64_t load_few(const uint8_t *at, size_t size)
+{
+    uint32_t first, last;
+
+    if (size < sizeof first) {
+        uint64_t one = at[0], middle = at[size / 2], end = at[size - 1];
+        return (one | middle << 8 | end << 16) * UINT64_C(0x0001000001000001);
+    }
+    memcpy(&first, at, sizeof first);
+    memcpy(&last, at + size - sizeof last, sizeof last);
+    return first | (uint64_t)last << 32;
+}
+
+/* Plain ASCII from end to end, as nearly all ids are. The last sixteen, or the last eight, may
+ * overlap those before. */
 static bool all_plain(const uint8_t *at, size_t size)
 {
+    uint64_t first, last;
+
+    if (size < sizeof first) {
+        return eight_plain(load_few(at, size));
+    }
     if (size < 16) {
-        uint8_t padded[16] = "................";
-        memcpy(padded, at, size);
-        return sixteen_plain(padded);
+        memcpy(&first, at, sizeof first);
+        memcpy(&last, at + size - sizeof last, sizeof last);
+        return eight_plain(first) && eight_plain(last);
     }
     for (size_t i = 0; i + 16 < size; i += 16) {
         if (!sixteen_plain(at + i)) {
@@ -63,16 +94,11 @@ static bool all_plain(const uint8_t *at, size_t size)
     return sixteen_plain(at + size - 16);
 }
 
-bool text_is_id(struct hf_bytes text)
+/* Of any text: character by character. Apart from text_is_id(), which then saves no registers. */
+__attribute__((noinline)) static bool is_unicode_id(struct hf_bytes text)
 {
     const uint8_t *at = (const uint8_t *)text.data;
 
-    if (text.size < 1 || text.size > HF_ID_MAX) {
-        return false;
-    }
-    if (all_plain(at, text.size)) {
-        return true;
-    }
     for (size_t i = 0, size; i < text.size; i += size) {
         uint32_t point;
         size = decode(at + i, text.size - i, &point);
@@ -81,6 +107,12 @@ bool text_is_id(struct hf_bytes text)
         }
     }
     return true;
+}
+
+bool text_is_id(struct hf_bytes text)
+{
+    return text.size >= 1 && text.size <= HF_ID_MAX &&
+           (all_plain((const uint8_t *)text.data, text.size) || is_unicode_id(text));
 }
 
 bool text_is_own_id(struct hf_bytes text)

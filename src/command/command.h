@@ -232,6 +232,11 @@ struct command {
     union command_args args;
 };
 
+/* The arguments of a command of which nothing is given: zeros, and the defaults of what is
+ * optional. table.c keeps what decode.c fills in. */
+const union command_args *command_defaults(const struct command_spec *spec);
+void command_fill_defaults(const struct command_spec *spec, union command_args *args);
+
 /* Where the value of an argument is: an int64_t, a bool or a struct hf_bytes, by its type. */
 static inline const void *command_arg(const struct command *command, const struct arg_spec *arg)
 {
@@ -241,6 +246,10 @@ static inline const void *command_arg(const struct command *command, const struc
 /* From words: {"SEATS.ZONE", "gala", "floor"}. */
 enum hf_error command_from_words(struct command *command, size_t count,
                                  const struct hf_bytes *words, struct problem *problem);
+
+/* The same when the row that words[0] names is known. */
+enum hf_error command_from_row(struct command *command, const struct command_spec *spec,
+                               size_t count, const struct hf_bytes *words, struct problem *problem);
 
 /* From named fields, as a JSON object or a form gives them. Numbers may come as text. */
 struct command_field {

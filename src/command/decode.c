@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From words, named fields or a struct to a checked command, by the row's arguments. */
-#include "base/error.h"
+#include "command/decode_refuse.h"
+
 #include "base/text.h"
-#include "command/command.h"
-
-#include <stdio.h>
-
-/* At most this much of a bad value is repeated in a message, by "%.*s". */
-#define SHOWN_MAX 48
-#define SHOWN(bytes) SHOWN_MAX, shown((char[SHOWN_MAX + 1]){""}, bytes)
-
-/* A NUL byte would end the value for printf(), and have "PING\0" called an unknown PING. */
-static const char *shown(char out[SHOWN_MAX + 1], struct hf_bytes bytes)
-{
-    size_t size = bytes.size < SHOWN_MAX ? bytes.size : SHOWN_MAX;
-
-    for (size_t i = 0; i < size; i++) {
-        out[i] = bytes.data[i] == '\0' ? '?' : bytes.data[i];
-    }
-    return out;
-}
 
 static void *member(struct command *command, const struct arg_spec *arg)
 {
@@ -33,31 +16,12 @@ static bool is_number(const struct arg_spec *arg)
            arg->type == ARG_WAIT;
 }
 
-/* How the client names the arguments of a command. */
-enum naming {
-    BY_WORD,  /* "TTL" for a keyword argument, "quantity" for a positional one */
-    BY_FIELD, /* as in JSON */
-};
-
-static const char *label(const struct arg_spec *arg, enum naming naming)
-{
-    return naming == BY_FIELD ? arg->field : arg->keyword ? arg->keyword : arg->name;
-}
-
 static enum hf_error check_number(const struct arg_spec *arg, enum naming naming, int64_t number,
                                   struct problem *problem)
 {
-    static const enum hf_error codes[] = {[ARG_COUNT] = HF_INVALID_QUANTITY,
-                                          [ARG_AMOUNT] = HF_INVALID_AMOUNT,
-                                          [ARG_DURATION] = HF_INVALID_TTL,
-                                          [ARG_WAIT] = HF_INVALID_TTL};
-    if (number >= arg->min && number <= arg->max) {
-        return HF_OK;
-    }
-    const char *unit = arg->type == ARG_DURATION || arg->type == ARG_WAIT ? " ms" : "";
-    return problem_set(problem, codes[arg->type], "%s is %lld%s: must be %lld to %lld%s",
-                       label(arg, naming), (long long)number, unit, (long long)arg->min,
-                       (long long)arg->max, unit);
+    return number >= arg->min && number <= arg->max
+               ? HF_OK
+               : decode_refuse_number(arg, naming, number, problem);
 }
 
 /* Is `text` one of "a|b|c"? */
@@ -73,28 +37,23 @@ static bool is_choice(const char *choices, struct hf_bytes text)
     return false;
 }
 
+/* A text that is no id. */
 static enum hf_error check_text(const struct arg_spec *arg, enum naming naming,
                                 struct hf_bytes text, struct problem *problem)
 {
-    if (arg->type == ARG_ID && !text_is_id(text)) {
-        return problem_set(problem, HF_INVALID_ID,
-                           "%s \"%.*s\" (%zu bytes) is not an id: 1-128 bytes of UTF-8, no spaces, "
-                           "control characters, { or }",
-                           label(arg, naming), SHOWN(text), text.size);
-    }
     if (arg->type == ARG_CHOICE && !is_choice(arg->choices, text)) {
         return problem_set(problem, HF_INVALID_ARGUMENT, "%s \"%.*s\" is not one of %s",
-                           label(arg, naming), SHOWN(text), arg->choices);
+                           decode_label(arg, naming), DECODE_SHOWN(text), arg->choices);
     }
     if ((arg->type == ARG_TEXT || arg->type == ARG_BLOB) && (int64_t)text.size > arg->max) {
         return problem_set(problem, HF_PAYLOAD_TOO_LARGE, "%s is %zu bytes: at most %lld",
-                           label(arg, naming), text.size, (long long)arg->max);
+                           decode_label(arg, naming), text.size, (long long)arg->max);
     }
     if (arg->type == ARG_TEXT && ((int64_t)text.size < arg->min || !text_is_utf8(text))) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "%s \"%.*s\" (%zu bytes) must be %lld to %lld bytes of UTF-8",
-                           label(arg, naming), SHOWN(text), text.size, (long long)arg->min,
-                           (long long)arg->max);
+                           decode_label(arg, naming), DECODE_SHOWN(text), text.size,
+                           (long long)arg->min, (long long)arg->max);
     }
     return HF_OK;
 }
@@ -109,43 +68,47 @@ static enum hf_error set_number(struct command *command, const struct arg_spec *
     return code;
 }
 
-/* Digits, a point or a comma, and digits: what somebody writes who counts in euros or dollars. */
-static bool is_fraction(struct hf_bytes text)
+/* Anything but an id that is one. */
+static enum hf_error set_other(struct command *command, const struct arg_spec *arg,
+                               enum naming naming, struct hf_bytes text, struct problem *problem)
 {
-    size_t sign = text.size > 0 && text.data[0] == '-', points = 0;
+    enum hf_error code;
+    int64_t number;
+    bool is_one = false;
 
-    for (size_t i = sign; i < text.size; i++) {
-        bool point = text.data[i] == '.' || text.data[i] == ',';
-        if (!point && (text.data[i] < '0' || text.data[i] > '9')) {
-            return false;
+    switch (arg->type) {
+    case ARG_COUNT:
+    case ARG_AMOUNT:
+        is_one = text_to_integer(text, &number);
+        break;
+    case ARG_DURATION:
+        is_one = text_to_duration(text, 1000, &number);
+        break;
+    case ARG_WAIT:
+        is_one = text_to_duration(text, 1, &number);
+        break;
+    case ARG_ID:
+        return decode_refuse_id(arg, naming, text, problem);
+    default:
+        code = check_text(arg, naming, text, problem);
+        if (code == HF_OK) {
+            *(struct hf_bytes *)member(command, arg) = text;
         }
-        points += point;
+        return code;
     }
-    return points == 1 && text.size - sign > 1;
+    return is_one ? set_number(command, arg, naming, number, problem)
+                  : decode_refuse_digits(arg, naming, text, problem);
 }
 
-static enum hf_error set_text(struct command *command, const struct arg_spec *arg,
-                              enum naming naming, struct hf_bytes text, struct problem *problem)
+static inline enum hf_error set_text(struct command *command, const struct arg_spec *arg,
+                                     enum naming naming, struct hf_bytes text,
+                                     struct problem *problem)
 {
-    if (is_number(arg)) {
-        int64_t number;
-        bool duration = arg->type == ARG_DURATION || arg->type == ARG_WAIT;
-        if (duration ? !text_to_duration(text, arg->type == ARG_WAIT ? 1 : 1000, &number)
-                     : !text_to_integer(text, &number)) {
-            return problem_set(
-                problem, HF_ERR, "%s \"%.*s\" is %s", label(arg, naming), SHOWN(text),
-                duration            ? "not a duration such as 30, 1500ms, 10m, 2h"
-                : is_fraction(text) ? "a fraction: numbers are whole, and money is in minor units, "
-                                      "such as cents"
-                                    : "not a number");
-        }
-        return set_number(command, arg, naming, number, problem);
-    }
-    enum hf_error code = check_text(arg, naming, text, problem);
-    if (code == HF_OK) {
+    if (arg->type == ARG_ID && text_is_id(text)) {
         *(struct hf_bytes *)member(command, arg) = text;
+        return HF_OK;
     }
-    return code;
+    return set_other(command, arg, naming, text, problem);
 }
 
 static void set_default(struct command *command, const struct arg_spec *arg)
@@ -163,7 +126,7 @@ static void begin(struct command *command, const struct command_spec *spec)
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
     command->seeded = false;
-    memset(&command->args, 0, spec->args_size);
+    memcpy(&command->args, command_defaults(spec), spec->args_size);
 }
 
 static size_t keyword_index(const struct command_spec *spec, struct hf_bytes word)
@@ -176,8 +139,8 @@ static size_t keyword_index(const struct command_spec *spec, struct hf_bytes wor
     return i;
 }
 
-/* Gives what was not given its default, and checks that companions are there. `given` has a bit for
- * each argument. */
+/* Checks that companions are there, and gives an argument its default that has one only beside its
+ * companion; all others have theirs from begin(). `given` has a bit for each argument. */
 static enum hf_error finish(struct command *command, enum naming naming, unsigned given,
                             struct problem *problem)
 {
@@ -185,11 +148,15 @@ static enum hf_error finish(struct command *command, enum naming naming, unsigne
 
     for (size_t i = spec->required; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
-        size_t needed = arg->needs != NULL ? keyword_index(spec, hf_text(arg->needs)) : i;
-        bool alone = needed != i && !(given & 1U << needed);
+        if (arg->needs == NULL) {
+            continue;
+        }
+        size_t needed = keyword_index(spec, hf_text(arg->needs));
+        bool alone = !(given & 1U << needed);
         if (given & 1U << i && alone) {
             return problem_set(problem, HF_INVALID_ARGUMENT, "%s makes no sense without %s",
-                               label(arg, naming), label(&spec->args[needed], naming));
+                               decode_label(arg, naming),
+                               decode_label(&spec->args[needed], naming));
         }
         if (!(given & 1U << i) && !alone) {
             set_default(command, arg);
@@ -198,128 +165,33 @@ static enum hf_error finish(struct command *command, enum naming naming, unsigne
     return HF_OK;
 }
 
-/* How many words the arguments can take: a keyword two, a flag one. */
-static size_t most_words(const struct command_spec *spec)
+void command_fill_defaults(const struct command_spec *spec, union command_args *args)
 {
-    size_t words = spec->required;
+    struct command command;
 
+    memset(&command.args, 0, sizeof command.args);
     for (size_t i = spec->required; i < spec->arg_count; i++) {
-        words += spec->args[i].type == ARG_FLAG ? 1 : 2;
-    }
-    return words;
-}
-
-/* ---- what a request lacks, or has too much --------------------------------------------------- */
-
-/* What a client of Redis sends to find its way or to run a script. */
-static bool is_for_redis(struct hf_bytes name)
-{
-    static const char *const words[] = {"SCRIPT", "EVAL", "EVALSHA", "CLUSTER", "SENTINEL", "ROLE"};
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (text_is_word(name, words[i])) {
-            return true;
+        if (spec->args[i].needs == NULL) {
+            set_default(&command, &spec->args[i]);
         }
     }
-    return false;
-}
-
-static enum hf_error unknown_command(struct hf_bytes name, struct problem *problem)
-{
-    struct text_guess guess = {.given = name};
-    char hint[TEXT_HINT_SIZE];
-
-    if (is_for_redis(name)) {
-        return problem_set(problem, HF_ERR, "unknown command '%.*s': " ERROR_TEXT_NOT_REDIS,
-                           SHOWN(name));
-    }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        text_guess_try(&guess, command_table[i].name);
-    }
-    return problem_set(problem, HF_ERR, "unknown command '%.*s'%s", SHOWN(name),
-                       text_hint(&guess, "", hint));
-}
-
-/* "zone, quantity": the required arguments that were not given. */
-static void list_missing(const struct command_spec *spec, enum naming naming, unsigned given,
-                         char out[MESSAGE_SIZE / 2])
-{
-    size_t size = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < spec->required && size < MESSAGE_SIZE / 2; i++) {
-        if (!(given & 1U << i)) {
-            size += (size_t)snprintf(out + size, MESSAGE_SIZE / 2 - size, "%s%s",
-                                     size > 0 ? ", " : "", label(&spec->args[i], naming));
-        }
-    }
-}
-
-static enum hf_error wrong_count(const struct command_spec *spec, size_t count,
-                                 struct problem *problem)
-{
-    char missing[MESSAGE_SIZE / 2];
-
-    if (count >= spec->required) {
-        return problem_set(problem, HF_ERR,
-                           "wrong number of arguments for %s: %zu given, at most %zu possible",
-                           spec->name, count, most_words(spec));
-    }
-    list_missing(spec, BY_WORD, (1U << count) - 1, missing);
-    return problem_set(problem, HF_ERR,
-                       "wrong number of arguments for %s: %zu given, %zu needed; missing: %s",
-                       spec->name, count, spec->required, missing);
-}
-
-static enum hf_error unknown_keyword(const struct command_spec *spec, struct hf_bytes word,
-                                     struct problem *problem)
-{
-    struct text_guess guess = {.given = word};
-    char hint[TEXT_HINT_SIZE];
-
-    for (size_t i = spec->required; i < spec->arg_count; i++) {
-        text_guess_try(&guess, spec->args[i].keyword);
-    }
-    return problem_set(problem, HF_ERR, "%s has no argument '%.*s'%s", spec->name, SHOWN(word),
-                       text_hint(&guess, "", hint));
-}
-
-static enum hf_error unknown_field(const struct command_spec *spec, struct hf_bytes name,
-                                   struct problem *problem)
-{
-    struct text_guess guess = {.given = name};
-    char hint[TEXT_HINT_SIZE];
-
-    for (size_t i = 0; i < spec->arg_count; i++) {
-        text_guess_try(&guess, spec->args[i].field);
-    }
-    return problem_set(problem, HF_INVALID_ARGUMENT, "unknown field \"%.*s\"%s", SHOWN(name),
-                       text_hint(&guess, "", hint));
+    *args = command.args;
 }
 
 /* ---- the three forms ------------------------------------------------------------------------- */
 
-enum hf_error command_from_words(struct command *command, size_t count,
-                                 const struct hf_bytes *words, struct problem *problem)
+/* Arguments that come with their keywords, from the word behind the last required one on. */
+static enum hf_error set_optional(struct command *command, size_t count,
+                                  const struct hf_bytes *words, struct problem *problem)
 {
-    const struct command_spec *spec = count > 0 ? command_find(words[0]) : NULL;
+    const struct command_spec *spec = command->spec;
     unsigned given = 0;
     enum hf_error code = HF_OK;
 
-    if (spec == NULL) {
-        return unknown_command(count > 0 ? words[0] : hf_text(""), problem);
-    }
-    if (count - 1 < spec->required || count - 1 > most_words(spec)) {
-        return wrong_count(spec, count - 1, problem);
-    }
-    begin(command, spec);
-    for (size_t i = 0; i < spec->required && code == HF_OK; i++) {
-        code = set_text(command, &spec->args[i], BY_WORD, words[i + 1], problem);
-    }
     for (size_t i = spec->required + 1; i < count && code == HF_OK; i++) {
         size_t which = keyword_index(spec, words[i]);
         if (which == spec->arg_count) {
-            return unknown_keyword(spec, words[i], problem);
+            return decode_unknown_keyword(spec, words[i], problem);
         }
         const struct arg_spec *arg = &spec->args[which];
         if (given & 1U << which) {
@@ -337,6 +209,35 @@ enum hf_error command_from_words(struct command *command, size_t count,
     return code != HF_OK ? code : finish(command, BY_WORD, given, problem);
 }
 
+enum hf_error command_from_row(struct command *command, const struct command_spec *spec,
+                               size_t count, const struct hf_bytes *words, struct problem *problem)
+{
+    size_t given = count - 1;
+
+    if (given != spec->required && (given < spec->required || given > decode_most_words(spec))) {
+        return decode_wrong_count(spec, given, problem);
+    }
+    begin(command, spec);
+    for (size_t i = 0; i < spec->required; i++) {
+        enum hf_error code = set_text(command, &spec->args[i], BY_WORD, words[i + 1], problem);
+        if (code != HF_OK) {
+            return code;
+        }
+    }
+    return given == spec->required ? HF_OK : set_optional(command, count, words, problem);
+}
+
+enum hf_error command_from_words(struct command *command, size_t count,
+                                 const struct hf_bytes *words, struct problem *problem)
+{
+    const struct command_spec *spec = count > 0 ? command_find(words[0]) : NULL;
+
+    if (spec == NULL) {
+        return decode_unknown_command(count > 0 ? words[0] : hf_text(""), problem);
+    }
+    return command_from_row(command, spec, count, words, problem);
+}
+
 static enum hf_error set_field(struct command *command, const struct arg_spec *arg,
                                const struct command_field *field, struct problem *problem)
 {
@@ -344,7 +245,7 @@ static enum hf_error set_field(struct command *command, const struct arg_spec *a
         bool is_true = text_equal(field->text, hf_text("true"));
         if (!field->is_bare || (!is_true && !text_equal(field->text, hf_text("false")))) {
             return problem_set(problem, HF_INVALID_ARGUMENT, "%s \"%.*s\" must be true or false",
-                               arg->field, SHOWN(field->text));
+                               arg->field, DECODE_SHOWN(field->text));
         }
         *(bool *)member(command, arg) = is_true;
         return HF_OK;
@@ -382,7 +283,7 @@ enum hf_error command_from_fields(struct command *command, const struct command_
             which++;
         }
         if (which == spec->arg_count) {
-            return unknown_field(spec, fields[i].name, problem);
+            return decode_unknown_field(spec, fields[i].name, problem);
         }
         if (given & 1U << which) {
             return problem_set(problem, HF_INVALID_ARGUMENT,
@@ -396,9 +297,7 @@ enum hf_error command_from_fields(struct command *command, const struct command_
         }
     }
     if (~given & ((1U << spec->required) - 1)) {
-        char missing[MESSAGE_SIZE / 2];
-        list_missing(spec, BY_FIELD, given, missing);
-        return problem_set(problem, HF_INVALID_ARGUMENT, "fields are missing: %s", missing);
+        return decode_missing_fields(spec, given, problem);
     }
     return finish(command, BY_FIELD, given, problem);
 }
@@ -430,7 +329,7 @@ static enum hf_error check_member(struct command *command, const struct arg_spec
         if (!*given || text_is_id(text) || (own && text_is_own_id(text))) {
             return HF_OK;
         }
-        return check_text(arg, BY_WORD, text, problem);
+        return decode_refuse_id(arg, BY_WORD, text, problem);
     case ARG_CHOICE:
     case ARG_TEXT:
     case ARG_BLOB:

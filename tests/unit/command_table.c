@@ -164,6 +164,32 @@ static void commands_are_found_in_any_case_and_nothing_else_is(void **state)
     }
 }
 
+/* Names are compared many letters at a time, whatever their case: no other byte passes for one. */
+static void a_name_with_another_byte_in_it_is_not_found(void **state)
+{
+    char name[64];
+    (void)state;
+
+    for (EACH_ROW(spec)) {
+        struct hf_bytes text = {name, strlen(spec->name)};
+        assert_in_range(text.size, 1, sizeof name - 2);
+        for (size_t at = 0; at < text.size; at++) {
+            for (int byte = 0; byte < 256; byte++) {
+                memcpy(name, spec->name, text.size + 1);
+                name[at] = (char)byte;
+                bool same =
+                    byte == spec->name[at] || (isupper((unsigned char)spec->name[at]) &&
+                                               byte == tolower((unsigned char)spec->name[at]));
+                const struct command_spec *found = command_find(text);
+                assert_true(same ? found == spec : found != spec);
+            }
+        }
+        memcpy(name, spec->name, text.size + 1);
+        text.size++; /* with the NUL behind it */
+        assert_null(command_find(text));
+    }
+}
+
 static bool is_upper(const char *word)
 {
     for (; *word != '\0'; word++) {
@@ -384,6 +410,7 @@ int main(void)
         cmocka_unit_test(every_line_of_the_list_has_its_row),
         cmocka_unit_test(every_number_leads_to_its_row),
         cmocka_unit_test(commands_are_found_in_any_case_and_nothing_else_is),
+        cmocka_unit_test(a_name_with_another_byte_in_it_is_not_found),
         cmocka_unit_test(names_numbers_keywords_and_fields_are_unique),
         cmocka_unit_test(every_row_says_whether_it_reads_or_writes),
         cmocka_unit_test(help_is_one_line),

@@ -120,6 +120,11 @@ static void what_is_no_number_is_refused(void **state)
     assert_malformed("*1\rx", "invalid multibulk length");
     assert_malformed("*1\n$4\r\nPING\r\n", "invalid multibulk length");
     assert_malformed("*1\r\n$ 4\r\nPING\r\n", "invalid bulk length");
+    assert_malformed("*01\r\n$4\r\nPING\r\n", "invalid multibulk length");
+    assert_malformed("*1\r\n$04\r\nPING\r\n", "invalid bulk length");
+    assert_malformed("*1\r\n$4\n\nPING\r\n", "invalid bulk length");
+    assert_malformed("*1\r\n$4\r\rPING\r\n", "invalid bulk length");
+    assert_malformed("*1\r\n$4x\r\nPING\r\n", "invalid bulk length");
     assert_malformed("*1\r\n+PING\r\n", "expected '$'");
     assert_malformed("*1\r\n$4\r\nPINGxx", "does not end");
 }

@@ -127,10 +127,12 @@ static enum resp_result read_batch(struct session *session, const char *data, si
 
     for (batch->count = 0; batch->count < BATCH_MAX; batch->count++) {
         result = resp_request(data + used, size - used, stranger ? &strangers : &clients, request);
-        if (result != RESP_REQUEST || !batches || data[used] != '*' || request->count == 0 ||
-            command_find(request->words[0]) == NULL ||
-            command_from_words(&batch->commands[batch->count], request->count, request->words,
-                               NULL) != HF_OK) {
+        if (result != RESP_REQUEST || !batches || data[used] != '*' || request->count == 0) {
+            break;
+        }
+        const struct command_spec *spec = command_find(request->words[0]);
+        if (spec == NULL || command_from_row(&batch->commands[batch->count], spec, request->count,
+                                             request->words, NULL) != HF_OK) {
             break;
         }
         used += request->used;

@@ -42,36 +42,66 @@ static const char *read_number(const char *at, const char *end, int64_t *number,
     return at + 2;
 }
 
+/* The same for 1 to 99 with more behind it, as nearly every head is. NULL for any other:
+ * read_number() reads those, and knows what is wrong with them. */
+static inline const char *read_short(const char *at, const char *end, int64_t *number)
+{
+    if (end - at < 4 || at[0] < '1' || at[0] > '9') {
+        return NULL;
+    }
+    *number = at[0] - '0';
+    at++;
+    if (*at >= '0' && *at <= '9') {
+        *number = *number * 10 + (*at++ - '0');
+    }
+    return at[0] == '\r' && at[1] == '\n' ? at + 2 : NULL;
+}
+
 /* ---- an array of bulk strings ---------------------------------------------------------------- */
 
-/* One bulk string; NULL as for read_number(). */
-static const char *read_bulk(const char *at, const char *end, const struct resp_limits *limits,
-                             struct resp_request *request)
+/* Why there is no bulk string of so many bytes at `at`: `problem` is set, unless there are just not
+ * enough bytes. */
+static void explain_bulk(const char *at, const char *end, const struct resp_limits *limits,
+                         struct resp_request *request)
 {
     int64_t size;
     bool bad = false;
 
     if (at == end) {
-        return NULL;
+        return;
     }
     if (*at != '$') {
         request->problem = "Protocol error: expected '$'";
-        return NULL;
+        return;
     }
     at = read_number(at + 1, end, &size, &bad);
     if (bad || (at != NULL && (size < 0 || size > (int64_t)limits->word_bytes))) {
         request->problem = "Protocol error: invalid bulk length";
-        return NULL;
-    }
-    if (at == NULL || end - at < size + 2) {
-        return NULL;
-    }
-    if (at[size] != '\r' || at[size + 1] != '\n') {
+    } else if (at != NULL && end - at >= size + 2) {
         request->problem = "Protocol error: a bulk string does not end where it said";
+    }
+}
+
+/* One bulk string, which is told behind it; NULL if there is none. */
+static inline const char *read_bulk(const char *at, const char *end,
+                                    const struct resp_limits *limits, struct hf_bytes *word)
+{
+    int64_t size;
+    bool bad = false;
+
+    if (at == end || *at != '$') {
         return NULL;
     }
-    request->words[request->count++] = (struct hf_bytes){at, (size_t)size};
-    return at + size + 2;
+    const char *data = read_short(at + 1, end, &size);
+    if (data == NULL) {
+        data = read_number(at + 1, end, &size, &bad);
+    }
+    if (data == NULL || size < 0 || size > (int64_t)limits->word_bytes || end - data < size + 2 ||
+        data[size] != '\r' || data[size + 1] != '\n') {
+        return NULL;
+    }
+    *word = (struct hf_bytes){data, (size_t)size};
+    return data + size + 2;
 }
 
 static enum resp_result read_array(const char *data, const char *end,
@@ -79,21 +109,27 @@ static enum resp_result read_array(const char *data, const char *end,
 {
     int64_t count;
     bool bad = false;
-    const char *at = read_number(data + 1, end, &count, &bad);
+    const char *at = read_short(data + 1, end, &count);
 
+    if (at == NULL) {
+        at = read_number(data + 1, end, &count, &bad);
+    }
     if (bad || (at != NULL && (count > (int64_t)limits->words || count < -1))) {
         return malformed(request, "Protocol error: invalid multibulk length");
     }
     if (at == NULL) {
         return RESP_INCOMPLETE;
     }
-    request->problem = NULL;
     for (int64_t i = 0; i < count; i++) {
-        at = read_bulk(at, end, limits, request);
-        if (at == NULL) {
+        const char *next = read_bulk(at, end, limits, &request->words[i]);
+        if (next == NULL) {
+            request->problem = NULL;
+            explain_bulk(at, end, limits, request);
             return request->problem != NULL ? RESP_MALFORMED : RESP_INCOMPLETE;
         }
+        at = next;
     }
+    request->count = count > 0 ? (size_t)count : 0;
     request->used = (size_t)(at - data);
     return RESP_REQUEST;
 }
