@@ -10,6 +10,9 @@
 
 /* A buffer for answers that is no larger stays with its session. */
 #define OUT_KEPT ((size_t)1 << 10)
+/* Room for answers that is made before there are any. A client that then waits for its turn in a
+ * line must not look as if it held more than a waiter does: see CONNECTION_SMALL. */
+#define OUT_EXPECTED ((size_t)2 << 10)
 
 bool session_open(struct session *session, struct server *server, const struct front *front)
 {
@@ -187,8 +190,16 @@ bool session_close(struct session *session, bool heard)
     return !waited;
 }
 
+void session_expect_answers(struct session *session)
+{
+    if (session->out.size == 0 && session->out.capacity < session->out_usual) {
+        buffer_reserve(&session->out, session->out_usual);
+    }
+}
+
 void session_sent(struct session *session)
 {
+    session->out_usual = session->out.size < OUT_EXPECTED ? session->out.size : OUT_EXPECTED;
     session->out_begins += session->out.size;
     session->firm = 0;
     if (session->out.capacity > OUT_KEPT) {

@@ -78,6 +78,7 @@ struct session {
     size_t firm;       /* so much of it shows nothing that could still be lost */
     unsigned answers;  /* beyond that */
     uint64_t answered; /* requests so far */
+    size_t out_usual;  /* how much was in it when it was sent last, up to a bound */
 
     const struct command_spec *spec; /* of the command in flight, or whose answer is written */
     struct session_call *submitted;  /* inside engine_submit(), until it is answered */
@@ -133,6 +134,10 @@ bool session_open(struct session *session, struct server *server, const struct f
  * otherwise it is `gone`, and server->release() is called with it when it can be. */
 bool session_close(struct session *session, bool heard);
 void session_free(struct session *session);
+
+/* Answers are about to be written: makes room in an empty `out` for about as much as it had when it
+ * was sent last, instead of letting it grow from nothing each time. */
+void session_expect_answers(struct session *session);
 
 /* All of `out` was sent: it is emptied, and its memory given back unless it is small. */
 void session_sent(struct session *session);

@@ -338,13 +338,13 @@ static void strangers_are_told_nothing(void **state)
     assert_true(clients[1].closing);
 }
 
-static void the_same_bytes_cut_anywhere_get_the_same_answers(void **state)
+/* Feeds a text in two parts, cut at every place, to clients of their own. Each is answered with as
+ * many bytes as one that sent it at once, but for the digits of the client's number if `numbered`;
+ * otherwise with the same bytes. */
+static void expect_same_wherever_cut(const char *text, bool numbered)
 {
-    const char *text = "*1\r\n$4\r\nPING\r\nSEATS.OPEN e z 5\r\n*2\r\n$8\r\nSEM.CARD\r\n$1\r\ns\r\n"
-                       "ECHO \"a b\"\r\nHELLO 3\r\nSEATS.ZONE e z\r\nbad \"\r\n";
     char whole[4096];
     size_t size = strlen(text);
-    (void)state;
 
     session_feed(&clients[0], text, size);
     snprintf(whole, sizeof whole, "%s", heard_by(0));
@@ -354,11 +354,80 @@ static void the_same_bytes_cut_anywhere_get_the_same_answers(void **state)
         size_t used = session_feed(&session, text, cut);
         session_feed(&session, text + used, size - used);
         server_commit(&server);
-        /* All but the client's number in the answer to HELLO. */
-        assert_int_equal(session.out.size, strlen(whole) + (session.id > 9) + (session.id > 99));
+        assert_int_equal(session.out.size, strlen(whole) + (numbered && session.id > 9) +
+                                               (numbered && session.id > 99) +
+                                               (numbered && session.id > 999));
+        if (!numbered) {
+            assert_memory_equal(session.out.data, whole, session.out.size);
+        }
         session_close(&session, true);
         session_free(&session);
     }
+}
+
+static void the_same_bytes_cut_anywhere_get_the_same_answers(void **state)
+{
+    (void)state;
+    expect_same_wherever_cut("*1\r\n$4\r\nPING\r\nSEATS.OPEN e z 5\r\n"
+                             "*2\r\n$8\r\nSEM.CARD\r\n$1\r\ns\r\n"
+                             "ECHO \"a b\"\r\nHELLO 3\r\nSEATS.ZONE e z\r\nbad \"\r\n",
+                             true);
+}
+
+#define BULK_ZONE "*3\r\n$10\r\nSEATS.ZONE\r\n$1\r\ne\r\n$1\r\nz\r\n"
+#define BULK_CARD "*2\r\n$8\r\nsem.card\r\n$1\r\ns\r\n"
+#define BULK_ACQUIRE                                                                               \
+    "*6\r\n$11\r\nSEM.ACQUIRE\r\n$1\r\ns\r\n$1\r\nb\r\n$1\r\n1\r\n$4\r\nWAIT\r\n$5\r\n60000\r\n"
+#define FOUR_CARDS BULK_CARD BULK_CARD BULK_CARD BULK_CARD
+#define SIXTEEN_CARDS FOUR_CARDS FOUR_CARDS FOUR_CARDS FOUR_CARDS
+
+/* More than one batch of commands, with requests in between that are taken alone. */
+static void a_long_pipeline_cut_anywhere_gets_the_same_answers(void **state)
+{
+    (void)state;
+    say(0, "SEATS.OPEN e z 5\r\n");
+    heard_by(0);
+    expect_same_wherever_cut(SIXTEEN_CARDS BULK_ZONE BULK_CARD
+                             "*0\r\n*1\r\n$4\r\nPING\r\n" BULK_CARD
+                             "*2\r\n$8\r\nSEM.CARD\r\n$2\r\na b\r\n", /* longer than it says */
+                             false);
+    assert_true(clients[0].closing);
+}
+
+static void what_stands_between_commands_of_a_pipeline_is_answered_in_its_place(void **state)
+{
+    (void)state;
+    say(0,
+        BULK_CARD "*2\r\n$8\r\nSEM.CARD\r\n$1\r\n{\r\n" BULK_CARD "*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n"
+                  "SEM.CARD s\r\n*1\r\n$8\r\nSEM.CARD\r\n" BULK_CARD
+                  "*1\r\n$5\r\nMULTI\r\n" BULK_CARD "*1\r\n$4\r\nEXEC\r\n" BULK_CARD);
+    const char *heard = heard_by(0);
+    const char *const parts[] = {":0\r\n*3\r\n:0\r\n$10\r\nINVALID_ID\r\n",
+                                 ":0\r\n$1\r\nx\r\n:0\r\n-ERR wrong number of arguments",
+                                 ":0\r\n+OK\r\n+QUEUED\r\n*1\r\n:0\r\n:0\r\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        heard = strstr(heard, parts[i]);
+        assert_non_null(heard);
+        heard += strlen(parts[i]);
+    }
+    assert_string_equal(heard, "");
+}
+
+static void a_command_that_waits_stops_those_decoded_with_it(void **state)
+{
+    static const char text[] = BULK_CARD BULK_ACQUIRE BULK_CARD BULK_CARD;
+    (void)state;
+
+    say(0, "SEM.ACQUIRE s a 1\r\n");
+    size_t used = session_feed(&clients[1], text, strlen(text));
+    assert_int_equal(used, strlen(BULK_CARD BULK_ACQUIRE));
+    assert_true(clients[1].waits);
+    assert_string_equal(heard_by(1), ":1\r\n");
+    say(0, "SEM.RELEASE s a\r\n");
+    assert_false(clients[1].waits);
+    assert_int_equal(session_feed(&clients[1], text + used, strlen(text) - used),
+                     strlen(text) - used);
+    assert_non_null(strstr(heard_by(1), "\r\n:1\r\n:1\r\n"));
 }
 
 int main(void)
@@ -383,6 +452,9 @@ int main(void)
         CASE(who_leaves_in_the_middle_of_its_list_is_free_at_once),
         CASE(strangers_are_told_nothing),
         CASE(the_same_bytes_cut_anywhere_get_the_same_answers),
+        CASE(a_long_pipeline_cut_anywhere_gets_the_same_answers),
+        CASE(what_stands_between_commands_of_a_pipeline_is_answered_in_its_place),
+        CASE(a_command_that_waits_stops_those_decoded_with_it),
 #undef CASE
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,7 @@ static size_t carry_out_batch(struct session *session, struct resp_batch *batch)
 {
     size_t done = 0;
 
+    session_expect_answers(session);
     while (done < batch->count && !session_stopped(session) &&
            !(done > 0 && session_late(session)) &&
            session_takes(session, batch->commands[done].spec) &&
