@@ -49,8 +49,17 @@ def reset(opened):
     opened.close()
 
 
+def has_unread(opened):
+    """Has the client's system received something that the client did not look at yet?"""
+    try:
+        return opened.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+    except BlockingIOError:
+        return False
+
+
 def has_acknowledged(opened):
-    """Has the client's side acknowledged all that the server sent on this connection?"""
+    """Has the client's side acknowledged all that the server sent on this connection? It has, too,
+    as long as nothing was sent."""
     here = f"{opened.socket.getsockname()[1]:04X}"
     there = f"{opened.socket.getpeername()[1]:04X}"
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -147,4 +156,4 @@ def fields(flat):
 
 
 __all__ = ["Answer", "Client", "Error", "Http", "encode", "fields", "http", "request",
-           "has_acknowledged", "reset", "resident_kb", "transact"]
+           "has_acknowledged", "has_unread", "reset", "resident_kb", "transact"]
