@@ -9,6 +9,7 @@
 -- KEYS and ARGV as reserve_seats.lua has them, with what may differ from call to call.
 local PLAIN_KEYS, PLAIN_ARGS = 'svvs', '^[sv]svvsssssss+$'
 local FEW = 1000000 -- MANY in reserve_seats.lua
+local SHORT = 64 -- a longer value makes Redis keep a hash, and its copies, with more memory
 
 -- Carries out the first calls of a run, and adds their replies to the flat list, of which `size`
 -- elements are used. Returns how many calls it carried out, and the new size; and the answer of all
@@ -51,6 +52,9 @@ local function reserve_run(kind, count, replies, size)
     local gone_at, counted_until = redis_time(expires_at), redis_time(digits(now + counted_ms))
     local event, show, price, find = args[6], args[7], args[8], string.find
     local due, names, taken, done = {}, rules[4] and {}, 0, 0
+    -- What all have in common, and until when Redis keeps it, is copied from the first that was
+    -- written; from Redis 7.0 on, which tells its version and has COPY.
+    local has_copy, copied_count, copied_text, copied_record = redis.REDIS_VERSION_NUM
     for i = 1, count do
         local last = arg_at + step * i
         local user, booking, user_count = words[last - 1], words[last], 0
@@ -67,25 +71,37 @@ local function reserve_run(kind, count, replies, size)
             break
         end
         -- The first change of all: a full Redis refuses it, and so does a key that is no count.
+        local user_key, known, booking_key = users[i + 1], found[i + 1], bookings[i]
         user_count = user_count + quantity
-        if pcall('INCRBY', users[i + 1], text) ~= user_count then
-            break
+        if known or text ~= copied_text or pcall('COPY', copied_count, user_key) ~= 1 then
+            if pcall('INCRBY', user_key, text) ~= user_count then
+                break
+            end
+            batch.has_changed = true
+            local left = known and call('PTTL', user_key)
+            if not left or left >= 0 and left < counted_ms then
+                call('PEXPIREAT', user_key, counted_until)
+            end
+            if has_copy and not known then
+                copied_count, copied_text = user_key, text
+            end
         end
-        batch.has_changed = true
-        call('HSET', bookings[i], 'booking_id', booking, 'user_id', user, 'zone_id', zone,
-            'event_id', event, 'show_id', show, 'quantity', text, 'unit_price', price,
-            'status', 'reserved', 'created_at', created_at, 'expires_at', expires_at)
-        call('PEXPIREAT', bookings[i], gone_at)
+        if copied_record and pcall('COPY', copied_record, booking_key) == 1 then
+            call('HSET', booking_key, 'booking_id', booking, 'user_id', user, 'quantity', text)
+        else
+            call('HSET', booking_key, 'booking_id', booking, 'user_id', user, 'quantity', text,
+                'zone_id', zone, 'show_id', show, 'unit_price', price,
+                'created_at', created_at, 'expires_at', expires_at,
+                'event_id', event, 'status', 'reserved')
+            call('PEXPIREAT', booking_key, gone_at)
+            copied_record = #booking <= SHORT and #user <= SHORT and has_copy and booking_key
+        end
         taken, done = taken + quantity, i
         due[2 * i - 1] = expires_at
         due[2 * i] = 'h ' .. zone .. ' ' .. user .. ' ' .. text .. ' ' .. booking
         if names then
             names[2 * i - 1] = 0
             names[2 * i] = booking
-        end
-        local left = found[i + 1] and call('PTTL', users[i + 1])
-        if not left or left >= 0 and left < counted_ms then
-            call('PEXPIREAT', users[i + 1], counted_until)
         end
         replies[size + 1] = 5
         replies[size + 2] = 1

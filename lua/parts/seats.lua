@@ -12,6 +12,8 @@
 -- closing, how far a CLOSE has added up the zones, listed, 1 if a reserve has to write the name
 -- down, and many, 1 once a user has confirmed so many seats that their sum has to be watched. For
 -- the audit the hash has also how many seats were ever refunded, modulo 2^53.
+-- The record of a hold, of no booking in particular, is kept as a blank, which the next ones are
+-- copied from; it is deleted with the last deadline.
 -- All keys have one of two layouts: tagged, with the event in braces, as the engine writes them, or
 -- plain, where zones and bookings do not say which event they belong to.
 -- once a batch: reclaim_seats, then 0, 0
@@ -110,7 +112,8 @@ local function remove_closed(due_key, key, tagged)
         return true
     end
     local gate = redis.call('HGET', key('seats:rules'), 'gate')
-    redis.call('UNLINK', key('seats:rules'), due_key) -- the rules of many zones are large
+    -- The rules of many zones are large.
+    redis.call('UNLINK', key('seats:rules'), key('seats:blank'), due_key)
     if gate then -- it is the waiting room's, which stays
         redis.call('HSET', key('seats:rules'), 'gate', gate)
     end
@@ -174,6 +177,9 @@ local function reclaim_seats(due_key, at, limit)
     if #names > 0 then
         delete_records(key, tagged, names)
         redis.call('ZREM', key('seats:bookings'), unpack(names))
+    end
+    if due == taken and redis.call('EXISTS', due_key) == 0 then
+        redis.call('DEL', key('seats:blank')) -- nobody holds anything, so it may be long unused
     end
     return due - taken, #names, first_due, true
 end

@@ -27,8 +27,8 @@
 --         USER_LIMIT_EXCEEDED, NOT_ADMITTED; INVALID_ID for an id with a space in it; INVALID_TTL;
 --         INVALID_ARGUMENT for keys and ids that do not fit together; BUSY without KEYS[4]
 -- Errors  AGAIN
--- Derives user:confirmed:{$event}:$user, seats:rules:{$event}, seats:bookings:{$event};
---         queue:user:{$event}:$user, where the event's waiting room has a gate
+-- Derives user:confirmed:{$event}:$user, seats:rules:{$event}, seats:bookings:{$event},
+--         seats:blank:{$event}; queue:user:{$event}:$user, where the waiting room has a gate
 -- batch: seats reserve_run
 -- uses: moment
 -- later: expiry slot common seats booking
@@ -39,55 +39,61 @@
 
 -- The end of a refusal for the user's sake: what the count has beside seats that are held.
 local GRACE = '; holds that expired count for 60 s more' -- limits.SEATS_USER_GRACE_MS
+local NOBODY = '------------------------------------' -- as long as most ids
 local MANY = 1000000 -- below it no sum of a user's seats comes near limits.HF_INTEGER_MAX
 
 local KEYS, ARGV, redis, string = KEYS, ARGV, redis, string -- globals take longer
-local call, find, format = redis.call, string.find, string.format
+local call, pcall, find, format = redis.call, redis.pcall, string.find, string.format
 local zone_key, user_key, booking_key = KEYS[1], KEYS[2], KEYS[3]
 local wanted, user, booking_id, zone, event = ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local max_per_user, ttl = tonumber(ARGV[2]), tonumber(ARGV[9])
-local quantity = wanted == '1' and 1 or wanted == '2' and 2 or tonumber(wanted)
-if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
-    return {0, 'INVALID_QUANTITY', errors.INVALID_QUANTITY}
+local max_per_user, quantity = tonumber(ARGV[2]), 1
+if wanted ~= '1' then
+    quantity = wanted == '2' and 2 or tonumber(wanted)
+    if not quantity or quantity % 1 ~= 0 or quantity <= 0 then
+        return {0, 'INVALID_QUANTITY', errors.INVALID_QUANTITY}
+    end
 end
 if not event or not max_per_user then
     return {0, 'INVALID_ARGUMENT', 'max_per_user or an id is missing'}
 end
-local ttl_ms = (ttl or limits.SEATS_TTL_DEFAULT_MS / 1000) * 1000
-if ttl_ms % 1 ~= 0 then
-    ttl_ms = math.floor(ttl_ms + 0.5)
-end
-if not ttl and (ARGV[9] or '') ~= '' or not (ttl_ms >= 1) then
-    return {0, 'INVALID_TTL', errors.INVALID_TTL}
-elseif ttl_ms > limits.HF_TTL_MAX_MS then
-    ttl_ms = limits.HF_TTL_MAX_MS
+local ttl_ms = 600000
+if ARGV[9] ~= '600' then
+    local ttl = tonumber(ARGV[9])
+    ttl_ms = (ttl or limits.SEATS_TTL_DEFAULT_MS / 1000) * 1000
+    if ttl_ms % 1 ~= 0 then
+        ttl_ms = math.floor(ttl_ms + 0.5)
+    end
+    if not ttl and (ARGV[9] or '') ~= '' or not (ttl_ms >= 1) then
+        return {0, 'INVALID_TTL', errors.INVALID_TTL}
+    elseif ttl_ms > limits.HF_TTL_MAX_MS then
+        ttl_ms = limits.HF_TTL_MAX_MS
+    end
 end
 
--- All keys have the layout of the first, and are made from the ids. Most have no namespace, so it
--- is looked for last.
+-- All keys have the layout of the first, and are made from the ids. Most have no namespace.
 local namespace, tagged = '', false
-local fit
-if booking_key and #booking_key == 12 + #booking_id then
+local due_key, rules_key, fit
+if #zone_key == 18 + #zone then
+    due_key, rules_key = 'seats:due:' .. event, 'seats:rules:' .. event
     fit = zone_key == 'zone:availability:' .. zone
+        and user_key == 'user:reservations:' .. user .. ':' .. event
+        and booking_key == 'reservation:' .. booking_id
 elseif zone_key == 'zone:availability:{' .. event .. '}:' .. zone then
-    tagged, fit = true, true
+    tagged = true
+    due_key, rules_key = 'seats:due:{' .. event .. '}', 'seats:rules:{' .. event .. '}'
+    fit = user_key == 'user:reservations:{' .. event .. '}:' .. user
+        and booking_key == 'reservation:{' .. event .. '}:' .. booking_id
 else
     local start = find(zone_key, 'zone:availability:', 1, true) or 1
     namespace = string.sub(zone_key, 1, start - 1)
     tagged = string.byte(zone_key, start + 18) == 123 -- {
-    fit = zone_key == namespace .. 'zone:availability:'
-        .. (tagged and '{' .. event .. '}:' or '') .. zone
-end
-local due_key, rules_key
-if tagged then
-    due_key = namespace .. 'seats:due:{' .. event .. '}'
-    rules_key = namespace .. 'seats:rules:{' .. event .. '}'
-    fit = fit and user_key == namespace .. 'user:reservations:{' .. event .. '}:' .. user
-        and booking_key == namespace .. 'reservation:{' .. event .. '}:' .. booking_id
-else
-    due_key, rules_key = namespace .. 'seats:due:' .. event, namespace .. 'seats:rules:' .. event
-    fit = fit and user_key == namespace .. 'user:reservations:' .. user .. ':' .. event
-        and booking_key == namespace .. 'reservation:' .. booking_id
+    local scope = tagged and '{' .. event .. '}' or event
+    due_key, rules_key = namespace .. 'seats:due:' .. scope, namespace .. 'seats:rules:' .. scope
+    fit = zone_key == namespace .. 'zone:availability:' .. (tagged and scope .. ':' or '') .. zone
+        and user_key == namespace .. 'user:reservations:'
+            .. (tagged and scope .. ':' .. user or user .. ':' .. event)
+        and booking_key == namespace .. 'reservation:' .. (tagged and scope .. ':' or '')
+            .. booking_id
 end
 if not fit or KEYS[4] and KEYS[4] ~= due_key then
     return {0, 'INVALID_ARGUMENT', 'the keys are not those of the event, zone, user and booking'}
@@ -121,25 +127,30 @@ if call('ZCOUNT', due_key, '-inf', created_at) > 0 then
         return answer
     end
 end
-local zone_has = call('GET', zone_key)
-if not zone_has or #zone_has < 2 and not tonumber(zone_has) then
+
+-- How many digits the zone's count has tells enough, but for the last seats.
+local zone_digits = call('STRLEN', zone_key)
+local zone_has = (zone_digits < 2 or quantity > 9 or found > 0) and call('GET', zone_key)
+if zone_digits < 2 and not tonumber(zone_has) then
     return {0, 'ZONE_NOT_FOUND', 'no such zone: open it first'}
 end
-local user_had = found > 0 and call('GET', user_key)
-local user_count, show, price = 0, ARGV[7] or '', ARGV[8] or '0'
-if user_had then
-    user_count = tonumber(user_had)
-end
-if price == '' then
+local show, price, user_count = ARGV[7] or '', ARGV[8], 0
+if not price or price == '' then
     price = '0'
 end
-local max, for_life, gate, closing, listed, many, closed
-if found > 1 or found == 1 and not user_had then
-    local rules = call('HMGET', rules_key, 'max:' .. zone, 'lifetime:' .. zone, 'gate', 'closing',
-        'listed', 'many')
-    max, for_life, gate, closing, listed = rules[1], rules[2], rules[3], rules[4], rules[5]
-    many = rules[6]
-    if call('EXISTS', booking_key) > 0 then
+local user_had, max, for_life, closing, listed, many, closed, kept
+if found > 0 then
+    user_had = call('GET', user_key)
+    user_count = user_had and tonumber(user_had) or 0
+    local gate
+    if found > 1 or not user_had then
+        local rules = call('HMGET', rules_key, 'max:' .. zone, 'lifetime:' .. zone, 'gate',
+            'closing', 'listed', 'many')
+        max, for_life, gate, closing, listed = rules[1], rules[2], rules[3], rules[4], rules[5]
+        many = rules[6]
+        kept = call('EXISTS', booking_key) > 0
+    end
+    if kept then
         local parts = later()
         local booking = parts.find_booking(booking_key, now,
             parts.event_keys(namespace, event, tagged))
@@ -167,51 +178,53 @@ if found > 1 or found == 1 and not user_had then
         end
         closed = booking ~= nil
     end
-end
-if gate then
-    local own = call('HMGET', later().event_keys(namespace, event, tagged)('queue:user', user),
-        'pass', 'pass_deadline')
-    if not own[1] or own[1] ~= ARGV[11] or tonumber(own[2]) <= now then
-        return {0, 'NOT_ADMITTED', format(
-            'event "%s" is entered through its waiting room: ' .. ((ARGV[11] or '') == ''
-            and 'PASS is missing, which admission gives to user "%s"'
-            or 'PASS is not the pass of user "%s", or no longer valid'), event, user)}
+    if gate then
+        local own = call('HMGET', later().event_keys(namespace, event, tagged)('queue:user', user),
+            'pass', 'pass_deadline')
+        if not own[1] or own[1] ~= ARGV[11] or tonumber(own[2]) <= now then
+            return {0, 'NOT_ADMITTED', format(
+                'event "%s" is entered through its waiting room: ' .. ((ARGV[11] or '') == ''
+                and 'PASS is missing, which admission gives to user "%s"'
+                or 'PASS is not the pass of user "%s", or no longer valid'), event, user)}
+        end
     end
 end
-if quantity > 9 or #zone_has < 2 then -- else it has more digits, or is below 0
+if zone_digits < 2 or quantity > 9 then -- else it has more, or is below 0
     local available = tonumber(zone_has)
     if not available or quantity > available then
         return {0, 'INSUFFICIENT_STOCK',
             format('%.0f seats available, %.0f requested', available or 0, quantity)}
     end
 end
-local beyond_count = 0 -- confirmed seats that the count leaves out
-if for_life or many or quantity > MANY or user_count > MANY then
-    local parts = later()
-    local confirmed, lifetime = parts.confirmed_seats(
-        call('GET', parts.event_keys(namespace, event, tagged)('user:confirmed', user)))
-    beyond_count = confirmed - lifetime
-end
-if quantity > max_per_user - user_count
-    or quantity > limits.HF_INTEGER_MAX - user_count - beyond_count then
-    return {0, 'USER_LIMIT_EXCEEDED',
-        format('the user has %.0f seats, %.0f requested, at most %.0f allowed' .. GRACE,
-            user_count, quantity, max_per_user)}
-end
-if max then
-    local counted = for_life and user_count + beyond_count or user_count
-    if quantity > max - counted then
+if found > 0 or quantity > max_per_user or quantity > MANY then
+    local beyond_count = 0 -- confirmed seats that the count leaves out
+    if for_life or many or quantity > MANY or user_count > MANY then
+        local parts = later()
+        local confirmed, lifetime = parts.confirmed_seats(
+            call('GET', parts.event_keys(namespace, event, tagged)('user:confirmed', user)))
+        beyond_count = confirmed - lifetime
+    end
+    if quantity > max_per_user - user_count
+        or quantity > limits.HF_INTEGER_MAX - user_count - beyond_count then
         return {0, 'USER_LIMIT_EXCEEDED',
-            format('the user has %.0f seats%s, %.0f requested, the zone allows at most %.0f'
-                .. GRACE, counted, for_life and ' with those confirmed' or '', quantity, max)}
+            format('the user has %.0f seats, %.0f requested, at most %.0f allowed' .. GRACE,
+                user_count, quantity, max_per_user)}
+    end
+    if max then
+        local counted = for_life and user_count + beyond_count or user_count
+        if quantity > max - counted then
+            return {0, 'USER_LIMIT_EXCEEDED',
+                format('the user has %.0f seats%s, %.0f requested, the zone allows at most %.0f'
+                    .. GRACE, counted, for_life and ' with those confirmed' or '', quantity, max)}
+        end
     end
 end
-
 if find(user, ' ', 1, true) or find(booking_id, ' ', 1, true) or find(zone, ' ', 1, true)
     or user == '' or booking_id == '' or zone == '' or event == '' then
     -- Spaces separate the ids in what falls due.
     return {0, 'INVALID_ID', 'an id is not empty and has no spaces'}
 end
+
 local expires = now + ttl_ms
 local expires_at = format('%d', expires)
 local gone_at, counted_until = expires_at, format('%d', expires + limits.SEATS_USER_GRACE_MS)
@@ -224,25 +237,53 @@ if available < 0 then -- it was before, which only another program can have done
     return {0, 'INSUFFICIENT_STOCK',
         format('%.0f seats available, %.0f requested', available + quantity, quantity)}
 end
-user_count = redis.pcall('INCRBY', user_key, wanted)
-if type(user_count) == 'table' then -- it is not an integer
-    call('INCRBY', zone_key, wanted)
-    return user_count
-end
-local left = user_had and call('PTTL', user_key) -- -1: it has seats that are confirmed for life
-if not left or left >= 0 and left < ttl_ms + limits.SEATS_USER_GRACE_MS then
+if not user_had then
+    user_count = call('INCRBY', user_key, wanted)
     call('PEXPIREAT', user_key, counted_until)
+else
+    user_count = pcall('INCRBY', user_key, wanted)
+    if type(user_count) == 'table' then -- it is not an integer
+        call('INCRBY', zone_key, wanted)
+        return user_count
+    end
+    local left = call('PTTL', user_key) -- -1: it has seats that are confirmed for life
+    if left >= 0 and left < ttl_ms + limits.SEATS_USER_GRACE_MS then
+        call('PEXPIREAT', user_key, counted_until)
+    end
 end
+
 if closed then
     call('DEL', booking_key) -- it was kept for retries of what closed it
 end
-call('HSET', booking_key, 'booking_id', booking_id, 'user_id', user, 'zone_id', zone,
-    'event_id', event, 'show_id', show, 'quantity', wanted, 'unit_price', price,
-    'status', 'reserved', 'created_at', created_at, 'expires_at', expires_at)
+-- Redis copies a hash in less time than it adds ten fields to one. So an event has a blank record,
+-- of nobody, with short values: a long one would make all copies take more memory.
+local blank_key
+if redis.REDIS_VERSION_NUM and (closed or not kept) then -- from Redis 7.0 on, which has COPY
+    blank_key = tagged and namespace .. 'seats:blank:{' .. event .. '}'
+        or namespace .. 'seats:blank:' .. event
+end
+local copied = blank_key and pcall('COPY', blank_key, booking_key)
+if copied ~= 1 or pcall('HSET', booking_key, 'booking_id', booking_id, 'user_id', user,
+    'quantity', wanted, 'zone_id', zone, 'show_id', show, 'unit_price', price,
+    'created_at', created_at, 'expires_at', expires_at) ~= 0 then
+    if copied == 1 then
+        call('DEL', booking_key, blank_key) -- it is something else
+    end
+    call('HSET', booking_key, 'booking_id', booking_id, 'user_id', user, 'quantity', wanted,
+        'zone_id', zone, 'show_id', show, 'unit_price', price,
+        'created_at', created_at, 'expires_at', expires_at,
+        'event_id', event, 'status', 'reserved')
+    if copied == 0 then
+        call('HSET', blank_key, 'booking_id', NOBODY, 'user_id', NOBODY, 'quantity', '1',
+            'zone_id', string.sub(zone, 1, #NOBODY), 'show_id', '', 'unit_price', '0',
+            'created_at', created_at, 'expires_at', expires_at,
+            'event_id', event, 'status', 'reserved')
+    end
+end
+call('PEXPIREAT', booking_key, gone_at)
 if ARGV[10] == '1' then
     call('HSET', booking_key, 'lifetime', '1')
 end
-call('PEXPIREAT', booking_key, gone_at)
 call('ZADD', due_key, expires_at,
     'h ' .. zone .. ' ' .. user .. ' ' .. wanted .. ' ' .. booking_id)
 if listed then

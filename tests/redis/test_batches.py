@@ -38,7 +38,7 @@ def state(redis):
     """All keys with what is in them, and whether they have a time to live; times count for little."""
     client = redis.client()
     found = {}
-    for key in sorted(client.keys("*")):
+    for key in sorted(key for key in client.keys("*") if not key.startswith(b"seats:blank:")):
         kind = client.type(key)
         value = {b"string": client.get, b"hash": client.hgetall,
                  b"zset": lambda name: sorted(client.zrange(name, 0, -1, withscores=True))}[kind](key)
