@@ -65,11 +65,15 @@ end
 -- Of the records of bookings with these names, deletes those that are the event's. In the plain
 -- layout another event may have a booking of the same name, once ours was deleted by Redis.
 local function delete_records(key, tagged, names)
-    local records, due_key = {}, key('seats:due')
+    local records, before, due_key, ours = {}, key('reservation', ''), key('seats:due'), nil
     for _, name in ipairs(names) do
-        local record = key('reservation', name)
+        local record = before .. name
         local event = not tagged and redis.pcall('HGET', record, 'event_id')
-        if not event or type(event) == 'string' and due_key:sub(-#event - 1) == ':' .. event then
+        if type(event) == 'string' and event ~= ours
+            and due_key:sub(-#event - 1) == ':' .. event then
+            ours = event
+        end
+        if not event or event == ours then
             records[#records + 1] = record
         end
     end
@@ -160,7 +164,7 @@ local function reclaim_seats(due_key, at, limit)
         if kind == 'h' and now < deadline + limits.SEATS_USER_GRACE_MS then
             -- With a clock set back the same booking may expire at the same time twice: both count.
             local grace = 'g' .. entry:sub(2) .. ' ' .. deadline
-            local ends = deadline + limits.SEATS_USER_GRACE_MS
+            local ends = string.format('%d', deadline + limits.SEATS_USER_GRACE_MS)
             while redis.call('ZADD', due_key, 'NX', ends, grace) == 0 do
                 grace = grace .. '+'
             end
