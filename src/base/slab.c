@@ -208,14 +208,6 @@ static uint64_t *used_word(const struct slab *slab, uint32_t index)
     return &slab->chunks[index >> SLAB_CHUNK_BITS]->used[(index & (SLAB_CHUNK - 1)) / 64];
 }
 
-static void mark_used(struct slab *slab, uint32_t index)
-{
-    memset(slab_at(slab, index), 0, slab->record_size);
-    *used_word(slab, index) |= UINT64_C(1) << (index % 64);
-    slab->top = index < slab->top ? slab->top : index + 1;
-    slab->count++;
-}
-
 uint32_t slab_take(struct slab *slab)
 {
     if (slab->open == NONE && !add_block(slab)) {
@@ -223,25 +215,35 @@ uint32_t slab_take(struct slab *slab)
     }
     struct slab_block *block = block_at(slab, slab->open);
     uint32_t index = block->free;
-    if (index != NONE) {
-        memcpy(&block->free, slab_at(slab, index), sizeof block->free);
-    } else {
+    if (index == NONE) {
         CHECK(block->fresh > 0);
         index = (block->first << SLAB_CHUNK_BITS) + block->size - block->fresh--;
     }
+    struct slab_chunk *chunk = slab->chunks[index >> SLAB_CHUNK_BITS];
+    uint32_t at = index & (SLAB_CHUNK - 1);
+    char *record = chunk->records + (size_t)at * slab->record_size;
+    if (block->free != NONE) {
+        memcpy(&block->free, record, sizeof block->free);
+    }
+    memset(record, 0, sizeof block->free); /* all else is 0 already */
+    chunk->used[at / 64] |= UINT64_C(1) << (at % 64);
     slab->unused -= block->count == 0;
     if (++block->count == block->size) {
         shut_block(slab, block);
     }
-    mark_used(slab, index);
+    slab->top = index < slab->top ? slab->top : index + 1;
+    slab->count++;
     return index;
 }
 
+/* The record is zeroed here, where it is at hand anyway: whoever takes it finds it so, and a block
+ * that is used for the first time is not written twice. */
 void slab_give(struct slab *slab, uint32_t index)
 {
     CHECK(slab_has(slab, index));
     struct slab_block *block = slab->chunks[index >> SLAB_CHUNK_BITS]->block;
-    memcpy(slab_at(slab, index), &block->free, sizeof block->free);
+    char *record = memset(slab_at(slab, index), 0, slab->record_size);
+    memcpy(record, &block->free, sizeof block->free);
     block->free = index;
     *used_word(slab, index) &= ~(UINT64_C(1) << (index % 64));
     slab->count--;

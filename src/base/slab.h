@@ -48,6 +48,7 @@ void slab_free(struct slab *slab);
 
 /* A zeroed record; NONE when there is no memory. */
 uint32_t slab_take(struct slab *slab);
+/* Nothing may be read from the record any more. */
 void slab_give(struct slab *slab, uint32_t index);
 
 /* Room for `count` more, so that slab_take() cannot fail: for up to SLAB_CHUNK of them whatever is
