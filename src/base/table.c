@@ -156,17 +156,20 @@ static struct table_slot *new_segment(struct table *table)
 }
 
 /* Moves the entries that belong to the new segment out of the old one. Those that stay are placed
- * anew: a run of them may have been broken. */
+ * anew, nearer to their home: a run of them may have been broken. A run is gone through from its
+ * beginning, so each finds a place at or before its own. */
 static void divide(struct table_slot *old, struct table_slot *fresh, uint32_t bit)
 {
-    struct table_slot entries[TABLE_SEGMENT];
+    uint32_t mask = TABLE_SEGMENT - 1, begin = 0;
 
-    memcpy(entries, old, sizeof entries);
-    memset(old, 0, sizeof entries);
-    for (uint32_t i = 0; i < TABLE_SEGMENT; i++) {
-        if (entries[i].index_1 != 0) {
-            bool moves = entries[i].hash >> TABLE_SEGMENT_BITS & bit;
-            CHECK(insert_entry(moves ? fresh : old, TABLE_SEGMENT - 1, entries[i]));
+    while (old[begin].index_1 != 0) {
+        begin++; /* There is an empty slot: it ends every lookup. */
+    }
+    for (uint32_t i = 1; i < TABLE_SEGMENT; i++) {
+        struct table_slot *at = &old[(begin + i) & mask], slot = *at;
+        if (slot.index_1 != 0) {
+            at->index_1 = 0;
+            CHECK(insert_entry(slot.hash >> TABLE_SEGMENT_BITS & bit ? fresh : old, mask, slot));
         }
     }
 }
@@ -190,13 +193,14 @@ static bool grow_by_segment(struct table *table)
     return true;
 }
 
-static inline bool has_room(const struct table *table, uint32_t count)
+/* So many entries a table of its size may have. */
+static uint32_t room_of(const struct table *table)
 {
-    uint64_t needed = (uint64_t)table->count + count;
+    uint64_t most = table->segment_count > 1   ? (uint64_t)table->segment_count * SEGMENT_FILL
+                    : table->segment_count > 0 ? ((uint64_t)table->slot_mask + 1) * 3 / 4
+                                               : 0;
 
-    return table->segment_count > 1
-               ? needed <= (uint64_t)table->segment_count * SEGMENT_FILL
-               : table->segment_count > 0 && needed * 4 <= ((uint64_t)table->slot_mask + 1) * 3;
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
 static bool grow(struct table *table)
@@ -205,12 +209,14 @@ static bool grow(struct table *table)
         return false;
     }
     bool single = table->segment_count == 0 || table->slot_mask + 1 < TABLE_SEGMENT;
-    return single ? grow_single(table) : grow_by_segment(table);
+    bool grown = single ? grow_single(table) : grow_by_segment(table);
+    table->room_end = room_of(table);
+    return grown;
 }
 
 bool table_reserve(struct table *table, uint32_t count)
 {
-    while (!has_room(table, count)) {
+    while ((uint64_t)table->count + count > table->room_end) {
         if (!grow(table)) {
             return false;
         }
@@ -322,7 +328,7 @@ static inline bool is_roomy(const struct table *table)
 bool table_add(struct table *table, uint32_t hash, uint32_t index)
 {
     CHECK(index < RECORDS_MAX);
-    if (!has_room(table, 1) && !table_reserve(table, 1)) {
+    if (table->count >= table->room_end && !table_reserve(table, 1)) {
         return false;
     }
     if (!insert_entry(table_segment(table, hash), table->slot_mask,
@@ -368,5 +374,6 @@ void table_remove(struct table *table, uint32_t hash, uint32_t index)
     table->count--;
     if (is_roomy(table)) {
         table->segment_count > 1 ? shrink_by_segment(table) : shrink_single(table);
+        table->room_end = room_of(table);
     }
 }

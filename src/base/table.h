@@ -35,6 +35,7 @@ struct table {
     uint32_t slot_mask;  /* slots of a segment - 1 */
     uint32_t round_mask; /* segments at the end of this round of splits - 1 */
     uint32_t count;
+    uint32_t room_end;          /* with so many entries it grows before it takes another */
     uint32_t spare_count;       /* segments left of the newest block */
     struct table_slot *spare;   /* the first of them */
     struct table_block *blocks; /* the memory that segments are taken from */
@@ -95,6 +96,20 @@ static inline void table_prefetch(const struct table *table, uint32_t hash)
         __builtin_prefetch(slot);
         __asm__ volatile("" : : "r"(slot));
     }
+}
+
+/* The first index with this hash, or NONE: whose it is, nobody has compared. */
+static inline uint32_t table_peek(const struct table *table, uint32_t hash)
+{
+    if (table->segment_count == 0) {
+        return NONE;
+    }
+    const struct table_slot *slots = table_segment(table, hash);
+    uint32_t at = hash & table->slot_mask;
+    while (slots[at].index_1 != 0 && slots[at].hash != hash) {
+        at = (at + 1) & table->slot_mask;
+    }
+    return slots[at].index_1 - 1; /* NONE of an empty slot */
 }
 
 #endif
