@@ -8,16 +8,11 @@
 
 #include <string.h>
 
-struct name name_view(struct hf_bytes text)
+struct name name_view_long(struct hf_bytes text)
 {
-    struct name name = {.words = {0, 0}};
+    struct name name;
 
-    if (text.size <= NAME_INLINE) {
-        name.kind = (uint8_t)text.size;
-        if (text.size > 0) {
-            memcpy(name.bytes, text.data, text.size);
-        }
-    } else if (uuid_read(text.data, text.size, name.bytes)) {
+    if (uuid_read(text.data, text.size, name.bytes)) {
         name.kind = NAME_UUID;
     } else {
         name.kind = NAME_FAR;

@@ -26,8 +26,49 @@ struct name {
 
 _Static_assert(sizeof(struct name) == 24, "a name is three words");
 
+/* Of a text longer than NAME_INLINE. */
+struct name name_view_long(struct hf_bytes text);
+
+/* Up to sixteen bytes, and 0 behind them. No call and no loop: ids of this size are everywhere. */
+static inline void name_load(uint64_t words[2], const char *data, size_t size)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint32_t first, last;
+
+    if (size >= 8) { /* the last eight may overlap the first */
+        memcpy(&words[0], data, 8);
+        memcpy(&words[1], data + size - 8, 8);
+        words[1] = size < 16 ? words[1] >> (8 * (15 - size)) >> 8 : words[1];
+        return;
+    }
+    words[0] = words[1] = 0;
+    if (size >= 4) {
+        memcpy(&first, data, 4);
+        memcpy(&last, data + size - 4, 4);
+        words[0] = first | (uint64_t)last << (8 * (size - 4));
+    } else if (size > 0) {
+        words[0] = (uint8_t)data[0] | (uint64_t)(uint8_t)data[size / 2] << (8 * (size / 2)) |
+                   (uint64_t)(uint8_t)data[size - 1] << (8 * (size - 1));
+    }
+#else
+    words[0] = words[1] = 0;
+    memcpy(words, data, size);
+#endif
+}
+
 /* Of a text; a far name borrows it. */
-struct name name_view(struct hf_bytes text);
+static inline struct name name_view(struct hf_bytes text)
+{
+    struct name name;
+
+    if (text.size > NAME_INLINE) {
+        return name_view_long(text);
+    }
+    name_load(name.words, text.data, text.size);
+    name.kind = (uint8_t)text.size;
+    return name;
+}
+
 /* Of the 16 bytes of a UUID. */
 struct name name_uuid(const uint8_t bytes[NAME_INLINE]);
 

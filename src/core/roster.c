@@ -9,7 +9,7 @@
 #define FAN (1U << FAN_BITS)
 #define LEAF_BITS_FIRST 1 /* of the first leaf, which grows with its records */
 
-struct leaf {
+struct roster_leaf {
     uint64_t used;
     uint32_t records[];
 };
@@ -22,7 +22,7 @@ struct branch {
 
 static size_t leaf_size(unsigned bits)
 {
-    return sizeof(struct leaf) + (sizeof(uint32_t) << bits);
+    return sizeof(struct roster_leaf) + (sizeof(uint32_t) << bits);
 }
 
 static uint64_t bit(unsigned i)
@@ -51,13 +51,13 @@ static unsigned child_of(unsigned height, uint64_t place)
 
 static bool is_full(const void *node, unsigned height)
 {
-    return height == 1 ? ~((const struct leaf *)node)->used == 0
+    return height == 1 ? ~((const struct roster_leaf *)node)->used == 0
                        : ~((const struct branch *)node)->full == 0;
 }
 
 static bool is_empty(const void *node, unsigned height)
 {
-    return height == 1 ? ((const struct leaf *)node)->used == 0
+    return height == 1 ? ((const struct roster_leaf *)node)->used == 0
                        : ((const struct branch *)node)->used == 0;
 }
 
@@ -67,7 +67,7 @@ static size_t node_size(unsigned height)
 }
 
 /* The leaf that has the place; NULL if there is none. */
-static struct leaf *leaf_at(const struct roster *roster, uint64_t place)
+static struct roster_leaf *leaf_at(const struct roster *roster, uint64_t place)
 {
     void *node = roster->root;
 
@@ -87,7 +87,7 @@ static bool grow_leaf(struct roster *roster, struct memory *memory)
 {
     unsigned bits = roster->height == 0 ? LEAF_BITS_FIRST : roster->leaf_bits + 1U;
     size_t before = roster->height == 0 ? 0 : leaf_size(roster->leaf_bits);
-    struct leaf *leaf = memory_resize(memory, roster->root, before, leaf_size(bits));
+    struct roster_leaf *leaf = memory_resize(memory, roster->root, before, leaf_size(bits));
 
     if (leaf == NULL) {
         return false;
@@ -128,7 +128,7 @@ static bool put_below(void **node, unsigned height, struct memory *memory, uint6
     }
     unsigned child = child_of(height, place);
     if (height == 1) {
-        struct leaf *leaf = *node;
+        struct roster_leaf *leaf = *node;
         if (leaf->used & bit(child)) {
             return false;
         }
@@ -161,7 +161,7 @@ static void remove_below(void **node, unsigned height, struct memory *memory, ui
 
     CHECK(*node != NULL);
     if (height == 1) {
-        ((struct leaf *)*node)->used &= ~bit(child);
+        ((struct roster_leaf *)*node)->used &= ~bit(child);
     } else {
         struct branch *branch = *node;
         if (branch->children[child] != NULL) {
@@ -193,6 +193,7 @@ static void shrink(struct roster *roster, struct memory *memory)
 
 bool roster_put(struct roster *roster, struct memory *memory, uint32_t place, uint32_t index)
 {
+    roster->open = NULL; /* what was found may be full then, or moved as it grows */
     while (place >= capacity(roster)) {
         if (!grow(roster, memory)) {
             return false;
@@ -216,23 +217,35 @@ static uint64_t lowest_free(const struct roster *roster)
         place += child * places(height - 1);
         node = branch->children[child];
     }
-    return node == NULL ? place
-                        : place + (unsigned)__builtin_ctzll(~((const struct leaf *)node)->used);
+    return node == NULL
+               ? place
+               : place + (unsigned)__builtin_ctzll(~((const struct roster_leaf *)node)->used);
 }
 
-uint32_t roster_add(struct roster *roster, struct memory *memory, uint32_t index)
+/* The lowest free place is in this leaf, of 64 places: it is found there until the leaf is full. */
+static void note_open(struct roster *roster, struct roster_leaf *leaf, uint64_t place)
 {
+    bool whole = roster->height > 1 || roster->leaf_bits == FAN_BITS;
+
+    roster->open = whole ? leaf : NULL;
+    roster->open_place = (uint32_t)place & ~(FAN - 1);
+}
+
+static uint32_t add_slowly(struct roster *roster, struct memory *memory, uint32_t index)
+{
+    roster->open = NULL;
     if (roster->count == capacity(roster) && !grow(roster, memory)) {
         return NONE;
     }
     uint64_t place = lowest_free(roster);
     CHECK(place < RECORDS_MAX);
-    struct leaf *leaf = leaf_at(roster, place);
+    struct roster_leaf *leaf = leaf_at(roster, place);
     uint64_t used = leaf != NULL ? leaf->used | bit(child_of(1, place)) : ~UINT64_C(0);
     if (~used != 0) { /* nothing above the leaf changes */
         leaf->used = used;
         leaf->records[child_of(1, place)] = index;
         roster->count++;
+        note_open(roster, leaf, place);
         return (uint32_t)place;
     }
     if (!roster_put(roster, memory, (uint32_t)place, index)) {
@@ -245,19 +258,38 @@ uint32_t roster_add(struct roster *roster, struct memory *memory, uint32_t index
     return (uint32_t)place;
 }
 
+uint32_t roster_add(struct roster *roster, struct memory *memory, uint32_t index)
+{
+    struct roster_leaf *leaf = roster->open;
+    uint64_t used = leaf != NULL ? leaf->used | (leaf->used + 1) : ~UINT64_C(0);
+
+    if (~used == 0) {
+        return add_slowly(roster, memory, index);
+    }
+    unsigned child = (unsigned)__builtin_ctzll(~leaf->used);
+    leaf->used = used;
+    leaf->records[child] = index;
+    roster->count++;
+    return roster->open_place + child;
+}
+
 void roster_remove(struct roster *roster, struct memory *memory, uint32_t place)
 {
-    struct leaf *in = leaf_at(roster, place);
+    struct roster_leaf *in = leaf_at(roster, place);
     uint64_t left = in != NULL ? in->used & ~bit(child_of(1, place)) : 0;
 
     CHECK(in != NULL && in->used != left);
     roster->count--;
+    if (place < roster->open_place) {
+        roster->open = NULL; /* a lower place is free */
+    }
     if (left != 0 && ~in->used != 0) { /* nothing above the leaf changes */
         in->used = left;
         return;
     }
+    roster->open = NULL;
     if (roster->height == 1) {
-        struct leaf *leaf = roster->root;
+        struct roster_leaf *leaf = roster->root;
         leaf->used &= ~bit(place);
         if (leaf->used == 0) {
             memory_free(memory, leaf, leaf_size(roster->leaf_bits));
@@ -273,7 +305,7 @@ void roster_remove(struct roster *roster, struct memory *memory, uint32_t place)
 
 uint32_t roster_at(const struct roster *roster, uint32_t place)
 {
-    const struct leaf *leaf = leaf_at(roster, place);
+    const struct roster_leaf *leaf = leaf_at(roster, place);
     unsigned child = child_of(1, place);
 
     return leaf != NULL && leaf->used & bit(child) ? leaf->records[child] : NONE;
@@ -283,8 +315,8 @@ uint32_t roster_at(const struct roster *roster, uint32_t place)
 static uint32_t next_below(const void *node, unsigned height, uint64_t *place)
 {
     unsigned child = (unsigned)(*place >> (FAN_BITS * (height - 1)));
-    uint64_t used =
-        height == 1 ? ((const struct leaf *)node)->used : ((const struct branch *)node)->used;
+    uint64_t used = height == 1 ? ((const struct roster_leaf *)node)->used
+                                : ((const struct branch *)node)->used;
 
     for (; child < FAN && used >> child != 0; child++) {
         unsigned skip = (unsigned)__builtin_ctzll(used >> child);
@@ -293,7 +325,7 @@ static uint32_t next_below(const void *node, unsigned height, uint64_t *place)
         child += skip;
         if (height == 1) {
             *place = child;
-            return ((const struct leaf *)node)->records[child];
+            return ((const struct roster_leaf *)node)->records[child];
         }
         uint32_t index =
             next_below(((const struct branch *)node)->children[child], height - 1, &inside);
@@ -328,9 +360,10 @@ uint32_t roster_end(const struct roster *roster)
         place += child * places(height - 1);
         node = branch->children[child];
     }
-    return node == NULL ? 0
-                        : (uint32_t)(place + 64 -
-                                     (unsigned)__builtin_clzll(((const struct leaf *)node)->used));
+    return node == NULL
+               ? 0
+               : (uint32_t)(place + 64 -
+                            (unsigned)__builtin_clzll(((const struct roster_leaf *)node)->used));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

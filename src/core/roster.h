@@ -16,10 +16,14 @@
 
 struct roster {
     void *root; /* a leaf at height 1, else a branch; NULL if nobody is there */
+    /* The leaf with the lowest free place, if it is known, and its first place: the next record
+     * comes there, whatever the height. */
+    struct roster_leaf *open;
+    uint32_t open_place;
     uint32_t count;
     uint8_t height;
     uint8_t leaf_bits; /* at height 1, the leaf has room for 2^leaf_bits */
-    uint16_t spare;
+    uint8_t spare[6];
 };
 
 /* Gives a record the lowest free place; NONE when there is no memory. */

@@ -317,14 +317,13 @@ struct core {
 
     struct store stores[CORE_KIND_COUNT];
     struct slab sales;
-    struct slab commits;              /* quota_commits.h */
-    uint32_t recent[CORE_KIND_COUNT]; /* the scope or zone found last, likely the next one, too */
-    uint32_t lapsed;                  /* bookings in state BOOKING_LAPSED */
-    uint32_t holders;                 /* of slots, of all semaphores */
-    uint32_t in_line;                 /* waiters of all semaphores */
-    uint32_t gates;                   /* rooms with a gate */
-    uint32_t processing;              /* keys of requests that have no answer yet */
-    size_t answer_bytes;              /* answers of requests */
+    struct slab commits; /* quota_commits.h */
+    uint32_t lapsed;     /* bookings in state BOOKING_LAPSED */
+    uint32_t holders;    /* of slots, of all semaphores */
+    uint32_t in_line;    /* waiters of all semaphores */
+    uint32_t gates;      /* rooms with a gate */
+    uint32_t processing; /* keys of requests that have no answer yet */
+    size_t answer_bytes; /* answers of requests */
 
     uint32_t leaving[CORE_KIND_COUNT]; /* the first closed scope of a kind, or NONE: leaving.c */
     uint32_t leaving_count[CORE_KIND_COUNT];
@@ -383,22 +382,9 @@ static inline uint32_t core_find(const struct core *core, enum kind kind, uint32
 static inline uint32_t core_find_recent(struct core *core, enum kind kind, uint32_t scope,
                                         struct hf_bytes id)
 {
-    const struct store *store = &core->stores[kind];
-    uint32_t recent = core->recent[kind];
     struct name name = name_view(id);
 
-    if (slab_has(&store->slab, recent)) {
-        const struct record *record = store_at(store, recent);
-        struct name known = record_name(record);
-        if (record->scope == scope && !(record->marks & RECORD_HIDDEN) &&
-            name_same(&known, &name)) {
-            return recent;
-        }
-    }
-    struct key key = store_key(store, scope, name);
-    uint32_t index = store_find(store, &key);
-    core->recent[kind] = index != NONE ? index : recent;
-    return index;
+    return store_find_recent(&core->stores[kind], scope, &name);
 }
 
 /* The hold under a key, or NONE. A hold that is due, or whose retry window is over, is removed and

@@ -32,12 +32,6 @@ void store_list(struct store *store, const struct store *owners, size_t roster_o
     store->place_offset = place_offset;
 }
 
-struct name record_name(const struct record *record)
-{
-    return (struct name){.words = {record->name_words[0], record->name_words[1]},
-                         .kind = record->name_kind};
-}
-
 static void set_name(struct record *record, const struct name *name)
 {
     record->name_words[0] = name->words[0];
@@ -62,6 +56,7 @@ void store_free(struct store *store)
     agenda_pool_free(&store->pool);
     slab_free(&store->slab);
     table_free(&store->table);
+    store->recent = NULL;
 }
 
 struct key store_key(const struct store *store, uint32_t scope, struct name name)
@@ -79,15 +74,26 @@ static inline bool is_under_key(const void *context, uint32_t index)
 {
     const struct candidate *candidate = context;
     const struct record *record = store_at(candidate->store, index);
-    struct name name = record_name(record);
 
-    return record->scope == candidate->key->scope && name_same(&candidate->key->name, &name);
+    return record->scope == candidate->key->scope && record_has_name(record, &candidate->key->name);
 }
 
 uint32_t store_find(const struct store *store, const struct key *key)
 {
     struct candidate candidate = {store, key};
     return table_find(&store->table, key->hash, is_under_key, &candidate);
+}
+
+uint32_t store_find_other(struct store *store, uint32_t scope, const struct name *name)
+{
+    struct key key = store_key(store, scope, *name);
+    uint32_t index = store_find(store, &key);
+
+    if (index != NONE) {
+        store->recent = store_at(store, index);
+        store->recent_index = index;
+    }
+    return index;
 }
 
 static uint32_t hash_of(const struct store *store, const struct record *record)
@@ -153,9 +159,13 @@ uint32_t store_adopt(struct store *store, const struct key *owned)
     struct record *record = store_at(store, index);
     record->scope = owned->scope;
     set_name(record, &owned->name);
-    if (!store_relist(store, index, NONE)) {
-        slab_give(&store->slab, index);
-        return NONE;
+    if (store->place_offset != 0) {
+        uint32_t place = roster_add(store_roster(store, owned->scope), store->memory, index);
+        *store_place(store, record) = place;
+        if (place == NONE) {
+            slab_give(&store->slab, index);
+            return NONE;
+        }
     }
     if (!table_add(&store->table, owned->hash, index)) {
         store_unlist(store, index);
@@ -167,8 +177,10 @@ uint32_t store_adopt(struct store *store, const struct key *owned)
 
 uint32_t store_add(struct store *store, const struct key *key)
 {
+    if (key->name.kind != NAME_FAR) {
+        return store_adopt(store, key);
+    }
     struct key owned = *key;
-
     if (!name_own(store->memory, &owned.name)) {
         return NONE;
     }
@@ -191,6 +203,7 @@ static void unlink_name(struct store *store, uint32_t index)
     if (!(record->marks & RECORD_HIDDEN)) {
         table_remove(&store->table, hash_of(store, record), index);
         record->marks |= RECORD_HIDDEN;
+        store->recent = store->recent != record ? store->recent : NULL;
     }
 }
 
@@ -239,8 +252,12 @@ void store_remove(struct store *store, uint32_t index)
 
 void store_arm(struct store *store, uint32_t index, int64_t deadline_ms)
 {
-    store_disarm(store, index);
-    agenda_add(&store->pool, store_agenda(store, store_at(store, index)), index, deadline_ms);
+    const struct record *record = store_at(store, index);
+
+    if (record_deadline_ms(record) != 0) {
+        store_disarm(store, index);
+    }
+    agenda_add(&store->pool, store_agenda(store, record), index, deadline_ms);
     store->armed++;
 }
 

@@ -56,6 +56,10 @@ struct store {
     const uint64_t *hash_key;
     struct slab slab;
     struct table table;
+    /* The record that store_find_recent() found last, likely the next one, too; NULL once that is
+     * no longer found by its name. */
+    const struct record *recent;
+    uint32_t recent_index;
     bool timed; /* its records have deadlines */
     struct agenda_pool pool;
     struct agenda agenda;       /* of all, unless each scope has its own */
@@ -89,11 +93,35 @@ static inline void *store_at(const struct store *store, uint32_t index)
     return slab_at(&store->slab, index);
 }
 
-struct name record_name(const struct record *record);
+static inline struct name record_name(const struct record *record)
+{
+    return (struct name){.words = {record->name_words[0], record->name_words[1]},
+                         .kind = record->name_kind};
+}
+
+static inline bool record_has_name(const struct record *record, const struct name *name)
+{
+    struct name own = record_name(record);
+    return name_same(&own, name);
+}
 
 struct key store_key(const struct store *store, uint32_t scope, struct name name);
 
 uint32_t store_find(const struct store *store, const struct key *key);
+
+uint32_t store_find_other(struct store *store, uint32_t scope, const struct name *name);
+
+/* store_find(), quick if the name is that of the last call. */
+static inline uint32_t store_find_recent(struct store *store, uint32_t scope,
+                                         const struct name *name)
+{
+    const struct record *recent = store->recent;
+
+    if (recent != NULL && recent->scope == scope && record_has_name(recent, name)) {
+        return store->recent_index;
+    }
+    return store_find_other(store, scope, name);
+}
 
 /* A new record under a copy of the name; NONE when there is no memory. */
 uint32_t store_add(struct store *store, const struct key *key);
