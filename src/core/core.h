@@ -40,6 +40,10 @@ void core_memory_parts(const struct core *core, struct core_memory *parts);
 void core_apply(struct core *core, const struct command *command, int64_t now_ms,
                 struct reply *reply);
 
+/* These commands will be applied next, most likely: asks for the memory that they will look at, so
+ * that it is near by then. Changes nothing, and may be left out. */
+void core_prepare(const struct core *core, const struct command *commands, size_t count);
+
 /* Would core_apply() have to expire no more than a few holds first? Expires up to `budget` of what
  * is due in the command's scope; false if there is more. So a
  * loop can serve other clients between two steps. */

@@ -265,6 +265,11 @@ void embedded_submit(struct engine *engine, struct command *command, engine_done
     deliver(embedded);
 }
 
+static void embedded_prepare(struct engine *engine, const struct command *commands, size_t count)
+{
+    core_prepare(embedded_self(engine)->core, commands, count);
+}
+
 static bool embedded_ready(struct engine *engine, const struct command *command)
 {
     struct embedded *embedded = embedded_self(engine);
@@ -535,6 +540,7 @@ const struct engine_type engine_embedded = {
     .check = embedded_check,
     .close = embedded_close,
     .submit = embedded_submit,
+    .prepare = embedded_prepare,
     .ready = embedded_ready,
     .together = embedded_together,
     .turn = embedded_turn,

@@ -64,6 +64,8 @@ struct engine_type {
     void (*close)(struct engine *engine);
     void (*submit)(struct engine *engine, struct command *command, engine_done *done,
                    void *context);
+    /* NULL: there is nothing to prepare */
+    void (*prepare)(struct engine *engine, const struct command *commands, size_t count);
     /* NULL: it is submitted like any other command */
     void (*take_back)(struct engine *engine, struct command *undo, uint64_t grant,
                       const void *context);
@@ -120,6 +122,16 @@ static inline void engine_submit(struct engine *engine, struct command *command,
                                  void *context)
 {
     engine->type->submit(engine, command, done, context);
+}
+
+/* Checked commands that came together and will be submitted next: what they will look at is brought
+ * near. Changes nothing; it may be left out, and the commands may be submitted later or never. */
+static inline void engine_prepare(struct engine *engine, const struct command *commands,
+                                  size_t count)
+{
+    if (engine->type->prepare != NULL) {
+        engine->type->prepare(engine, commands, count);
+    }
 }
 
 /* Takes back what a command granted, or still waits for, whose answer nobody reads: `undo` is the

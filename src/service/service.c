@@ -270,6 +270,11 @@ static void service_take_back(struct engine *engine, struct command *undo, uint6
     engine_take_back(service_self(engine)->inner, undo, grant, context);
 }
 
+static void service_prepare(struct engine *engine, const struct command *commands, size_t count)
+{
+    engine_prepare(service_self(engine)->inner, commands, count);
+}
+
 static void service_together(struct engine *engine, bool together)
 {
     engine_together(service_self(engine)->inner, together);
@@ -341,6 +346,7 @@ void service_fill_type(struct service *service)
     service->type = (struct engine_type){
         .close = service_close,
         .submit = service_submit,
+        .prepare = inner->prepare != NULL ? service_prepare : NULL,
         .take_back = inner->take_back != NULL ? service_take_back : NULL,
         .ready = inner->ready != NULL ? service_ready : NULL,
         .together = inner->together != NULL ? service_together : NULL,

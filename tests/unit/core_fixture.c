@@ -132,6 +132,7 @@ const char *run_words(struct fixture *f, size_t count, const struct hf_bytes *wo
     for (size_t i = 0; i < COMMAND_ENTROPY; i++) {
         command.entropy[i] = (uint8_t)(f->commands * 37 + i * 11);
     }
+    core_prepare(f->core, &command, 1); /* changes nothing */
     core_apply(f->core, &command, f->now_ms, &f->reply);
     f->ticket = f->reply.waits ? f->reply.ticket : f->ticket;
     write_reply(f, command.spec);
