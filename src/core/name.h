@@ -30,7 +30,8 @@ _Static_assert(sizeof(struct name) == 24, "a name is three words");
 struct name name_view_long(struct hf_bytes text);
 
 /* Up to sixteen bytes, and 0 behind them. No call and no loop: ids of this size are everywhere. */
-static inline void name_load(uint64_t words[2], const char *data, size_t size)
+static inline __attribute__((always_inline)) void name_load(uint64_t words[2], const char *data,
+                                                            size_t size)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     uint32_t first, last;
@@ -57,7 +58,7 @@ static inline void name_load(uint64_t words[2], const char *data, size_t size)
 }
 
 /* Of a text; a far name borrows it. */
-static inline struct name name_view(struct hf_bytes text)
+static inline __attribute__((always_inline)) struct name name_view(struct hf_bytes text)
 {
     struct name name;
 

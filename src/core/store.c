@@ -59,12 +59,6 @@ void store_free(struct store *store)
     store->recent = NULL;
 }
 
-struct key store_key(const struct store *store, uint32_t scope, struct name name)
-{
-    return (struct key){
-        .name = name, .scope = scope, .hash = name_hash(store->hash_key, scope, &name)};
-}
-
 struct candidate {
     const struct store *store;
     const struct key *key;

@@ -105,7 +105,11 @@ static inline bool record_has_name(const struct record *record, const struct nam
     return name_same(&own, name);
 }
 
-struct key store_key(const struct store *store, uint32_t scope, struct name name);
+static inline struct key store_key(const struct store *store, uint32_t scope, struct name name)
+{
+    return (struct key){
+        .name = name, .scope = scope, .hash = name_hash(store->hash_key, scope, &name)};
+}
 
 uint32_t store_find(const struct store *store, const struct key *key);
 
