@@ -79,8 +79,8 @@ static void *map_aligned(void)
 }
 #endif
 
-/* Has the system find and clear the memory here, so that its user does not wait. A byte of each page
- * is enough: the system has cleared the rest. */
+/* Has the system find and clear the memory here, so that its user does not wait. A byte of each
+ * page is enough: the system has cleared the rest. */
 static void touch(volatile char *block)
 {
     for (size_t i = 0; i < HUGE_PAGE; i += SMALLEST_PAGE) {
