@@ -175,6 +175,9 @@ uint64_t reader_varint(struct reader *reader)
 {
     uint64_t number = 0;
 
+    if (reader->at < reader->end && *reader->at < 0x80 && !reader->failed) {
+        return *reader->at++; /* most are short */
+    }
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t byte = reader_byte(reader);
         if (shift == 63 && byte > 1) {

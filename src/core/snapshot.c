@@ -47,6 +47,7 @@
  * counted from the records (references, slots in use) is counted, not stored. */
 #include "base/check.h"
 #include "base/crc32c.h"
+#include "base/follower.h"
 #include "base/little_endian.h"
 #include "core/codec.h"
 #include "core/room.h"
@@ -58,6 +59,10 @@
 #define VERSION_WITHOUT_RUN 1
 
 #define CHECKSUM 4 /* bytes at the end */
+
+/* A kind with so many records has a thread put them into its index, so many at a time. */
+#define LINKED_BY_THREAD 8192
+#define LINKED_AT_ONCE 256
 
 static const char magic[8] = "HOLDFAST";
 
@@ -290,6 +295,48 @@ static void read_closed(struct codec *codec, enum kind kind)
     }
 }
 
+/* The records of a kind on their way into its index. */
+struct linking {
+    struct store *store;
+    bool failed;
+};
+
+static void link_some(void *context, uint64_t from, uint64_t to)
+{
+    struct linking *linking = context;
+
+    linking->failed =
+        linking->failed || !store_link(linking->store, (uint32_t)from, (uint32_t)to);
+}
+
+/* While a thread puts the records into the index of their kind, the next ones are read: a lookup in
+ * a large table waits for memory about as long as it takes to read a record. The table has room for
+ * all, and reading touches it no more until they are in. */
+static void read_records(struct codec *codec, enum kind kind, uint32_t count)
+{
+    struct store *store = &codec->core->stores[kind];
+    struct linking linking = {.store = store};
+    struct follower follower;
+    uint32_t done = 0;
+
+    follower_begin(&follower, count < LINKED_BY_THREAD, link_some, &linking);
+    while (done < count && !codec->failed) {
+        uint32_t index = slab_take(&store->slab);
+        CHECK(index == done); /* in a new slab the ordinal is the index */
+        codec_record(codec, kind, index);
+        if (!codec->failed) {
+            rearm(codec, kind, index);
+            done++;
+        }
+        if (done % LINKED_AT_ONCE == 0) {
+            follower_offer(&follower, done);
+        }
+    }
+    follower_offer(&follower, done);
+    follower_end(&follower);
+    codec->failed |= linking.failed;
+}
+
 static void read_kind(struct codec *codec, enum kind kind)
 {
     struct store *store = &codec->core->stores[kind];
@@ -297,14 +344,8 @@ static void read_kind(struct codec *codec, enum kind kind)
 
     /* A record takes some bytes, so that a wrong count cannot ask for more memory than its file. */
     codec->failed |= count > reader_left(codec->reader) || !store_reserve(store, (uint32_t)count);
-    for (uint64_t i = 0; i < count && !codec->failed; i++) {
-        uint32_t index = slab_take(&store->slab);
-        CHECK(index == i); /* in a new slab the ordinal is the index */
-        codec_record(codec, kind, index);
-        codec->failed = codec->failed || !store_link(store, index);
-        if (!codec->failed) {
-            rearm(codec, kind, index);
-        }
+    if (!codec->failed) {
+        read_records(codec, kind, (uint32_t)count);
     }
     codec->failed |= codec->reader->failed;
     if (!codec->failed) {

@@ -96,15 +96,30 @@ static uint32_t hash_of(const struct store *store, const struct record *record)
     return name_hash(store->hash_key, record->scope, &name);
 }
 
-bool store_link(struct store *store, uint32_t index)
+/* Looks a group of records up before it adds them: their places in the table are spread all over
+ * memory, and so they are fetched beside each other. */
+bool store_link(struct store *store, uint32_t from, uint32_t to)
 {
-    const struct record *record = store_at(store, index);
+    enum { GROUP = 16 };
+    struct key keys[GROUP];
 
-    if (record->marks & RECORD_HIDDEN) {
-        return true;
+    for (uint32_t i = from; i < to; i += GROUP) {
+        uint32_t count = to - i < GROUP ? to - i : GROUP;
+        for (uint32_t k = 0; k < count; k++) {
+            const struct record *record = store_at(store, i + k);
+            keys[k] = store_key(store, record->scope, record_name(record));
+            table_prefetch(&store->table, keys[k].hash);
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            const struct record *record = store_at(store, i + k);
+            if (!(record->marks & RECORD_HIDDEN) &&
+                (store_find(store, &keys[k]) != NONE ||
+                 !table_add(&store->table, keys[k].hash, i + k))) {
+                return false;
+            }
+        }
     }
-    struct key key = store_key(store, record->scope, record_name(record));
-    return store_find(store, &key) == NONE && table_add(&store->table, key.hash, index);
+    return true;
 }
 
 /* ---- rosters --------------------------------------------------------------------------------- */

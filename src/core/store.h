@@ -187,8 +187,10 @@ uint32_t store_pop(struct store *store, struct agenda *agenda, int64_t now_ms,
 /* When the first of the store's own agenda or of the closed falls due. */
 int64_t store_next(const struct store *store);
 
-/* Makes a record that was taken from the slab and filled in findable, unless it is hidden: for
- * reading a snapshot. False if its name is there already, or there is no memory. */
-bool store_link(struct store *store, uint32_t index);
+/* Makes the records from `from` to before `to`, which were taken from the slab and filled in,
+ * findable, unless they are hidden: for reading a snapshot. It touches nothing but the table, and
+ * needs no memory that was reserved before. False if a name is there already, or there is no
+ * memory. */
+bool store_link(struct store *store, uint32_t from, uint32_t to);
 
 #endif
