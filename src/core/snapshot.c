@@ -305,8 +305,7 @@ static void link_some(void *context, uint64_t from, uint64_t to)
 {
     struct linking *linking = context;
 
-    linking->failed =
-        linking->failed || !store_link(linking->store, (uint32_t)from, (uint32_t)to);
+    linking->failed = linking->failed || !store_link(linking->store, (uint32_t)from, (uint32_t)to);
 }
 
 /* While a thread puts the records into the index of their kind, the next ones are read: a lookup in

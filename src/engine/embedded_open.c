@@ -5,9 +5,7 @@
 #include "base/check.h"
 #include "base/huge_pages.h"
 #include "base/memory_bound.h"
-#include "command/binary.h"
 #include "engine/embedded_state.h"
-#include "engine/own_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,83 +17,6 @@
 #define PATH_SIZE ((size_t)4096)
 
 /* ---- recovery -------------------------------------------------------------------------------- */
-
-static enum journal_taken recover_state(void *context, uint64_t sequence, struct reader *state,
-                                        char why[256])
-{
-    struct embedded *embedded = context;
-    uint64_t seed[2];
-    struct problem problem;
-    (void)sequence;
-
-    random_bytes(&embedded->random, seed, sizeof seed);
-    struct core *core = core_restore_from(&embedded->memory, seed, state, &problem);
-    if (core == NULL) {
-        snprintf(why, 256, "%.250s", problem.message);
-        return problem.code == HF_BUSY ? JOURNAL_NO_MEMORY : JOURNAL_REFUSED;
-    }
-    core_destroy(embedded->core);
-    embedded->core = core;
-    return JOURNAL_TAKEN;
-}
-
-/* A record of the engine's own. */
-static enum journal_taken recover_own(struct embedded *embedded, int64_t time_ms,
-                                      struct hf_bytes bytes, char why[256])
-{
-    struct own_record record;
-
-    if (!own_record_decode(&record, bytes)) {
-        snprintf(why, 256, "malformed record of a start or of the passing of time");
-        return JOURNAL_REFUSED;
-    }
-    if (record.kind == OWN_START) {
-        core_begin_run(embedded->core, &record.run, record.fence, time_ms);
-    } else {
-        core_advance(embedded->core, time_ms);
-    }
-    core_clear_wakeups(embedded->core);
-    return JOURNAL_TAKEN;
-}
-
-/* There is no limit of memory yet: what was acknowledged is taken whatever it takes, and BUSY means
- * that the system has no more. */
-static enum journal_taken recover_record(void *context, uint64_t sequence, int64_t time_ms,
-                                         struct hf_bytes bytes, char why[256])
-{
-    struct embedded *embedded = context;
-    struct command command;
-    struct binary_scratch scratch;
-    struct problem problem;
-    (void)sequence;
-
-    if (time_ms < 0 || time_ms > CLOCK_MAX_MS) {
-        snprintf(why, 256, "the time of the record is out of bounds");
-        return JOURNAL_REFUSED;
-    }
-    embedded->recorded_ms = time_ms;
-    if (own_record_is(bytes)) {
-        return recover_own(embedded, time_ms, bytes, why);
-    }
-    if (command_from_binary(&command, bytes, &scratch, &problem) != HF_OK) {
-        snprintf(why, 256, "%.250s", problem.message);
-        return JOURNAL_REFUSED;
-    }
-    core_apply(embedded->core, &command, time_ms, &embedded->reply);
-    core_clear_wakeups(embedded->core);
-    if (embedded->reply.code == HF_OK) {
-        return JOURNAL_TAKEN;
-    }
-    snprintf(why, 256, "%s was acknowledged but is refused now: %s", command.spec->name,
-             hf_error_name(embedded->reply.code));
-    return embedded->reply.code == HF_BUSY ? JOURNAL_NO_MEMORY : JOURNAL_REFUSED;
-}
-
-static void recover_progress(void *context, int64_t done, int64_t total)
-{
-    struct embedded *embedded = context;
-    embedded->options.progress(embedded->options.progress_context, done, total);
-}
 
 static void note_code(void *context, const struct reply *reply)
 {
@@ -147,16 +68,8 @@ static enum hf_error open_journal(struct embedded *embedded, struct problem *pro
                                       .segment_bytes = embedded->options.segment_bytes,
                                       .log = &embedded->options.log};
     bool no_memory = false;
-    struct journal_sink sink = {.state = recover_state,
-                                .record = recover_record,
-                                .no_memory = &no_memory,
-                                .context = embedded};
 
-    if (embedded->options.progress != NULL) {
-        sink.progress = recover_progress;
-    }
-    embedded->journal = journal_open(embedded->options.storage, &options, &sink, why);
-    embedded->options.storage = NULL;
+    embedded->journal = embedded_replay(embedded, &options, &no_memory, why);
     if (embedded->journal == NULL) {
         return problem_set(problem, no_memory ? HF_BUSY : HF_IOERR, "%s", why);
     }

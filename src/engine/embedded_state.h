@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the engine in this process is made of: seen by embedded.c, which carries out commands,
- * embedded_open.c, which brings the engine up and down, embedded_time.c, which keeps its time, and
- * embedded_figures.c, which counts. */
+ * embedded_open.c, which brings the engine up and down, embedded_replay.c, which reads its
+ * directory, embedded_time.c, which keeps its time, and embedded_figures.c, which counts. */
 #ifndef ENGINE_EMBEDDED_STATE_H
 #define ENGINE_EMBEDDED_STATE_H
 
@@ -100,6 +100,13 @@ void embedded_last_tick(struct embedded *embedded);
 /* Records by how much nearing the wall clock has moved the time, so that the next run on this boot
  * goes on from the right place. */
 void embedded_follow_drift(struct embedded *embedded);
+
+/* ---- embedded_replay.c ----------------------------------------------------------------------- */
+
+/* Opens the journal in the options' storage, which it takes over, with the state that it holds. NULL
+ * and why it cannot be; `no_memory` is set if that is for want of memory. */
+struct journal *embedded_replay(struct embedded *embedded, const struct journal_options *options,
+                                bool *no_memory, char why[256]);
 
 /* ---- embedded_open.c and embedded.c ---------------------------------------------------------- */
 

@@ -35,12 +35,26 @@ struct journal_options {
  * has filled in what was wrong. */
 enum journal_taken { JOURNAL_TAKEN, JOURNAL_REFUSED, JOURNAL_NO_MEMORY };
 
-/* What recovery finds, in order: at most one state, then the records after it. */
+/* A sink that decodes has room for so many records that are not applied yet. */
+#define JOURNAL_SLOTS 1024
+
+/* What recovery finds, in order: at most one state, then the records after it.
+ *
+ * Records are handed over in one step, by `record`, or in two, so that one is read, checked and
+ * decoded while those before it are applied on another thread: decode() puts record number `number`,
+ * counted from 0, into its slot, `number` % JOURNAL_SLOTS, and apply() takes those from `from` to
+ * before `to` out of theirs. The bytes stay until then. The two never have a slot in common. */
 struct journal_sink {
     enum journal_taken (*state)(void *context, uint64_t sequence, struct reader *state,
                                 char why[256]);
     enum journal_taken (*record)(void *context, uint64_t sequence, int64_t time_ms,
                                  struct hf_bytes command, char why[256]);
+    /* NULL: there is `record`. */
+    enum journal_taken (*decode)(void *context, uint64_t number, int64_t time_ms,
+                                 struct hf_bytes command, char why[256]);
+    /* Returns the number of the first that was not taken, `to` if all were. */
+    uint64_t (*apply)(void *context, uint64_t from, uint64_t to, enum journal_taken *taken,
+                      char why[256]);
     bool *no_memory; /* set if recovery ended for want of memory; may be NULL */
     /* Now and then: bytes of the journal read, of all there are. May be NULL. */
     void (*progress)(void *context, int64_t done, int64_t total);

@@ -5,25 +5,30 @@
 #include "journal/recover.h"
 
 #include "journal/record.h"
+#include "journal/replay.h"
 #include "journal/snapshot.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+/* A journal of fewer bytes is not worth a thread. */
+#define REPLAYED_BY_THREAD ((int64_t)4 << 20)
+
 struct reading {
     struct storage *storage;
     const struct directory *directory;
     const struct journal_sink *sink;
     struct recovery *recovery;
-    int64_t total; /* bytes of all segments, for the progress */
+    struct replay replay;
+    int64_t total; /* bytes of all segments */
     char *why;
 };
 
 static bool refuse(struct reading *reading, const char *name, size_t offset, const char *what)
 {
     snprintf(reading->why, 256,
-             "%s at byte %zu: %s; restore a backup, or move the file away to go "
+             "%s at byte %zu: %.130s; restore a backup, or move the file away to go "
              "on without what follows",
              name, offset, what);
     return false;
@@ -133,7 +138,15 @@ static bool read_snapshots(struct reading *reading)
 static size_t end_of_content(struct hf_bytes file)
 {
     size_t end = file.size;
+    uint64_t word = 0;
 
+    while (end >= sizeof word) {
+        memcpy(&word, file.data + end - sizeof word, sizeof word);
+        if (word != 0) {
+            break;
+        }
+        end -= sizeof word;
+    }
     while (end > 0 && file.data[end - 1] == 0) {
         end--;
     }
@@ -154,6 +167,13 @@ static bool read_end(struct reading *reading, const char *name, struct hf_bytes 
     recovery->segment_end = (int64_t)offset;
     recovery->torn = end > offset ? (int64_t)(end - offset) : 0;
     return true;
+}
+
+static bool not_taken(struct reading *reading, const char *name, size_t offset,
+                      enum journal_taken taken, const char *why)
+{
+    return taken == JOURNAL_NO_MEMORY ? starve(reading, name, offset)
+                                      : refuse(reading, name, offset, why);
 }
 
 static bool read_records(struct reading *reading, const char *name, struct hf_bytes file,
@@ -179,11 +199,9 @@ static bool read_records(struct reading *reading, const char *name, struct hf_by
             return refuse(reading, name, offset, "does not belong to the snapshot");
         }
         if (sequence > recovery->last) {
-            enum journal_taken taken =
-                sink->record(sink->context, sequence, record.time_ms, record.command, why);
+            enum journal_taken taken = replay_add(&reading->replay, &record, offset, why);
             if (taken != JOURNAL_TAKEN) {
-                return taken == JOURNAL_NO_MEMORY ? starve(reading, name, offset)
-                                                  : refuse(reading, name, offset, why);
+                return not_taken(reading, name, offset, taken, why);
             }
             recovery->last = sequence;
             recovery->chain = chain;
@@ -201,13 +219,11 @@ static bool read_records(struct reading *reading, const char *name, struct hf_by
     return read_end(reading, name, file, offset, newest);
 }
 
-static bool read_segment(struct reading *reading, uint64_t number, bool newest,
+static bool read_segment(struct reading *reading, const char *name, uint64_t number, bool newest,
                          struct buffer *bytes)
 {
     struct segment_header header;
-    char name[SEGMENT_NAME_SIZE];
 
-    segment_name(number, name);
     if (!read_file(reading, name, bytes)) {
         return false;
     }
@@ -257,10 +273,19 @@ static bool read_segments(struct reading *reading)
 
     memory_init(&memory);
     buffer_init(&bytes, &memory);
+    replay_begin(&reading->replay, reading->sink, reading->total < REPLAYED_BY_THREAD);
     for (size_t i = first_needed(reading); i < segments->count && fine; i++) {
+        struct replay_end end;
+        char name[SEGMENT_NAME_SIZE];
+        segment_name(segments->at[i], name);
         buffer_clear(&bytes);
-        fine = read_segment(reading, segments->at[i], i + 1 == segments->count, &bytes);
+        fine = read_segment(reading, name, segments->at[i], i + 1 == segments->count, &bytes);
+        replay_settle(&reading->replay, &end);
+        if (end.taken != JOURNAL_TAKEN) { /* it stands before what reading itself has refused */
+            fine = not_taken(reading, name, end.offset, end.taken, end.why);
+        }
     }
+    replay_end(&reading->replay);
     buffer_free(&bytes);
     return fine;
 }
@@ -285,8 +310,6 @@ bool recover(struct storage *storage, const struct directory *directory,
         .storage = storage, .directory = directory, .sink = sink, .recovery = recovery, .why = why};
 
     *recovery = (struct recovery){.snapshot = 0};
-    if (sink->progress != NULL) {
-        reading.total = recover_bytes(storage, &directory->segments);
-    }
+    reading.total = recover_bytes(storage, &directory->segments);
     return read_snapshots(&reading) && read_segments(&reading);
 }
