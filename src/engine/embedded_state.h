@@ -103,7 +103,7 @@ void embedded_follow_drift(struct embedded *embedded);
 
 /* ---- embedded_replay.c ----------------------------------------------------------------------- */
 
-/* Opens the journal in the options' storage, which it takes over, with the state that it holds. NULL
+/* Opens the journal in the options' storage, which it takes over, with the state it holds. NULL
  * and why it cannot be; `no_memory` is set if that is for want of memory. */
 struct journal *embedded_replay(struct embedded *embedded, const struct journal_options *options,
                                 bool *no_memory, char why[256]);

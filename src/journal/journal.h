@@ -41,7 +41,7 @@ enum journal_taken { JOURNAL_TAKEN, JOURNAL_REFUSED, JOURNAL_NO_MEMORY };
 /* What recovery finds, in order: at most one state, then the records after it.
  *
  * Records are handed over in one step, by `record`, or in two, so that one is read, checked and
- * decoded while those before it are applied on another thread: decode() puts record number `number`,
+ * decoded while those before it are applied on another thread: decode() puts record `number`,
  * counted from 0, into its slot, `number` % JOURNAL_SLOTS, and apply() takes those from `from` to
  * before `to` out of theirs. The bytes stay until then. The two never have a slot in common. */
 struct journal_sink {

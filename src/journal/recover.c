@@ -21,7 +21,8 @@ struct reading {
     const struct journal_sink *sink;
     struct recovery *recovery;
     struct replay replay;
-    int64_t total; /* bytes of all segments */
+    int64_t segments_bytes;
+    int64_t snapshot_bytes; /* of the snapshot that is used, once it is found */
     char *why;
 };
 
@@ -67,11 +68,29 @@ static bool read_file(struct reading *reading, const char *name, struct buffer *
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
+/* Tells how much of snapshot and segments was read. */
+static void tell_progress(struct reading *reading, int64_t done)
+{
+    const struct journal_sink *sink = reading->sink;
+
+    if (sink->progress != NULL) {
+        sink->progress(sink->context, done, reading->snapshot_bytes + reading->segments_bytes);
+    }
+}
+
+static void state_was_read(void *context, int64_t bytes)
+{
+    tell_progress(context, bytes);
+}
+
 /* Hands the state to the sink. */
 static bool take_state(struct reading *reading, const char *name, uint64_t number,
                        struct snapshot_file *file)
 {
     char why[256] = "";
+
+    file->was_read = state_was_read;
+    file->context = reading;
     enum journal_taken taken =
         reading->sink->state(reading->sink->context, number, &file->state, why);
 
@@ -105,6 +124,7 @@ static bool try_snapshot(struct reading *reading, uint64_t number, bool *used)
             reading->recovery->damaged = number;
         }
     } else {
+        reading->snapshot_bytes = SNAPSHOT_HEADER + (int64_t)header.state_size;
         *used = fine = take_state(reading, name, number, &file);
     }
     snapshot_close(&file);
@@ -180,7 +200,6 @@ static bool read_records(struct reading *reading, const char *name, struct hf_by
                          struct segment_header header, bool newest)
 {
     struct recovery *recovery = reading->recovery;
-    const struct journal_sink *sink = reading->sink;
     size_t offset = SEGMENT_HEADER;
     uint64_t sequence = header.first - 1; /* of the record before */
     uint32_t chain = header.chain;
@@ -208,8 +227,8 @@ static bool read_records(struct reading *reading, const char *name, struct hf_by
             recovery->growth += (int64_t)record.size;
         }
         offset += record.size;
-        if (sink->progress != NULL && turn % 65536 == 0) {
-            sink->progress(sink->context, recovery->bytes + (int64_t)offset, reading->total);
+        if (turn % 65536 == 0) {
+            tell_progress(reading, reading->snapshot_bytes + recovery->bytes + (int64_t)offset);
         }
     }
     if (newest && sequence < recovery->last) {
@@ -273,7 +292,7 @@ static bool read_segments(struct reading *reading)
 
     memory_init(&memory);
     buffer_init(&bytes, &memory);
-    replay_begin(&reading->replay, reading->sink, reading->total < REPLAYED_BY_THREAD);
+    replay_begin(&reading->replay, reading->sink, reading->segments_bytes < REPLAYED_BY_THREAD);
     for (size_t i = first_needed(reading); i < segments->count && fine; i++) {
         struct replay_end end;
         char name[SEGMENT_NAME_SIZE];
@@ -310,6 +329,6 @@ bool recover(struct storage *storage, const struct directory *directory,
         .storage = storage, .directory = directory, .sink = sink, .recovery = recovery, .why = why};
 
     *recovery = (struct recovery){.snapshot = 0};
-    reading.total = recover_bytes(storage, &directory->segments);
+    reading.segments_bytes = recover_bytes(storage, &directory->segments);
     return read_snapshots(&reading) && read_segments(&reading);
 }

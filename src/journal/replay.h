@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way of records from a segment into a sink: those that a sink decodes wait in its slots while a
- * thread applies the ones before them. */
+ * The way of records from a segment into a sink: those that a sink decodes wait in its slots while
+ * a thread applies the ones before them. */
 #ifndef JOURNAL_REPLAY_H
 #define JOURNAL_REPLAY_H
 

@@ -137,6 +137,9 @@ static bool read_more(struct reader *reader, size_t size)
         return false;
     }
     file->offset += got;
+    if (file->was_read != NULL) {
+        file->was_read(file->context, file->offset);
+    }
     reader->at = (const uint8_t *)window->data;
     reader->end = reader->at + wanted;
     reader->beyond -= (size_t)got;

@@ -48,6 +48,9 @@ struct snapshot_file {
     struct memory memory;
     struct buffer window;
     int code; /* why no more of it could be read, a negative errno; or 0 */
+    /* Called as the state is read, with the bytes of the file so far; may be NULL. */
+    void (*was_read)(void *context, int64_t bytes);
+    void *context;
 };
 
 /* Checks a file as a whole, then gives its state to be read if it is good. A negative errno if it
