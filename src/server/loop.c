@@ -396,6 +396,9 @@ static void on_tick(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
 
+    if (loop->server.state == SERVER_LOADING) {
+        systemd_notify("EXTEND_TIMEOUT_USEC=60000000"); /* as long as it loads, it is not stuck */
+    }
     loop->limits_due = true;
     loop->ticks_left = loop->server.ticking_count;
     logins_tick(&loop->server);

@@ -5,8 +5,8 @@
 #ifndef SERVER_SYSTEMD_NOTIFY_H
 #define SERVER_SYSTEMD_NOTIFY_H
 
-/* "READY=1", "RELOADING=1", "STOPPING=1". Without a supervisor, or if it cannot be reached, nothing
- * happens: a service does not stop working because no supervisor listens. */
+/* "READY=1", "RELOADING=1", "STOPPING=1", "EXTEND_TIMEOUT_USEC=60000000". Without a supervisor, or
+ * if it cannot be reached, nothing happens: a service does not stop working if none listens. */
 void systemd_notify(const char *state);
 
 #endif
