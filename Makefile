@@ -69,6 +69,7 @@ bench: ## measure what it costs
 	@build/bench/core
 	@build/bench/durable build/durable
 	@build/holdfast bench
+	@bench/slow_disk.py build
 	@bench/server.py --build build
 	@bench/redis_engine.py --build build
 	@bench/ledger.py --build build

@@ -34,7 +34,7 @@ bool connections_full(const struct loop *loop)
 
     return connections_memory(loop) > (size_t)server->options->client_memory_bytes &&
            !(list_empty(&loop->slow.connections) && list_empty(&server->touched) &&
-             list_empty(&server->sending));
+             list_empty(&server->flushing) && list_empty(&server->sending));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -327,8 +327,10 @@ static void receive_end(struct connection *connection)
  * full, and then tells the loop what to watch: that is a system call, and worth doing once. */
 static void settle(struct connection *connection)
 {
-    if (stream_is_open(&connection->stream) && !connection->session.is_touched &&
-        !connection->session.is_sending) {
+    const struct session *session = &connection->session;
+
+    if (stream_is_open(&connection->stream) && !session->is_touched && !session->is_flushing &&
+        !session->is_sending) {
         connection_set_time_limit(connection);
         watch(connection);
     }
@@ -439,6 +441,12 @@ void connection_keep_read(struct connection *connection, const char *data, size_
     }
 }
 
+/* Are its answers not on disk yet? */
+static bool waits_for_disk(const struct session *session)
+{
+    return session->server->in_flight && (session->is_touched || session->is_flushing);
+}
+
 static void handle_events(struct connection *connection, int events)
 {
     if (connection->lingering) {
@@ -459,6 +467,8 @@ static void handle_events(struct connection *connection, int events)
     if (stream_is_open(&connection->stream) && events & UV_READABLE && wants_more(connection) &&
         !connection->lingering && !connections_full(connection->loop)) {
         receive(connection);
+    } else if (stream_is_open(&connection->stream) && waits_for_disk(&connection->session)) {
+        watch(connection); /* or the loop would report the same again and again until then */
     }
 }
 

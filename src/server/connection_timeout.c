@@ -31,7 +31,8 @@ static struct time_limit *time_limit_of(struct connection *connection)
     if (session->only_health && !session->closing) {
         return &loop->health;
     }
-    if (connection_has_unsent(connection) || stream_is_handshaking(&connection->stream)) {
+    /* What is not on disk yet is not the client's to take. */
+    if (connection->sent < session->firm || stream_is_handshaking(&connection->stream)) {
         return &loop->slow;
     }
     if (!session_busy(session) && !session->wants_ticks &&

@@ -148,7 +148,7 @@ static void commit_and_send(struct loop *loop)
             strangers_full(loop)) {
             evict(loop);
         }
-    } while (!list_empty(&server->touched) && has_time(ends));
+    } while (!list_empty(&server->touched) && !server->in_flight && has_time(ends));
     send_some(loop, &earlier, ends);
     list_splice_first(&server->sending, &earlier);
 }
@@ -175,6 +175,16 @@ static void on_engine_wake(uv_async_t *wake)
 void loop_wake(void *loop)
 {
     uv_async_send(&((struct loop *)loop)->engine_wake);
+}
+
+void loop_flush_on_thread(struct loop *loop)
+{
+    struct server *server = &loop->server;
+    const char *fsync = server->options->fsync;
+
+    if (engine_is_durable(server->engine) && fsync != NULL && strcmp(fsync, "always") == 0) {
+        flusher_start(&server->flusher, loop_wake, loop);
+    }
 }
 
 /* Wakes the loop when something falls due in the engine. The timer is only ever moved to an earlier
@@ -246,8 +256,9 @@ static bool has_more(const struct loop *loop)
 {
     const struct server *server = &loop->server;
 
+    /* What waits for the batch in flight goes on when that is done: loop_wake(). */
     return !(list_empty(&server->resumed) && list_empty(&server->yielded) &&
-             list_empty(&server->touched) && list_empty(&server->sending) &&
+             (list_empty(&server->touched) || server->in_flight) && list_empty(&server->sending) &&
              list_empty(&loop->handshaking)) ||
            loop->limits_due || loop->ticks_left > 0 || server->feed.behind;
 }

@@ -51,6 +51,9 @@ void loop_free(struct loop *loop);
 /* Called from any thread: the engine has answers. */
 void loop_wake(void *loop);
 
+/* The engine is there: if each batch waits for the disk, a thread does that. */
+void loop_flush_on_thread(struct loop *loop);
+
 /* Of a server that stops: hangs up on each client that has its answers; the loop ends when all do,
  * or when the time is over. */
 void loop_drain_within(struct loop *loop, int64_t ms);

@@ -96,6 +96,7 @@ static void engine_opened(struct loop_work *work)
 
     if (opening->engine != NULL) {
         server_attach(&loop->server, opening->engine);
+        loop_flush_on_thread(loop);
         if (loop->server.state == SERVER_READY) {
             say_ready(loop);
         }

@@ -7,6 +7,11 @@
 #include "base/error.h"
 #include "server/session_call.h"
 
+/* With nothing else to do, the loop waits for the sync of a disk that took no longer than this the
+ * last time, and for how long. */
+#define QUICK_NS UINT64_C(500000)
+#define QUICK_WAIT_US 1000
+
 const char *server_state_name(enum server_state state)
 {
     static const char *const names[] = {[SERVER_LOADING] = "loading",
@@ -31,6 +36,7 @@ void server_init(struct server *server, const struct server_options *options)
     list_init(&server->sessions);
     list_init(&server->iterators);
     list_init(&server->touched);
+    list_init(&server->flushing);
     list_init(&server->sending);
     list_init(&server->resumed);
     list_init(&server->yielded);
@@ -51,6 +57,12 @@ void server_free(struct server *server)
 
 void server_detach(struct server *server)
 {
+    if (server->in_flight) {
+        flusher_wait(&server->flusher, -1);
+        server->in_flight = false;
+        engine_flush_end(server->engine);
+    }
+    flusher_stop(&server->flusher);
     engine_close(server->engine);
     server->engine = NULL;
 }
@@ -118,6 +130,9 @@ static void fail(struct server *server, const char *why)
     log_line(&server->log, LOG_ERROR, "the data directory failed: %s; no command is taken any more",
              why);
     server->state = SERVER_FAILED;
+    while (!list_empty(&server->flushing)) {
+        session_uncover(LIST_ENTRY(server->flushing.next, struct session, flushing));
+    }
     for (struct list *node = server->touched.next; node != &server->touched; node = node->next) {
         struct session *session = LIST_ENTRY(node, struct session, touched);
         unsigned answers = session->answers;
@@ -147,16 +162,6 @@ static void collect_events(struct server *server)
     }
 }
 
-static void flush(struct server *server)
-{
-    if (engine_flush_begin(server->engine)) {
-        uint64_t started_ns = clock_nanoseconds();
-        engine_flush_work(server->engine);
-        engine_flush_end(server->engine);
-        latency_add(&server->metrics.flushes, clock_nanoseconds() - started_ns, 1);
-    }
-}
-
 void server_carried_out(void *context, const struct command *command, const struct reply *reply)
 {
     struct server *server = context;
@@ -166,23 +171,97 @@ void server_carried_out(void *context, const struct command *command, const stru
     }
 }
 
+/* ---- the end of a turn ----------------------------------------------------------------------- */
+
+/* Is there a request that this turn had no time for? */
+static bool has_backlog(const struct server *server)
+{
+    return !list_empty(&server->resumed) || !list_empty(&server->yielded);
+}
+
+/* All that was answered so far is in the batch that begins now. What holds nothing that is not sent
+ * yet, such as a session that is to be closed, waits with the others for its turn. */
+static void begin_flush(struct server *server)
+{
+    while (!list_empty(&server->touched)) {
+        struct session *session = LIST_ENTRY(server->touched.next, struct session, touched);
+        if (session->out.size > session->firm) {
+            session_cover(session);
+        } else {
+            session_committed(session);
+        }
+    }
+    server->in_flight = true;
+    server->flush_started_ns = clock_nanoseconds();
+    flusher_begin(&server->flusher, server->engine);
+}
+
+static void end_flush(struct server *server)
+{
+    server->in_flight = false;
+    engine_flush_end(server->engine);
+    latency_add(&server->metrics.flushes, clock_nanoseconds() - server->flush_started_ns, 1);
+    const char *why = engine_failure(server->engine);
+    if (why != NULL) {
+        fail(server, why);
+        return;
+    }
+    while (!list_empty(&server->flushing)) {
+        session_flushed(LIST_ENTRY(server->flushing.next, struct session, flushing));
+    }
+}
+
+void server_settle(struct server *server)
+{
+    if (server->in_flight) {
+        flusher_wait(&server->flusher, -1);
+        end_flush(server);
+    }
+}
+
+/* Lets time pass in the engine, and tells those who watch what it brought. */
+static void turn_engine(struct server *server)
+{
+    if (engine_idle_ms(server->engine) == 0) {
+        engine_turn(server->engine);
+    }
+    if (feed_wanted(&server->feed)) {
+        collect_events(server);
+        feed_turn(&server->feed, server->engine, clock_nanoseconds());
+    }
+}
+
+/* One batch is in flight at a time, and while it is the loop goes on reading and applying: what
+ * comes is in the next one. Only a disk whose sync takes about as long as two threads need to wake
+ * each other is waited for, unless requests are there that this turn had no time for; and not for
+ * long, so that a disk that hangs does not keep the server from saying that it lives. See
+ * docs/decisions/0092. */
+static void flush(struct server *server)
+{
+    if (server->in_flight && flusher_wait(&server->flusher, 0)) {
+        end_flush(server);
+    }
+    if (!server->in_flight && server->state != SERVER_FAILED &&
+        engine_flush_begin(server->engine)) {
+        begin_flush(server);
+        bool waits = !has_backlog(server) && flusher_last_ns(&server->flusher) <= QUICK_NS;
+        if (flusher_wait(&server->flusher, waits ? QUICK_WAIT_US : 0)) {
+            end_flush(server);
+        }
+    }
+}
+
 void server_commit(struct server *server)
 {
     if (server->engine != NULL && server->state != SERVER_FAILED) {
-        if (engine_idle_ms(server->engine) == 0) {
-            engine_turn(server->engine);
-        }
-        if (feed_wanted(&server->feed)) {
-            collect_events(server);
-            feed_turn(&server->feed, server->engine, clock_nanoseconds());
-        }
+        turn_engine(server);
         flush(server);
         const char *why = engine_failure(server->engine);
-        if (why != NULL) {
+        if (why != NULL && server->state != SERVER_FAILED) {
             fail(server, why);
         }
     }
-    while (!list_empty(&server->touched)) {
+    while (!list_empty(&server->touched) && !server->in_flight) {
         session_committed(LIST_ENTRY(server->touched.next, struct session, touched));
     }
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "server/feed.h"
+#include "server/flusher.h"
 #include "server/logins.h"
 #include "server/metrics.h"
 #include "server/options.h"
@@ -60,17 +61,22 @@ struct server {
     uint64_t last_ticks;             /* when the last command was done */
     uint64_t slow_ticks;             /* a command that takes longer goes to the slow log */
 
-    struct list touched; /* sessions with something to send once it is committed */
-    struct list sending; /* sessions with something that is committed */
-    struct list resumed; /* sessions that can go on reading */
-    struct list yielded; /* sessions with more requests than one turn has time for */
-    struct list ticking; /* sessions that get a tick a few times a second */
+    struct list touched;  /* sessions with something to send once it is committed */
+    struct list flushing; /* sessions with something that the batch in flight covers */
+    struct list sending;  /* sessions with something that is committed */
+    struct list resumed;  /* sessions that can go on reading */
+    struct list yielded;  /* sessions with more requests than one turn has time for */
+    struct list ticking;  /* sessions that get a tick a few times a second */
     size_t ticking_count;
     bool auditing;                   /* another thread carries out an audit */
     struct audit_child *audit_child; /* the process that the audit waits for, or NULL */
     struct origins origins;          /* of the sessions */
     struct logins logins;
     struct warnings warnings; /* that strangers bring about */
+
+    struct flusher flusher;
+    bool in_flight;            /* a batch is being put on disk, while the loop goes on */
+    uint64_t flush_started_ns; /* when the last one was begun */
 
     struct loop *loop; /* NULL: there is none, slow work is done at once */
     /* A session that was `gone` can be freed now; not at once, it is still in use. */
@@ -104,9 +110,14 @@ void server_detach(struct server *server);
 /* A client was refused because there are too many: counts it, and says so now and then. */
 void server_refused(struct server *server, const char *peer);
 
-/* Ends a turn as far as the engine goes: what is due, one flush. After a failure every answer that
- * was not on disk yet has become IOERR. Afterwards all of every `out` may be sent. */
+/* Ends a turn as far as the engine goes: what is due, one flush. What is on disk then may be sent,
+ * of every `out` as far as `firm` says. A batch that is still in flight afterwards is looked at
+ * again in the next turns; those who waited for it, and for the next one, wait on. After a failure
+ * every answer that was not on disk yet has become IOERR. */
 void server_commit(struct server *server);
+
+/* Waits for the batch in flight, if there is one. */
+void server_settle(struct server *server);
 
 /* Exit codes of the program. */
 enum server_exit {

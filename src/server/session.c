@@ -4,6 +4,7 @@
  * how it ends. Its commands are in session_call.c. */
 #include "server/session.h"
 
+#include "base/check.h"
 #include "server/server.h"
 #include "server/session_call.h"
 #include "server/session_undo.h"
@@ -44,15 +45,64 @@ void session_answered(struct session *session)
     session_touch(session);
 }
 
-void session_committed(struct session *session)
+static void untouch(struct session *session)
 {
-    session->firm = session->out.size;
-    session->answers = 0;
     list_remove(&session->touched);
     session->is_touched = false;
+    session->answers = 0;
+}
+
+static void send_firm(struct session *session)
+{
     if (!session->is_sending) {
         session->is_sending = true;
         list_add_last(&session->server->sending, &session->sending);
+    }
+}
+
+void session_committed(struct session *session)
+{
+    CHECK(!session->is_flushing);
+    session->firm = session->out.size;
+    untouch(session);
+    send_firm(session);
+}
+
+static void leave_flushing(struct session *session)
+{
+    list_remove(&session->flushing);
+    session->is_flushing = false;
+}
+
+void session_cover(struct session *session)
+{
+    CHECK(!session->is_flushing);
+    session->covered = session->out.size;
+    session->answers_covered = session->answers;
+    untouch(session);
+    session->is_flushing = true;
+    list_add_last(&session->server->flushing, &session->flushing);
+}
+
+void session_flushed(struct session *session)
+{
+    leave_flushing(session);
+    session->firm = session->covered;
+    send_firm(session);
+}
+
+void session_uncover(struct session *session)
+{
+    leave_flushing(session);
+    session->answers += session->answers_covered;
+    session_touch(session);
+}
+
+void session_shows_nothing(struct session *session, size_t start)
+{
+    if (start == session->firm && session->is_touched && !session->is_flushing &&
+        session->call_count == 0) {
+        session_committed(session);
     }
 }
 
@@ -141,6 +191,9 @@ static void leave_lists(struct session *session)
     if (session->is_touched) {
         list_remove(&session->touched);
         session->is_touched = false;
+    }
+    if (session->is_flushing) {
+        leave_flushing(session);
     }
     if (session->is_sending) {
         list_remove(&session->sending);

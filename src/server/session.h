@@ -74,11 +74,13 @@ struct session {
     struct login *login;          /* its password in flight, or NULL */
     uint64_t opened_ns, heard_ns; /* when it was opened, and last offered bytes */
 
-    struct buffer out; /* answers not sent yet */
-    size_t firm;       /* so much of it shows nothing that could still be lost */
-    unsigned answers;  /* beyond that */
-    uint64_t answered; /* requests so far */
-    size_t out_usual;  /* how much was in it when it was sent last, up to a bound */
+    struct buffer out;        /* answers not sent yet */
+    size_t firm;              /* so much of it shows nothing that could still be lost */
+    size_t covered;           /* so much of it is in the batch in flight, if is_flushing */
+    unsigned answers_covered; /* from `firm` to there */
+    unsigned answers;         /* beyond that */
+    uint64_t answered;        /* requests so far */
+    size_t out_usual;         /* how much was in it when it was sent last, up to a bound */
 
     const struct command_spec *spec; /* of the command in flight, or whose answer is written */
     struct session_call *submitted;  /* inside engine_submit(), until it is answered */
@@ -103,12 +105,13 @@ struct session {
      * sure. The latter is set by the connection, before session_close(). */
     uint64_t out_begins, delivered;
 
-    struct list node;    /* of server->sessions */
-    struct list touched; /* of server->touched, if is_touched */
-    struct list sending; /* of server->sending, if is_sending */
-    struct list resumed; /* of server->resumed or another queue for a turn, if is_resumed */
-    struct list ticking; /* of server->ticking, if wants_ticks */
-    bool is_touched, is_sending, is_resumed;
+    struct list node;     /* of server->sessions */
+    struct list touched;  /* of server->touched, if is_touched */
+    struct list flushing; /* of server->flushing, if is_flushing */
+    struct list sending;  /* of server->sending, if is_sending */
+    struct list resumed;  /* of server->resumed or another queue for a turn, if is_resumed */
+    struct list ticking;  /* of server->ticking, if wants_ticks */
+    bool is_touched, is_flushing, is_sending, is_resumed;
 };
 
 /* A position in server->sessions that stays valid while sessions come and go: a list of all of
@@ -248,8 +251,19 @@ void session_wait_turn(struct session *session, struct list *queue);
 /* front->tick() is called a few times a second from now on. */
 void session_want_ticks(struct session *session);
 
-/* What stands in `out` is on disk: it may be sent. */
+/* What stands in `out` of a touched session is on disk: it may be sent. */
 void session_committed(struct session *session);
+
+/* What stands in `out` of a touched session is in the batch that begins now: it may be sent when
+ * that is on disk, session_flushed(). */
+void session_cover(struct session *session);
+void session_flushed(struct session *session);
+/* It is not, and never will be: all of it stands behind `firm`, and the session is touched. */
+void session_uncover(struct session *session);
+
+/* The last answer, which began at `start` in `out`, shows nothing of the engine: it is sent without
+ * waiting for the disk, unless one before it has to. */
+void session_shows_nothing(struct session *session, size_t start);
 
 /* An answer that no command of the table gave stands in `out`. */
 void session_answered(struct session *session);

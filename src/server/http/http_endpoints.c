@@ -27,6 +27,7 @@ static void answer_livez(struct session *session)
 
     buffer_text(&session->out, "alive\n");
     respond(session, start, 200, HTTP_TEXT);
+    session_shows_nothing(session, start);
 }
 
 static void answer_readyz(struct session *session)
@@ -55,6 +56,7 @@ static void answer_readyz(struct session *session)
         buffer_format(&session->out, "%s\n", ledger);
     }
     respond(session, start, ready ? 200 : 503, HTTP_TEXT);
+    session_shows_nothing(session, start);
 }
 
 static void answer_metrics(struct session *session)
@@ -254,6 +256,7 @@ static void answer_snapshot(struct session *session)
     if (!has_engine(session)) {
         return;
     }
+    server_settle(session->server);
     if (engine_snapshot(session->server->engine, &problem) != HF_OK) {
         session_refuse(session, problem.code, "%s", problem.message);
         return;

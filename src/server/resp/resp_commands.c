@@ -305,6 +305,7 @@ static void snapshot(struct session *session, size_t count, const struct hf_byte
     (void)count;
     (void)words;
 
+    server_settle(session->server);
     if (session->server->engine != NULL &&
         engine_snapshot(session->server->engine, &problem) == HF_OK) {
         resp_ok(session);
