@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install lint model mutate run sanitized sim test test-install threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install instructions lint model mutate run sanitized sim test test-install threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -103,6 +103,11 @@ bench-stall: ## measure how long the server's loop looks at nobody else: [BENCH_
 	@tools/install-packages build bench
 	@$(MAKE) --no-print-directory build
 	@bench/stall.py --build build $(BENCH_FLAGS)
+
+instructions: ## count the instructions of each command, and record them in bench/instructions.txt
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory build
+	@bench/instructions.py --build build --record
 
 model: ## compare the rules with a model of them: [SEED=n] [COMMANDS=n]
 	@tools/install-packages build test

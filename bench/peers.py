@@ -16,7 +16,7 @@ BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "tests" / "e2e"))
 sys.path.append(str(BENCH.parent / "tests" / "redis"))
 
-from server import Connection, Error, Server, wait_until  # noqa: E402, F401
+from server import Connection, Error, Opened, Server, wait_until  # noqa: E402, F401
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
