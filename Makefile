@@ -71,6 +71,7 @@ bench: ## measure what it costs
 	@build/holdfast bench
 	@bench/slow_disk.py build
 	@bench/server.py --build build
+	@bench/server.py --build build --only memory
 	@bench/redis_engine.py --build build
 	@bench/ledger.py --build build
 
@@ -94,7 +95,7 @@ bench-redis: ## measure the engine on Redis beside redis-benchmark, on the same 
 	@$(MAKE) --no-print-directory build
 	@bench/redis_engine.py --build build $(BENCH_FLAGS)
 
-bench-server: ## measure the server beside Redis and nginx, on the same machine in the same run
+bench-server: ## measure the server beside Redis and nginx in the same run: [VALKEY=program] [POGOCACHE=program]
 	@tools/install-packages build bench
 	@$(MAKE) --no-print-directory build
 	@bench/server.py --build build $(BENCH_FLAGS)

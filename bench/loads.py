@@ -17,6 +17,11 @@ RANDOM_RANGE = 10 ** 9
 RANDOM_ID = "00000000-0000-4000-8000-__rand_int__"
 
 OURS = ["SEATS.RESERVE", "gala", "floor", RANDOM_ID, RANDOM_ID, "1", "10"]
+OUR_READ = ["SEATS.ZONE", "gala", "floor"]
+# Of a cache: many keys with a value of the size of a booking, and one that is there.
+SET = ["-t", "set", "-d", "128"]
+GET = ["GET", "zone:floor"]
+BEFORE_GET = ["SET", "zone:floor", "x" * 128]
 
 
 def usual(sha, booking=RANDOM_ID, user=RANDOM_ID, call="EVALSHA"):
@@ -78,7 +83,8 @@ def redis_benchmark(server, words, count, pipeline, connections=50, prefix=(), p
     """`words` is a command, or ["-t", "set", …] for one of its own; `prefix` runs it all. The time
     of the server counts, or that of `pids`."""
     def read(printed):
-        rows = list(csv.reader(printed.splitlines()))
+        # A server without CONFIG makes it warn first.
+        rows = list(csv.reader(line for line in printed.splitlines() if line[:1] == '"'))
         assert len(rows) == 2 and rows[0][1] == "rps", printed
         return float(rows[1][1]), count
 

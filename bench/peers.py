@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers that are measured: ours, Redis and nginx. Each has a free port, a directory of its
+"""The servers that are measured: ours, Redis or Valkey, pogocache and nginx. Each has a free port, a directory of its
 own, is waited for until it answers, and is ended by its pid."""
 
 import contextlib
@@ -148,6 +148,16 @@ class Redis(Program):
     def used_bytes(self):
         info = self.call("INFO", "memory")
         return int(info.partition("used_memory:")[2].split()[0])
+
+
+class Pogocache(Program):
+    """A cache that speaks Redis' protocol, on one thread."""
+
+    def __init__(self, where, program):
+        directory = Path(tempfile.mkdtemp(prefix="pogocache-", dir=where))
+        port = free_port()
+        super().__init__([program, "-h", "127.0.0.1", "-p", port, "--threads", "1"], directory,
+                         port)
 
 
 class Nginx(Program):

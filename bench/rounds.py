@@ -51,10 +51,14 @@ def median(runs, what="rate"):
     return statistics.median(getattr(run, what) for run in runs)
 
 
+def spread(figures, digits, unit=""):
+    """The median, in parentheses the lowest and the highest."""
+    return (f"{statistics.median(figures):,.{digits}f}{unit} "
+            f"({min(figures):,.{digits}f}-{max(figures):,.{digits}f})")
+
+
 def rate(runs, digits=0):
-    rates = [run.rate / 1000 for run in runs]
-    return (f"{statistics.median(rates):,.{digits}f} k/s "
-            f"({min(rates):,.{digits}f}-{max(rates):,.{digits}f})")
+    return spread([run.rate / 1000 for run in runs], digits, " k/s")
 
 
 def busy_side(runs):

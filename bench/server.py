@@ -4,9 +4,10 @@
 
     bench/server.py [--build build] [--quick] [--repeat N] [--only WORD] [--profile]
 
-Peer and ours take turns, each time freshly started. Prints tables for bench/RESULTS.md: medians,
-the lowest and the highest of all repeats, and which side was busy; with two cores it is often the
-load generator. Everything is on 127.0.0.1, in directories under the build, which are removed.
+Also beside Valkey and pogocache, if VALKEY and POGOCACHE name their programs. Peers and ours take
+turns, each time freshly started. Prints tables for bench/RESULTS.md: medians, the lowest and the
+highest of all repeats, by rate and by processor time of the server. Everything is on 127.0.0.1, in
+directories under the build, which are removed.
 """
 
 import argparse
@@ -15,19 +16,28 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from loads import OURS, bookings, pipe, redis_benchmark, usual, wrk
-from peers import BENCH, Holdfast, Nginx, Redis, resident_bytes
-from rounds import Rounds, busy_side, median, rate, verdict
+from loads import BEFORE_GET, GET, OURS, OUR_READ, SET, bookings, pipe, redis_benchmark, usual, wrk
+from peers import BENCH, Connection, Holdfast, Nginx, Pogocache, Redis, resident_bytes
+from rounds import Rounds
+from server_tables import GRANTS, READS, REFUSALS, print_memory, print_tables, run_name
 
 PROFILE_SYMBOLS = 25
-REDIS_SET = ["-t", "set", "-d", "128"]
+PIPELINES = 1, 16, 64
+CALIBRATION = 100_000  # the shorter a run, the better its length has to be known
 
 
 class Bench(Rounds):
     def __init__(self, options):
-        super().__init__(options.build, "bench-server-", 0.5 if options.quick else 3,
-                         options.repeat or (3 if options.quick else 5))
+        super().__init__(options.build, "bench-server-", 0.5 if options.quick else 1,
+                         options.repeat or (3 if options.quick else 4))
+        self.calibration = CALIBRATION
         self.bookings = 100_000 if options.quick else 1_000_000
+        self.peers = {"Redis": lambda **how: Redis(self.where, **how)}
+        if "VALKEY" in os.environ:
+            self.peers["Valkey"] = lambda **how: Redis(
+                self.where, program=os.environ["VALKEY"], **how)
+        if "POGOCACHE" in os.environ:
+            self.peers["pogocache"] = lambda: Pogocache(self.where, os.environ["POGOCACHE"])
 
     # ---- servers
 
@@ -39,25 +49,27 @@ class Bench(Rounds):
 
     # ---- runs
 
-    def pipelined(self, name, start, words, pipeline):
-        """One run of redis-benchmark on a fresh server; `words` may ask it for the script's name."""
+    def pipelined(self, name, start, words, pipeline, first=None, outcome=None):
+        """One run of redis-benchmark on a fresh server, which is sent `first` before; `words` may
+        ask it for the script's name; `outcome` is what ours should answer to each."""
         server = start()
         try:
+            if first:
+                with Connection(server.port) as connection:
+                    assert connection.call(*first) == "OK", first
             command = words(server) if callable(words) else words
             count = self.count(name, server, command, pipeline)
-            before = server.outcomes() if isinstance(server, Holdfast) else None
+            before = server.outcomes() if outcome else None
             run = redis_benchmark(server, command, count, pipeline)
-            if before is not None:
-                self.check(server, before, count, refused="refused" in name)
+            if outcome:
+                self.check(server, before, count, (command[0], outcome))
             self.keep(name, run)
         finally:
             server.close()
 
     @staticmethod
-    def check(server, before, count, refused):
+    def check(server, before, count, key):
         """All of them had the outcome they should have."""
-        outcome = "INSUFFICIENT_STOCK" if refused else "OK"
-        key = "SEATS.RESERVE", outcome
         found = server.outcomes()
         # An id may come up twice, as it would for anybody; then the user is another one.
         twice = found.get(("SEATS.RESERVE", "BOOKING_EXISTS"), 0)
@@ -73,39 +85,42 @@ class Bench(Rounds):
 
     # ---- the groups
 
-    def memory_pipelined(self, pipeline):
-        self.in_turn(
-            lambda: self.pipelined(f"Redis SET, pipeline {pipeline}", self.redis, REDIS_SET,
-                                   pipeline),
-            lambda: self.pipelined(f"SEATS.RESERVE, pipeline {pipeline}", self.ours, OURS,
-                                   pipeline),
-            lambda: self.pipelined(f"usual script, pipeline {pipeline}", self.redis,
-                                   lambda redis: usual(redis.sha), pipeline))
+    def our_runs(self, durable, pipeline):
+        for load, words, outcome, seats in (
+                (GRANTS, OURS, "OK", {}),
+                (REFUSALS, OURS, "INSUFFICIENT_STOCK", {"seats": 0}),
+                (READS, OUR_READ, "OK", {})):
+            yield lambda load=load, words=words, outcome=outcome, seats=seats: self.pipelined(
+                run_name("Holdfast", load, durable, pipeline),
+                lambda: self.ours(durable=durable, **seats), words, pipeline, outcome=outcome)
 
-    def refused(self, pipeline):
-        self.in_turn(
-            lambda: self.pipelined(f"SEATS.RESERVE refused, pipeline {pipeline}",
-                                   lambda: self.ours(seats=0), OURS, pipeline),
-            lambda: self.pipelined(f"usual script refused, pipeline {pipeline}",
-                                   lambda: self.redis(seats=0), lambda redis: usual(redis.sha),
-                                   pipeline))
+    def peer_runs(self, durable, pipeline):
+        """Writes beside grants; reads beside reads and refusals, which change nothing either."""
+        for who, start in self.peers.items():
+            if durable and who == "pogocache":
+                continue  # it keeps nothing on disk as it goes
+            for load, words, first in ((GRANTS, SET, None), (READS, GET, BEFORE_GET)):
+                yield lambda who=who, start=start, load=load, words=words, first=first: (
+                    self.pipelined(run_name(who, load, durable, pipeline),
+                                   lambda: start(durable=True) if durable else start(), words,
+                                   pipeline, first))
 
-    def durable(self):
-        self.in_turn(
-            lambda: self.pipelined("usual script, appendfsync always, pipeline 16",
-                                   lambda: self.redis(durable=True),
-                                   lambda redis: usual(redis.sha), 16),
-            lambda: self.pipelined("SEATS.RESERVE, fsync always, pipeline 16",
-                                   lambda: self.ours(durable=True), OURS, 16))
+    def beside_caches(self, durable, pipeline):
+        self.in_turn(*self.our_runs(durable, pipeline), *self.peer_runs(durable, pipeline))
 
-    def one_at_a_time(self):
-        self.in_turn(
-            lambda: self.pipelined("Redis SET, one at a time", self.redis, REDIS_SET, 1),
-            lambda: self.pipelined("SEATS.RESERVE, one at a time", self.ours, OURS, 1))
+    def usual_script(self):
+        def one(load, durable, pipeline, **options):
+            return lambda: self.pipelined(
+                run_name("usual script", load, durable, pipeline),
+                lambda: self.redis(durable=durable, **options), lambda redis: usual(redis.sha),
+                pipeline)
+
+        self.in_turn(one(GRANTS, False, 16), one(GRANTS, False, 64), one(GRANTS, True, 16),
+                     one(REFUSALS, False, 16, seats=0), one(REFUSALS, False, 64, seats=0))
 
     def over_http(self):
-        self.in_turn(lambda: self.http("nginx return 200", lambda: Nginx(self.where)),
-                     lambda: self.http("HTTP reserve", self.ours))
+        self.in_turn(lambda: self.http("nginx: a fixed answer", lambda: Nginx(self.where)),
+                     lambda: self.http("Holdfast: HTTP reserve", self.ours))
 
     def memory(self):
         """Bytes for each booking with UUID ids, each by another user: (ours, Redis)."""
@@ -150,65 +165,12 @@ class Bench(Rounds):
         print("\n".join(lines[:PROFILE_SYMBOLS]) if lines else "perf gave no samples")
 
 
-# ---- tables
-
-COMPARISONS = [
-    # ours, peer, at least so many times as fast
-    ("SEATS.RESERVE, pipeline 16", "Redis SET, pipeline 16", 1.5),
-    ("SEATS.RESERVE, pipeline 64", "Redis SET, pipeline 64", 1.5),
-    ("SEATS.RESERVE, pipeline 16", "usual script, pipeline 16", 10),
-    ("SEATS.RESERVE, pipeline 64", "usual script, pipeline 64", 10),
-    ("SEATS.RESERVE refused, pipeline 16", "usual script refused, pipeline 16", None),
-    ("SEATS.RESERVE refused, pipeline 64", "usual script refused, pipeline 64", None),
-    ("SEATS.RESERVE, fsync always, pipeline 16", "usual script, appendfsync always, pipeline 16", 8),
-    ("SEATS.RESERVE, one at a time", "Redis SET, one at a time", 1),
-    ("HTTP reserve", "nginx return 200", 0.7),
-]
-
-
-def print_comparisons(bench):
-    print("| ours | | peer | | x peer | processor time, peer / ours | aim |")
-    print("| --- | ---: | --- | ---: | ---: | ---: | --- |")
-    for name, peer, aim in COMPARISONS:
-        if name in bench.runs and peer in bench.runs:
-            ours, theirs = bench.runs[name], bench.runs[peer]
-            ratio = median(ours) / median(theirs)
-            spent = median(ours, "server_us")
-            times = median(theirs, "server_us") / spent if spent > 0 else 0
-            print(f"| {name} | {rate(ours)} | {peer} | {rate(theirs)} | {ratio:.2f} | {times:.2f} "
-                  f"| {verdict(ratio, aim)} |")
-    print()
-
-
-def print_runs(bench):
-    print("| run | median (lowest-highest) | server, us a command | server busy "
-          "| load generator busy | at its limit |")
-    print("| --- | ---: | ---: | ---: | ---: | --- |")
-    for name, runs in bench.runs.items():
-        print(f"| {name} | {rate(runs)} | {median(runs, 'server_us'):.2f} "
-              f"| {median(runs, 'server_share'):.0%} | {median(runs, 'client_share'):.0%} "
-              f"| {busy_side(runs)} |")
-    print()
-
-
-def print_memory(bench, figures):
-    ours, redis = figures
-    print(f"| memory for a booking, {bench.bookings:,} with UUID ids | ours | the usual script in "
-          "Redis | ours / Redis | aim |")
-    print("| --- | ---: | ---: | ---: | --- |")
-    for i, name in enumerate(("bytes, resident", "bytes, as the server itself counts")):
-        ratio = ours[i] / redis[i]
-        print(f"| {name} | {ours[i]:.0f} | {redis[i]:.0f} | {ratio:.3f} "
-              f"| {verdict(ratio, 1 / 3, at_most=True)} |")
-    print()
-
-
 GROUPS = {
-    "pipeline16": lambda bench: bench.memory_pipelined(16),
-    "pipeline64": lambda bench: bench.memory_pipelined(64),
-    "refused": lambda bench: (bench.refused(16), bench.refused(64)),
-    "durable": Bench.durable,
-    "one": Bench.one_at_a_time,
+    **{f"pipeline{pipeline}": lambda bench, pipeline=pipeline: bench.beside_caches(False, pipeline)
+       for pipeline in PIPELINES},
+    **{f"always{pipeline}": lambda bench, pipeline=pipeline: bench.beside_caches(True, pipeline)
+       for pipeline in PIPELINES},
+    "usual": Bench.usual_script,
     "http": Bench.over_http,
 }
 
@@ -217,11 +179,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--build", default=BENCH.parent / "build", help="the build directory")
     parser.add_argument("--quick", action="store_true", help="short runs: not for publication")
-    parser.add_argument("--repeat", type=int, help="how often each is run: 5, with --quick 3")
-    parser.add_argument("--only", choices=[*GROUPS, "memory", "profile"], action="append")
+    parser.add_argument("--repeat", type=int, help="how often each is run: 4, with --quick 3")
+    parser.add_argument("--only", choices=[*GROUPS, "memory", "profile"], action="append",
+                        help="not all; memory and profile are measured only if they are named")
     parser.add_argument("--profile", action="store_true", help="where the server's time goes")
     options = parser.parse_args()
-    wanted = options.only or [*GROUPS, "memory"]
+    wanted = options.only or list(GROUPS)
 
     busy_before = os.getloadavg()[0]  # others at work make all of it noise
     bench = Bench(options)
@@ -229,14 +192,13 @@ def main():
         for name in GROUPS:
             if name in wanted:
                 GROUPS[name](bench)
-        figures = bench.memory() if "memory" in wanted else None
         if bench.runs:
             print(f"{bench.repeat} runs of {bench.seconds} s each, in turn, {os.cpu_count()} cores, "
-                  f"50 connections (HTTP: 64); load average before: {busy_before:.1f}\n")
-            print_comparisons(bench)
-            print_runs(bench)
-        if figures:
-            print_memory(bench, figures)
+                  f"50 connections (HTTP: 64); load average before: {busy_before:.1f}. Medians, in "
+                  "parentheses the lowest and the highest.\n")
+            print_tables(bench.runs, ["Holdfast", *bench.peers], PIPELINES)
+        if "memory" in wanted:
+            print_memory(bench.memory(), bench.bookings)
         if options.profile or "profile" in wanted:
             bench.record()
     finally:

@@ -107,9 +107,12 @@ def test_the_comparison_with_peers_prints_its_tables(build):
     if build.sanitized:
         pytest.skip("figures of a sanitized build mean nothing")
     ended = run(ROOT / "bench" / "server.py", "--build", build.path, "--quick", "--repeat", "1",
-                "--only", "one", "--only", "memory")
+                "--only", "pipeline1", "--only", "memory")
     assert ended.code == 0, ended
-    assert re.search(r"(?m)^\| SEATS\.RESERVE, one at a time \| \d+ k/s \(\d+-\d+\) "
-                     r"\| Redis SET, one at a time \| .* \| ≥ 1: (met|missed) \|$", ended.out)
+    figure = r"[\d.]+ \([\d.]+-[\d.]+\)"
+    for load in ("SEATS.RESERVE, beside SET of 128 bytes", "SEATS.RESERVE refused, beside GET",
+                 "SEATS.ZONE, beside GET"):
+        row = rf"(?m)^\| {re.escape(load)} \| 1 \| {figure} \| {figure} \|"
+        assert len(re.findall(row, ended.out)) == 2, f"{load}: by rate, and by processor time"
     assert re.search(r"(?m)^\| bytes, resident \| \d+ \| \d+ \| [\d.]+ \| ≤ 0.333: ", ended.out)
     assert not list(build.path.glob("bench-server-*")), "nothing is left behind"
