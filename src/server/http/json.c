@@ -41,6 +41,10 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
+/* Characters that stand for themselves: all of ASCII that is visible but " and \. */
+static const bool is_plain[256] = {
+    [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
+
 /* What is between two quotes, if it stands for itself; NULL otherwise. Returns where it ends. */
 static const char *read_text(const char *at, const char *end, struct hf_bytes *text)
 {
@@ -48,7 +52,7 @@ static const char *read_text(const char *at, const char *end, struct hf_bytes *t
         return NULL;
     }
     const char *start = ++at;
-    while (at < end && *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
+    while (at < end && is_plain[(uint8_t)*at]) {
         at++;
     }
     *text = (struct hf_bytes){start, (size_t)(at - start)};
@@ -237,8 +241,11 @@ void json_release(struct json_fields *fields)
 static const struct arg_spec *coded_blob(const struct command_spec *spec, struct hf_bytes name)
 {
     for (size_t i = 0; i < spec->arg_count; i++) {
+        if (spec->args[i].type != ARG_BLOB) {
+            continue;
+        }
         size_t size = strlen(spec->args[i].field);
-        if (spec->args[i].type == ARG_BLOB && name.size == size + strlen(JSON_BASE64) &&
+        if (name.size == size + strlen(JSON_BASE64) &&
             memcmp(name.data, spec->args[i].field, size) == 0 &&
             memcmp(name.data + size, JSON_BASE64, strlen(JSON_BASE64)) == 0) {
             return &spec->args[i];
