@@ -6,24 +6,21 @@
 #include "base/text.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 
 #define NAME_MAX_BYTES 255
 
 /* ---- its form -------------------------------------------------------------------------------- */
 
-static bool is_letter_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* What a registered name may have: all that RFC 3986 has but percent signs, which would be a second
  * way to write the same name, and commas, which join lists. */
 static bool is_name(struct hf_bytes host)
 {
+    /* Letters, digits and -._~!$&'()*+;= */
+    static const uint64_t bits[] = {UINT64_C(0x2bff6fd200000000), UINT64_C(0x47fffffe87fffffe)};
+
     for (size_t i = 0; i < host.size; i++) {
-        char c = host.data[i];
-        if (!is_letter_or_digit(c) && (c == '\0' || strchr("-._~!$&'()*+;=", c) == NULL)) {
+        uint8_t c = (uint8_t)host.data[i];
+        if (c >= 128 || !(bits[c >> 6] >> (c & 63) & 1)) {
             return false;
         }
     }
@@ -34,24 +31,21 @@ static bool is_name(struct hf_bytes host)
 static bool read_address(struct hf_bytes host, struct in6_addr *address)
 {
     bool bracketed = host.size > 2 && host.data[0] == '[' && host.data[host.size - 1] == ']';
-    char text[INET6_ADDRSTRLEN + 8];
-    struct in_addr four;
+    char text[INET6_ADDRSTRLEN];
 
     if (bracketed) {
         host = (struct hf_bytes){host.data + 1, host.size - 2};
     }
-    if (host.size >= INET6_ADDRSTRLEN) {
+    if (host.size >= sizeof text) {
         return false;
     }
-    snprintf(text, sizeof text, "%.*s", (int)host.size, host.data);
+    memcpy(text, host.data, host.size);
+    text[host.size] = '\0';
     if (bracketed) {
         return inet_pton(AF_INET6, text, address) == 1;
     }
-    if (inet_pton(AF_INET, text, &four) != 1) {
-        return false;
-    }
-    snprintf(text, sizeof text, "::ffff:%.*s", (int)host.size, host.data);
-    return inet_pton(AF_INET6, text, address) == 1;
+    *address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    return inet_pton(AF_INET, text, address->s6_addr + 12) == 1;
 }
 
 /* 1 to 65535, or nothing, which is the scheme's own. */
