@@ -92,14 +92,12 @@ static bool is_foreign(const struct session *session)
 static bool is_misdirected(const struct session *session)
 {
     const struct server_options *options = session->server->options;
-    struct hf_bytes authority = http_request_of(session)->headers[HEADER_HOST], host;
+    struct hf_bytes host = http_request_of(session)->host;
 
-    if ((session->server->auth != NULL && options->allowed_hosts == NULL) ||
-        authority.data == NULL) {
+    if ((session->server->auth != NULL && options->allowed_hosts == NULL) || host.data == NULL) {
         return false;
     }
-    return !host_split(authority, &host) ||
-           !host_is_ours(host, options->bind, options->allowed_hosts);
+    return !host_is_ours(host, options->bind, options->allowed_hosts);
 }
 
 static void refuse_host(struct session *session)

@@ -51,21 +51,53 @@ void http_lexer_chunks(struct http_lexer *lexer, uint64_t most, struct buffer *o
     *lexer = (struct http_lexer){.state = SIZE, .most = most, .out = out};
 }
 
-/* Letters, digits and !#$%&'*+-.^_`|~ */
+/* What a byte can be part of. */
+enum { IN_TOKEN = 1, IN_TARGET = 2, IN_VALUE = 4 };
+
+#define PUNCTUATION (IN_TARGET | IN_VALUE)
+#define TOKEN (IN_TOKEN | IN_TARGET | IN_VALUE)
+
+/* A token has letters, digits and !#$%&'*+-.^_`|~; a target all that is visible; a value spaces,
+ * tabs and all bytes beyond ASCII as well. */
+static const uint8_t classes[256] = {
+    ['\t'] = IN_VALUE,
+    [' '] = IN_VALUE,
+    ['!'] = TOKEN,
+    ['"'] = PUNCTUATION,
+    ['#' ... '\''] = TOKEN,
+    ['('] = PUNCTUATION,
+    [')'] = PUNCTUATION,
+    ['*'] = TOKEN,
+    ['+'] = TOKEN,
+    [','] = PUNCTUATION,
+    ['-'] = TOKEN,
+    ['.'] = TOKEN,
+    ['/'] = PUNCTUATION,
+    ['0' ... '9'] = TOKEN,
+    [':' ... '@'] = PUNCTUATION,
+    ['A' ... 'Z'] = TOKEN,
+    ['[' ... ']'] = PUNCTUATION,
+    ['^' ... 'z'] = TOKEN, /* ^ _ ` and the letters */
+    ['{'] = PUNCTUATION,
+    ['|'] = TOKEN,
+    ['}'] = PUNCTUATION,
+    ['~'] = TOKEN,
+    [0x80 ... 0xff] = IN_VALUE,
+};
+
 static bool is_token(uint8_t c)
 {
-    static const uint64_t bits[] = {UINT64_C(0x3ff6cfa00000000), UINT64_C(0x57ffffffc7fffffe)};
-    return c < 128 && bits[c >> 6] >> (c & 63) & 1;
+    return classes[c] & IN_TOKEN;
 }
 
 static bool is_visible(uint8_t c)
 {
-    return c > ' ' && c < 0x7f;
+    return classes[c] & IN_TARGET;
 }
 
 static bool is_value(uint8_t c)
 {
-    return (c >= ' ' && c != 0x7f) || c == '\t';
+    return classes[c] & IN_VALUE;
 }
 
 static int bad(struct http_lexer *lexer, int status, const char *why)
@@ -322,27 +354,89 @@ static int head_byte(struct http_lexer *lexer, uint8_t c)
     }
 }
 
-/* Most bytes are in the middle of a value or of a chunk: those go by quickly. */
-static size_t skip(struct http_lexer *lexer, const char *data, size_t size)
+/* How many bytes from the first on are of a class. */
+static size_t run_of(const char *data, size_t size, uint8_t class)
 {
-    size_t most = HTTP_HEAD_MAX - lexer->fields, i = 0;
+    size_t i = 0;
 
-    if (lexer->state == DATA) {
-        size_t taken = lexer->left < size ? (size_t)lexer->left : size;
-        lexer->left -= taken;
-        if (lexer->out != NULL) {
-            buffer_bytes(lexer->out, data, taken);
-        }
-        lexer->state = lexer->left == 0 ? DATA_CR : DATA;
-        return taken;
-    }
-    if (lexer->state == VALUE) {
-        while (i < size && i < most && is_value((uint8_t)data[i])) {
-            i++;
-        }
-        lexer->fields += (uint32_t)i;
+    while (i < size && classes[(uint8_t)data[i]] & class) {
+        i++;
     }
     return i;
+}
+
+/* A request line that is there from its first byte to its last, and has nothing special. */
+static size_t take_request_line(struct http_lexer *lexer, const char *data, size_t size)
+{
+    static const char version[] = " HTTP/1.1\r\n";
+    size_t method = run_of(data, size, IN_TOKEN);
+
+    if (method == 0 || method > HTTP_METHOD_MAX || method == size || data[method] != ' ') {
+        return 0;
+    }
+    const char *target = data + method + 1;
+    size_t target_size = run_of(target, size - method - 1, IN_TARGET);
+    size_t left = size - method - 1 - target_size;
+    if (target_size == 0 || target_size > HTTP_TARGET_MAX || left < sizeof version - 1 ||
+        memcmp(target + target_size, version, sizeof version - 1) != 0) {
+        return 0;
+    }
+    go(lexer, LINE);
+    return size - left + sizeof version - 1;
+}
+
+/* Fields whose lines are there as a whole: "Name: value". */
+static size_t take_fields(const char *data, size_t size)
+{
+    size_t at = 0;
+
+    for (;;) {
+        size_t name = at + run_of(data + at, size - at, IN_TOKEN);
+        if (name == at || name == size || data[name] != ':') {
+            return at;
+        }
+        size_t end = name + 1 + run_of(data + name + 1, size - name - 1, IN_VALUE);
+        if (size - end < 2 || data[end] != '\r' || data[end + 1] != '\n') {
+            return at;
+        }
+        at = end + 2;
+    }
+}
+
+/* Bytes of a chunk go by in one piece. */
+static size_t take_data(struct http_lexer *lexer, const char *data, size_t size)
+{
+    size_t taken = lexer->left < size ? (size_t)lexer->left : size;
+
+    lexer->left -= taken;
+    if (lexer->out != NULL) {
+        buffer_bytes(lexer->out, data, taken);
+    }
+    lexer->state = lexer->left == 0 ? DATA_CR : DATA;
+    return taken;
+}
+
+/* Whole lines and chunks go by quickly; all else, right or wrong, is left to head_byte() and
+ * chunk_byte(), which have the last word on what a request may be. Returns how many bytes went by,
+ * which are never those of a line that has begun already. */
+static size_t skip(struct http_lexer *lexer, const char *data, size_t size)
+{
+    size_t most = HTTP_HEAD_MAX - lexer->fields, taken = 0;
+
+    if (lexer->state == DATA) {
+        return take_data(lexer, data, size);
+    }
+    size = size < most ? size : most;
+    if (lexer->state == START) {
+        taken = take_request_line(lexer, data, size);
+    }
+    if (lexer->state == LINE) {
+        taken += take_fields(data + taken, size - taken);
+    } else if (lexer->state == VALUE) {
+        taken = run_of(data, size, IN_VALUE);
+    }
+    lexer->fields += (uint32_t)taken;
+    return taken;
 }
 
 int http_lexer_feed(struct http_lexer *lexer, const char *data, size_t size, size_t *used)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a request: the lexer checks every byte, llhttp takes the head apart, and what the
- * front needs of it is kept. */
+ * Reading a request: the lexer checks every byte of a head, which is then taken apart where its
+ * spaces, colons and line ends are, and what the front needs of it is kept. */
 #include "server/http/http_parser.h"
 
 #include "base/check.h"
@@ -12,75 +12,87 @@
 
 enum { READ_HEAD, READ_NOTHING, READ_BODY, READ_CHUNKS, READ_DONE, READ_BROKEN };
 
-/* ---- what llhttp tells ----------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
+
+#define NAMED(text) .name = text, .size = sizeof(text) - 1
 
 static const struct {
     const char *name;
+    size_t size;
     bool may_repeat; /* a list; the first is the one we look at */
 } header_table[HEADER_COUNT] = {
-    [HEADER_HOST] = {"Host", false},
-    [HEADER_CONTENT_LENGTH] = {"Content-Length", false},
-    [HEADER_TRANSFER_ENCODING] = {"Transfer-Encoding", false},
-    [HEADER_CONNECTION] = {"Connection", true},
-    [HEADER_CONTENT_TYPE] = {"Content-Type", false},
-    [HEADER_AUTHORIZATION] = {"Authorization", false},
-    [HEADER_EXPECT] = {"Expect", false},
-    [HEADER_ORIGIN] = {"Origin", false},
-    [HEADER_IDEMPOTENCY_KEY] = {"Idempotency-Key", false},
-    [HEADER_REQUEST_ID] = {"X-Request-Id", false},
-    [HEADER_LAST_EVENT_ID] = {"Last-Event-ID", false},
-    [HEADER_ACCEPT] = {"Accept", true},
-    [HEADER_PREFER] = {"Prefer", true},
-    [HEADER_WEBHOOK_ID] = {"webhook-id", false},
-    [HEADER_WEBHOOK_TIMESTAMP] = {"webhook-timestamp", false},
-    [HEADER_WEBHOOK_SIGNATURE] = {"webhook-signature", false},
-    [HEADER_ASKED_METHOD] = {"Access-Control-Request-Method", false},
-    [HEADER_ASKED_HEADERS] = {"Access-Control-Request-Headers", true},
-    [HEADER_ACCEPT_ENCODING] = {"Accept-Encoding", true},
-    [HEADER_IF_NONE_MATCH] = {"If-None-Match", true},
+    [HEADER_HOST] = {NAMED("Host")},
+    [HEADER_CONTENT_LENGTH] = {NAMED("Content-Length")},
+    [HEADER_TRANSFER_ENCODING] = {NAMED("Transfer-Encoding")},
+    [HEADER_CONNECTION] = {NAMED("Connection"), .may_repeat = true},
+    [HEADER_CONTENT_TYPE] = {NAMED("Content-Type")},
+    [HEADER_AUTHORIZATION] = {NAMED("Authorization")},
+    [HEADER_EXPECT] = {NAMED("Expect")},
+    [HEADER_ORIGIN] = {NAMED("Origin")},
+    [HEADER_IDEMPOTENCY_KEY] = {NAMED("Idempotency-Key")},
+    [HEADER_REQUEST_ID] = {NAMED("X-Request-Id")},
+    [HEADER_LAST_EVENT_ID] = {NAMED("Last-Event-ID")},
+    [HEADER_ACCEPT] = {NAMED("Accept"), .may_repeat = true},
+    [HEADER_PREFER] = {NAMED("Prefer"), .may_repeat = true},
+    [HEADER_WEBHOOK_ID] = {NAMED("webhook-id")},
+    [HEADER_WEBHOOK_TIMESTAMP] = {NAMED("webhook-timestamp")},
+    [HEADER_WEBHOOK_SIGNATURE] = {NAMED("webhook-signature")},
+    [HEADER_ASKED_METHOD] = {NAMED("Access-Control-Request-Method")},
+    [HEADER_ASKED_HEADERS] = {NAMED("Access-Control-Request-Headers"), .may_repeat = true},
+    [HEADER_ACCEPT_ENCODING] = {NAMED("Accept-Encoding"), .may_repeat = true},
+    [HEADER_IF_NONE_MATCH] = {NAMED("If-None-Match"), .may_repeat = true},
 };
 
-/* All of a span lies in one buffer, so that its pieces are next to each other. */
-static void extend(struct http_parser *parser, const char *at, size_t size)
+/* All that HTTP knows, those we take first. Any other is no method. */
+static const struct {
+    const char *name;
+    size_t size;
+    enum http_method method;
+} method_table[] = {
+    {NAMED("GET"), HTTP_GET},           {NAMED("POST"), HTTP_POST},
+    {NAMED("PUT"), HTTP_PUT},           {NAMED("DELETE"), HTTP_DELETE},
+    {NAMED("HEAD"), HTTP_HEAD},         {NAMED("OPTIONS"), HTTP_OPTIONS},
+    {NAMED("ACL"), HTTP_OTHER},         {NAMED("BIND"), HTTP_OTHER},
+    {NAMED("CHECKOUT"), HTTP_OTHER},    {NAMED("CONNECT"), HTTP_OTHER},
+    {NAMED("COPY"), HTTP_OTHER},        {NAMED("LINK"), HTTP_OTHER},
+    {NAMED("LOCK"), HTTP_OTHER},        {NAMED("M-SEARCH"), HTTP_OTHER},
+    {NAMED("MERGE"), HTTP_OTHER},       {NAMED("MKACTIVITY"), HTTP_OTHER},
+    {NAMED("MKCALENDAR"), HTTP_OTHER},  {NAMED("MKCOL"), HTTP_OTHER},
+    {NAMED("MOVE"), HTTP_OTHER},        {NAMED("NOTIFY"), HTTP_OTHER},
+    {NAMED("PATCH"), HTTP_OTHER},       {NAMED("PROPFIND"), HTTP_OTHER},
+    {NAMED("PROPPATCH"), HTTP_OTHER},   {NAMED("PURGE"), HTTP_OTHER},
+    {NAMED("REBIND"), HTTP_OTHER},      {NAMED("REPORT"), HTTP_OTHER},
+    {NAMED("SEARCH"), HTTP_OTHER},      {NAMED("SUBSCRIBE"), HTTP_OTHER},
+    {NAMED("TRACE"), HTTP_OTHER},       {NAMED("UNBIND"), HTTP_OTHER},
+    {NAMED("UNLINK"), HTTP_OTHER},      {NAMED("UNLOCK"), HTTP_OTHER},
+    {NAMED("UNSUBSCRIBE"), HTTP_OTHER},
+};
+
+static bool read_method(struct http_request *request, struct hf_bytes name)
 {
-    if (parser->span.size == 0) {
-        parser->span.data = at;
+    for (size_t i = 0; i < sizeof method_table / sizeof method_table[0]; i++) {
+        if (method_table[i].size == name.size &&
+            memcmp(method_table[i].name, name.data, name.size) == 0) {
+            request->method = method_table[i].method;
+            request->method_name = method_table[i].name;
+            return true;
+        }
     }
-    parser->span.size = (size_t)(at + size - parser->span.data);
+    return false;
 }
 
-static int on_span(llhttp_t *llhttp, const char *at, size_t size)
+static enum http_header find_header(struct hf_bytes name)
 {
-    struct http_parser *parser = llhttp->data;
-
-    extend(parser, at, size);
-    return 0;
-}
-
-static int on_url_complete(llhttp_t *llhttp)
-{
-    struct http_parser *parser = llhttp->data;
-
-    parser->request.path = (char *)parser->head.data + (parser->span.data - parser->head.data);
-    parser->request.path_size = parser->span.size;
-    parser->span = (struct hf_bytes){"", 0};
-    return 0;
-}
-
-static int on_name_complete(llhttp_t *llhttp)
-{
-    struct http_parser *parser = llhttp->data;
     unsigned i = 0;
 
-    while (i < HEADER_COUNT &&
-           (strncasecmp(parser->span.data, header_table[i].name, parser->span.size) != 0 ||
-            header_table[i].name[parser->span.size] != '\0')) {
+    while (i < HEADER_COUNT && (header_table[i].size != name.size ||
+                                strncasecmp(name.data, header_table[i].name, name.size) != 0)) {
         i++;
     }
-    parser->header = (enum http_header)i;
-    parser->span = (struct hf_bytes){"", 0};
-    return 0;
+    return (enum http_header)i;
 }
+
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* A list of words, in as many fields as the client likes. */
 static void read_connection(struct http_parser *parser, struct hf_bytes value)
@@ -94,49 +106,59 @@ static void read_connection(struct http_parser *parser, struct hf_bytes value)
     }
 }
 
-static int on_value_complete(llhttp_t *llhttp)
+static void take_field(struct http_parser *parser, struct hf_bytes name, struct hf_bytes value)
 {
-    struct http_parser *parser = llhttp->data;
-    struct hf_bytes value = parser->span;
+    enum http_header header = find_header(name);
 
-    parser->span = (struct hf_bytes){"", 0};
-    if (parser->header == HEADER_COUNT) {
-        return 0;
+    if (header == HEADER_COUNT) {
+        return;
     }
-    if (parser->header == HEADER_CONNECTION) {
+    if (header == HEADER_CONNECTION) {
         read_connection(parser, value);
     }
-    value = text_trim(value);
-    struct hf_bytes *known = &parser->request.headers[parser->header];
+    struct hf_bytes *known = &parser->request.headers[header];
     if (known->data == NULL) {
-        *known = value;
-    } else if (!header_table[parser->header].may_repeat) {
+        *known = text_trim(value);
+    } else if (!header_table[header].may_repeat) {
         parser->repeated = true;
     }
-    return 0;
 }
 
-static int on_headers_complete(llhttp_t *llhttp)
+/* Where the next `c` is, which the lexer has seen. */
+static char *find(const struct buffer *head, const char *from, char c)
 {
-    struct http_parser *parser = llhttp->data;
+    char *found = memchr(from, c, (size_t)(head->data + head->size - from));
 
-    parser->request.method = (llhttp_method_t)llhttp->method;
-    parser->request.method_name = llhttp_method_name(parser->request.method);
-    parser->request.minor = llhttp->http_minor;
-    parser->request.keep_alive = !parser->closes && (llhttp->http_minor > 0 || parser->keeps);
-    llhttp->upgrade = 0; /* we never do */
-    return 0;
+    CHECK(found != NULL);
+    return found;
 }
 
-static const llhttp_settings_t callbacks = {
-    .on_url = on_span,
-    .on_url_complete = on_url_complete,
-    .on_header_field = on_span,
-    .on_header_field_complete = on_name_complete,
-    .on_header_value = on_span,
-    .on_header_value_complete = on_value_complete,
-    .on_headers_complete = on_headers_complete,
-};
+/* Takes a head apart that the lexer found to be METHOD TARGET HTTP/1.x and fields, a line each.
+ * False if there is no such method. */
+static bool take_apart(struct http_parser *parser)
+{
+    static const char version[] = " HTTP/1.1\r\n";
+    struct http_request *request = &parser->request;
+    const struct buffer *head = &parser->head;
+    char *at = head->data + (head->data[0] == '\r' ? 2 : 0); /* an empty line may stand before it */
+    char *end = find(head, at, ' ');
+
+    if (!read_method(request, (struct hf_bytes){at, (size_t)(end - at)})) {
+        return false;
+    }
+    request->path = end + 1;
+    end = find(head, request->path, ' ');
+    request->path_size = (size_t)(end - request->path);
+    request->minor = (unsigned)(end[sizeof version - 4] - '0');
+    for (at = end + sizeof version - 1; *at != '\r'; at = end + 2) {
+        const char *colon = find(head, at, ':');
+        end = find(head, colon, '\r');
+        take_field(parser, (struct hf_bytes){at, (size_t)(colon - at)},
+                   (struct hf_bytes){colon + 1, (size_t)(end - colon - 1)});
+    }
+    request->keep_alive = !parser->closes && (request->minor > 0 || parser->keeps);
+    return true;
+}
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
@@ -171,6 +193,19 @@ static bool refuse(struct http_parser *parser, int status, const char *why)
     return false;
 }
 
+/* Host has to be there and in order, also where an absolute target replaces it. */
+static bool check_host(struct http_parser *parser)
+{
+    struct http_request *request = &parser->request;
+    struct hf_bytes authority = request->headers[HEADER_HOST];
+
+    if (authority.data == NULL) {
+        return request->minor == 0 || refuse(parser, 400, "no Host");
+    }
+    return host_split(authority, &request->host) ||
+           refuse(parser, 400, "Host is not HOST or HOST:PORT");
+}
+
 /* Turns the target into path and query: "/path?query", "http://host/path?query" or "*". The host of
  * an absolute one counts instead of Host. */
 static bool split_target(struct http_parser *parser)
@@ -190,6 +225,9 @@ static bool split_target(struct http_parser *parser)
         }
         const char *host = request->path + scheme;
         request->headers[HEADER_HOST] = (struct hf_bytes){host, (size_t)(at - host)};
+        if (!check_host(parser)) {
+            return false;
+        }
         if (at == end || *at == '?') {
             /* No path: it is "/", for which the byte after the host, a ? or the space before the
              * version, has room. */
@@ -211,15 +249,27 @@ static bool split_target(struct http_parser *parser)
     return true;
 }
 
-/* Host has to be there and in order, also where an absolute target replaces it. */
-static bool check_host(struct http_parser *parser)
+/* A body ends where its chunks end: chunked is the last coding, and there once (RFC 9112, 6.1 and
+ * 6.3). Another one before it would have to be undone, which we cannot. */
+static bool check_coding(struct http_parser *parser, struct hf_bytes coding)
 {
-    struct hf_bytes authority = parser->request.headers[HEADER_HOST], host;
+    const char *end = coding.data + coding.size;
+    const char *first = coding.size > 0 ? memchr(coding.data, ',', coding.size) : NULL;
 
-    if (authority.data == NULL) {
-        return parser->request.minor == 0 || refuse(parser, 400, "no Host");
+    if (first != NULL) {
+        const char *last = (const char *)memrchr(coding.data, ',', coding.size) + 1;
+        bool twice =
+            text_is_word((struct hf_bytes){coding.data, (size_t)(first - coding.data)}, "CHUNKED");
+        bool ends =
+            text_is_word(text_trim((struct hf_bytes){last, (size_t)(end - last)}), "CHUNKED");
+        return ends && !twice ? refuse(parser, 501, "Transfer-Encoding can only be chunked")
+                              : refuse(parser, 400, "chunked is not the last coding, once");
     }
-    return host_split(authority, &host) || refuse(parser, 400, "Host is not HOST or HOST:PORT");
+    if (coding.size == 0) {
+        return refuse(parser, 501, "Transfer-Encoding can only be chunked");
+    }
+    parser->chunked = text_is_word(coding, "CHUNKED");
+    return parser->chunked || refuse(parser, 400, "Transfer-Encoding does not end in chunked");
 }
 
 /* How long the body is: what two programs must never see differently. */
@@ -234,11 +284,7 @@ static bool check_framing(struct http_parser *parser)
         if (length.data != NULL || request->minor == 0) {
             return refuse(parser, 400, "Transfer-Encoding with Content-Length, or in HTTP/1.0");
         }
-        if (!text_is_word(coding, "CHUNKED")) {
-            return refuse(parser, 501, "Transfer-Encoding can only be chunked");
-        }
-        parser->chunked = true;
-        return true;
+        return check_coding(parser, coding);
     }
     if (length.data == NULL) {
         bool needed = request->method == HTTP_POST || request->method == HTTP_PUT;
@@ -284,46 +330,16 @@ static enum http_event done(struct http_parser *parser)
     return HTTP_HAS_REQUEST;
 }
 
-/* Tabs around the value of a field are spaces as well (RFC 9110, 5.5), which llhttp does not know
- * everywhere. */
-static void space_tabs(struct buffer *head)
-{
-    char *end = head->data + head->size;
-
-    for (char *at = head->data; (at = memchr(at, '\t', (size_t)(end - at))) != NULL;) {
-        char *start = at, *stop = at;
-        while (start[-1] == ' ') { /* the request line is before it, which has no tab */
-            start--;
-        }
-        while (*stop == '\t' || *stop == ' ') { /* a CR is behind it */
-            stop++;
-        }
-        if (start[-1] == ':' || *stop == '\r') {
-            memset(start, ' ', (size_t)(stop - start));
-        }
-        at = stop;
-    }
-}
-
 static enum http_event head_done(struct http_parser *parser)
 {
-    space_tabs(&parser->head);
-    llhttp_init(&parser->llhttp, HTTP_REQUEST, &callbacks);
-    parser->llhttp.data = parser;
-    parser->span = (struct hf_bytes){"", 0};
-    llhttp_errno_t error = llhttp_execute(&parser->llhttp, parser->head.data, parser->head.size);
-    if (error == HPE_INVALID_METHOD) {
+    if (!take_apart(parser)) {
         return broken(parser, 501, "there is no such method");
-    }
-    if (error != HPE_OK || parser->request.path == NULL || parser->request.method_name == NULL) {
-        const char *why = llhttp_get_error_reason(&parser->llhttp);
-        return broken(parser, 400, why != NULL && *why != '\0' ? why : "malformed request");
     }
     if (parser->repeated) {
         return broken(parser, 400, "a header field that can be there once is there twice");
     }
-    if (!check_host(parser) || !split_target(parser) || !check_host(parser) ||
-        !check_framing(parser) || !check_expect(parser)) {
+    if (!check_host(parser) || !split_target(parser) || !check_framing(parser) ||
+        !check_expect(parser)) {
         return HTTP_IS_BROKEN;
     }
     parser->state = READ_NOTHING;

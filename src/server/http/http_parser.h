@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Bytes in, requests of HTTP/1.1 out. http_lexer.c looks at the bytes first and lets nothing past
- * that could be read in two ways; llhttp then says what they mean. No socket, no session. */
+ * that could be read in two ways, so that the head only has to be taken apart. No socket, no
+ * session. */
 #ifndef SERVER_HTTP_HTTP_PARSER_H
 #define SERVER_HTTP_HTTP_PARSER_H
 
 #include "base/buffer.h"
 #include "server/http/http_lexer.h"
 
-#include <llhttp.h>
+/* The methods anybody here takes; HTTP_OTHER is one that HTTP knows and we do not take. */
+enum http_method {
+    HTTP_OTHER,
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_POST,
+    HTTP_PUT,
+    HTTP_DELETE,
+    HTTP_OPTIONS
+};
 
 /* The header fields anybody here looks at. */
 enum http_header {
@@ -36,12 +46,13 @@ enum http_header {
 };
 
 struct http_request {
-    llhttp_method_t method;
-    const char *method_name;
-    char *path; /* may be written to; begins with /, or is * alone */
+    enum http_method method;
+    const char *method_name; /* static */
+    char *path;              /* may be written to; begins with /, or is * alone */
     size_t path_size;
     struct hf_bytes query;                 /* what follows the ? */
     struct hf_bytes headers[HEADER_COUNT]; /* data is NULL where there is none */
+    struct hf_bytes host;                  /* of HEADER_HOST, without the port */
     struct hf_bytes body;
     unsigned minor; /* of HTTP/1.x */
     bool keep_alive;
@@ -49,7 +60,6 @@ struct http_request {
 
 struct http_parser {
     struct http_lexer lexer;
-    llhttp_t llhttp;
     struct buffer head, body;
     uint64_t max_body;  /* the caller's to set, before http_parser_body() */
     uint64_t body_left; /* of a body of known length */
@@ -59,9 +69,6 @@ struct http_parser {
     bool skips;         /* the request was answered before its body came, which is passed over */
     bool repeated;      /* a field that may be there once was there twice */
     bool closes, keeps; /* what Connection says */
-    enum http_header
-        header;           /* the field whose value comes next, HEADER_COUNT if it is not needed */
-    struct hf_bytes span; /* the name or value that llhttp is reading */
     struct http_request request;
     int status;      /* the HTTP status of a broken request's answer */
     const char *why; /* what is wrong with the request; static */
