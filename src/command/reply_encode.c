@@ -200,21 +200,36 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, i
 /* How many characters from an offset on stand for themselves. */
 static size_t plain_run(struct hf_bytes text, size_t from)
 {
+    static const bool is_plain[256] = {
+        [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
     size_t i = from;
 
-    for (; i < text.size; i++) {
-        uint8_t c = (uint8_t)text.data[i];
-        if (c < ' ' || c > '~' || c == '"' || c == '\\') {
-            break;
-        }
+    while (i < text.size && is_plain[(uint8_t)text.data[i]]) {
+        i++;
     }
     return i - from;
+}
+
+/* Characters that all stand for themselves, between quotes. */
+static void json_quoted(struct buffer *out, struct hf_bytes text)
+{
+    if (buffer_reserve(out, text.size + 2)) {
+        char *at = out->data + out->size;
+        at[0] = '"';
+        memcpy(at + 1, text.data, text.size);
+        at[text.size + 1] = '"';
+        out->size += text.size + 2;
+    }
 }
 
 void json_text(struct buffer *out, struct hf_bytes text)
 {
     static const char digits[] = "0123456789abcdef";
 
+    if (text.size > 0 && plain_run(text, 0) == text.size) {
+        json_quoted(out, text);
+        return;
+    }
     buffer_byte(out, '"');
     for (size_t i = 0; i < text.size;) {
         uint8_t c = (uint8_t)text.data[i];
@@ -273,13 +288,17 @@ static void json_field(struct buffer *out, const struct reply *reply,
     bool number = reply->values[i].kind == VALUE_NUMBER;
     bool coded = field->is_blob && !is_json_text(reply_bytes(reply, i));
 
-    buffer_byte(out, '"');
-    buffer_text(out, field->name);
-    buffer_text(out, coded ? JSON_BASE64 "\":\"" : "\":");
     if (coded) {
+        buffer_byte(out, '"');
+        buffer_text(out, field->name);
+        buffer_text(out, JSON_BASE64 "\":\"");
         base64_write(out, reply_bytes(reply, i));
         buffer_byte(out, '"');
-    } else if (number && field->guessed && reply->values[i].number < 0) {
+        return;
+    }
+    json_quoted(out, hf_text(field->name));
+    buffer_byte(out, ':');
+    if (number && field->guessed && reply->values[i].number < 0) {
         buffer_text(out, "null");
     } else if (number) {
         buffer_decimal(out, reply->values[i].number);
@@ -292,17 +311,16 @@ static void json_field(struct buffer *out, const struct reply *reply,
 static void json_fields(struct buffer *out, const struct reply *reply,
                         const struct command_spec *spec, size_t from, size_t count)
 {
-    const char *comma = "";
+    uint8_t before = '{';
 
-    buffer_byte(out, '{');
     for (size_t i = 0; i < count && from + i < reply->count; i++) {
         if (reply->values[from + i].kind != VALUE_ABSENT) {
-            buffer_text(out, comma);
+            buffer_byte(out, before);
             json_field(out, reply, &spec->fields[i], from + i);
-            comma = ",";
+            before = ',';
         }
     }
-    buffer_byte(out, '}');
+    buffer_text(out, before == '{' ? "{}" : "}");
 }
 
 /* A list of objects, from value `from` on. */

@@ -25,8 +25,10 @@ static void add_text(struct fields *fields, const char *name, struct hf_bytes te
 
 static bool has(const struct fields *fields, const char *name)
 {
+    struct hf_bytes wanted = hf_text(name);
+
     for (size_t i = 0; i < fields->count; i++) {
-        if (text_equal(fields->at[i].name, hf_text(name))) {
+        if (text_equal(fields->at[i].name, wanted)) {
             return true;
         }
     }

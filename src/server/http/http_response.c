@@ -21,13 +21,16 @@ struct head {
     char text[HEAD_SIZE];
 };
 
-static void put(struct head *head, const char *text, size_t size)
+/* Inlined, so that a text whose size is known is moved and not copied by a call. */
+static inline __attribute__((always_inline)) void put(struct head *head, const char *text,
+                                                      size_t size)
 {
     CHECK(size <= HEAD_SIZE - head->size);
     memcpy(head->text + head->size, text, size);
     head->size += size;
 }
 
+#define NO_STORE "Cache-Control: no-store\r\n"
 #define PUT(head, literal) put(head, literal, sizeof(literal) - 1)
 
 static void put_number(struct head *head, int64_t number)
@@ -198,6 +201,30 @@ static void put_cors(struct head *head, const struct session *session,
     }
 }
 
+/* What the body is, and how long. */
+static void put_body_fields(struct head *head, const char *type, const struct http_answer *answer,
+                            size_t size)
+{
+    const char *fields = answer->fields;
+
+    if (type != NULL && strcmp(type, HTTP_JSON) == 0 && fields == NULL) { /* as most answers are */
+        PUT(head, "Content-Type: " HTTP_JSON "\r\n" NO_STORE);
+    } else {
+        if (type != NULL) {
+            PUT(head, "Content-Type: ");
+            put(head, type, strlen(type));
+            PUT(head, "\r\n");
+        }
+        fields = fields != NULL ? fields : type != NULL ? NO_STORE : "";
+        put(head, fields, strlen(fields));
+    }
+    if (!answer->streams && answer->status != 204 && answer->status != 304) {
+        PUT(head, "Content-Length: ");
+        put_number(head, (int64_t)size);
+        PUT(head, "\r\n");
+    }
+}
+
 static void put_connection(struct head *head, const struct session *session, bool streams)
 {
     const struct http_request *request = http_request_of(session);
@@ -307,20 +334,7 @@ void http_respond(struct session *session, size_t start, const struct http_answe
     head.size = 0;
     put_status(&head, answer->status);
     put_date(&head, http_of(session)->shared);
-    if (type != NULL) {
-        PUT(&head, "Content-Type: ");
-        put(&head, type, strlen(type));
-        PUT(&head, "\r\n");
-    }
-    const char *fields = answer->fields != NULL ? answer->fields
-                         : type != NULL         ? "Cache-Control: no-store\r\n"
-                                                : "";
-    put(&head, fields, strlen(fields));
-    if (!answer->streams && answer->status != 204 && answer->status != 304) {
-        PUT(&head, "Content-Length: ");
-        put_number(&head, (int64_t)size);
-        PUT(&head, "\r\n");
-    }
+    put_body_fields(&head, type, answer, size);
     put_request_id(&head, session);
     put_rest(&head, session, answer);
     if (!buffer_reserve(out, head.size)) {

@@ -237,15 +237,22 @@ void json_release(struct json_fields *fields)
 
 /* ---- blobs ----------------------------------------------------------------------------------- */
 
+static bool has_blob(const struct command_spec *spec)
+{
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        if (spec->args[i].type == ARG_BLOB) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The row's blob that a field has in base 64; NULL if it is another kind of field. */
 static const struct arg_spec *coded_blob(const struct command_spec *spec, struct hf_bytes name)
 {
     for (size_t i = 0; i < spec->arg_count; i++) {
-        if (spec->args[i].type != ARG_BLOB) {
-            continue;
-        }
         size_t size = strlen(spec->args[i].field);
-        if (name.size == size + strlen(JSON_BASE64) &&
+        if (spec->args[i].type == ARG_BLOB && name.size == size + strlen(JSON_BASE64) &&
             memcmp(name.data, spec->args[i].field, size) == 0 &&
             memcmp(name.data + size, JSON_BASE64, strlen(JSON_BASE64)) == 0) {
             return &spec->args[i];
@@ -257,6 +264,9 @@ static const struct arg_spec *coded_blob(const struct command_spec *spec, struct
 enum hf_error json_read_blob(struct json_fields *fields, const struct command_spec *spec,
                              struct problem *problem)
 {
+    if (!has_blob(spec)) {
+        return HF_OK;
+    }
     for (size_t i = 0; i < fields->count && fields->blob == NULL; i++) {
         struct command_field *field = &fields->fields[i];
         const struct arg_spec *arg = coded_blob(spec, field->name);
