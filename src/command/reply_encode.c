@@ -2,6 +2,7 @@
  *
  * Replies as each front writes them. */
 #include "base/base64.h"
+#include "base/byte_run.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "command/reply.h"
@@ -197,19 +198,6 @@ void reply_to_resp(const struct reply *reply, const struct command_spec *spec, i
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* How many characters from an offset on stand for themselves. */
-static size_t plain_run(struct hf_bytes text, size_t from)
-{
-    static const bool is_plain[256] = {
-        [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
-    size_t i = from;
-
-    while (i < text.size && is_plain[(uint8_t)text.data[i]]) {
-        i++;
-    }
-    return i - from;
-}
-
 /* Characters that all stand for themselves, between quotes. */
 static void json_quoted(struct buffer *out, struct hf_bytes text)
 {
@@ -226,14 +214,14 @@ void json_text(struct buffer *out, struct hf_bytes text)
 {
     static const char digits[] = "0123456789abcdef";
 
-    if (text.size > 0 && plain_run(text, 0) == text.size) {
+    if (text.size > 0 && byte_run_json(text.data, text.size) == text.size) {
         json_quoted(out, text);
         return;
     }
     buffer_byte(out, '"');
     for (size_t i = 0; i < text.size;) {
         uint8_t c = (uint8_t)text.data[i];
-        size_t size = plain_run(text, i);
+        size_t size = byte_run_json(text.data + i, text.size - i);
         if (size > 0) {
             buffer_bytes(out, text.data + i, size);
             i += size;

@@ -11,6 +11,7 @@
  * the value: EXTENSION > EXTENSION_NAME > EXTENSION_VALUE > EXTENSION_TOKEN or EXTENSION_QUOTED. */
 #include "server/http/http_lexer.h"
 
+#include "base/byte_run.h"
 #include "base/text.h"
 
 enum {
@@ -354,15 +355,9 @@ static int head_byte(struct http_lexer *lexer, uint8_t c)
     }
 }
 
-/* How many bytes from the first on are of a class. */
 static size_t run_of(const char *data, size_t size, uint8_t class)
 {
-    size_t i = 0;
-
-    while (i < size && classes[(uint8_t)data[i]] & class) {
-        i++;
-    }
-    return i;
+    return byte_run(data, size, classes, class);
 }
 
 /* A request line that is there from its first byte to its last, and has nothing special. */

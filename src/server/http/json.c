@@ -4,12 +4,16 @@
 #include "server/http/json.h"
 
 #include "base/base64.h"
+#include "base/byte_run.h"
 #include "base/text.h"
 
 #include <stdlib.h>
 
 bool json_is_type(struct hf_bytes content_type)
 {
+    if (text_equal(content_type, (struct hf_bytes)HF_TEXT("application/json"))) {
+        return true; /* as programs write it */
+    }
     const char *end =
         content_type.size > 0 ? memchr(content_type.data, ';', content_type.size) : NULL;
 
@@ -41,10 +45,6 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
-/* Characters that stand for themselves: all of ASCII that is visible but " and \. */
-static const bool is_plain[256] = {
-    [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
-
 /* What is between two quotes, if it stands for itself; NULL otherwise. Returns where it ends. */
 static const char *read_text(const char *at, const char *end, struct hf_bytes *text)
 {
@@ -52,9 +52,7 @@ static const char *read_text(const char *at, const char *end, struct hf_bytes *t
         return NULL;
     }
     const char *start = ++at;
-    while (at < end && is_plain[(uint8_t)*at]) {
-        at++;
-    }
+    at += byte_run_json(at, (size_t)(end - at));
     *text = (struct hf_bytes){start, (size_t)(at - start)};
     return at < end && *at == '"' ? at + 1 : NULL;
 }
