@@ -23,8 +23,8 @@ static inline size_t byte_run(const char *data, size_t size, const uint8_t kinds
     return i;
 }
 
-/* How many characters stand for themselves in a text of JSON: ASCII that is visible, or a space, but
- * no quote and no backslash. */
+/* How many characters stand for themselves in a text of JSON: all of ASCII that is visible, and
+ * spaces, but no quote and no backslash. */
 size_t byte_run_json(const char *data, size_t size);
 
 #endif
