@@ -325,6 +325,7 @@ def test_logs_tell_the_time_the_beginning_and_the_end():
         server.call("QUOTA.RESERVE", "t", 1, "HOLD", "h")
         server.call("QUOTA.LIMIT", "t", 5)
         server.call("QUOTA.RESERVE", "t", 1, "HOLD", "h")
+        wait_until(lambda: "ready after" in server.said(), "the log is written")
         server.restart("kill")
         server.stop()
         lines = server.said().splitlines()
