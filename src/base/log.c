@@ -6,6 +6,7 @@
 
 #include "base/log_writer.h"
 #include "base/text.h"
+#include "base/trace.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,8 +15,12 @@
 #include <unistd.h>
 
 #define TEXT_SIZE 2048
-#define ESCAPED_MAX 6                             /* \u001f */
-#define LINE_SIZE (ESCAPED_MAX * TEXT_SIZE + 128) /* with what is around the message */
+#define ESCAPED_MAX 6                                            /* \u001f */
+#define FIELDS_SIZE (2 * TRACE_REQUEST_MAX + TRACE_ID_SIZE + 32) /* of a request */
+#define LINE_SIZE (ESCAPED_MAX * TEXT_SIZE + FIELDS_SIZE + 128)  /* with what is around it */
+#define RING_SIZE ((size_t)256 << 10)
+
+_Static_assert(LINE_SIZE <= LOG_LINE_MAX, "a writer takes every line");
 
 static const char *const prefixes[] = {
     [LOG_DEBUG] = "debug: ", [LOG_INFO] = "", [LOG_WARNING] = "warning: ", [LOG_ERROR] = "error: "};
@@ -44,10 +49,7 @@ static size_t escape(char *out, struct hf_bytes text)
     return size;
 }
 
-/* "2031-05-17T20:00:00.123Z" */
-#define TIME_SIZE 48
-
-static void write_time(char out[TIME_SIZE])
+void log_time(char out[LOG_TIME_SIZE])
 {
     struct timespec now;
     struct tm parts;
@@ -55,70 +57,143 @@ static void write_time(char out[TIME_SIZE])
 
     clock_gettime(CLOCK_REALTIME, &now);
     if (gmtime_r(&now.tv_sec, &parts) != NULL) {
-        size = strftime(out, TIME_SIZE - 8, "%Y-%m-%dT%H:%M:%S", &parts);
+        size = strftime(out, LOG_TIME_SIZE - 8, "%Y-%m-%dT%H:%M:%S", &parts);
     }
-    snprintf(out + size, TIME_SIZE - size, ".%03dZ", (int)(now.tv_nsec / 1000000));
+    snprintf(out + size, LOG_TIME_SIZE - size, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
-static size_t json_line(char *out, enum log_level level, const char *text)
+/* What is said, and of which request; NULL: of none. */
+struct log_said {
+    enum log_level level;
+    const char *text;
+    const struct trace_request *request;
+};
+
+static size_t json_line(char *out, const struct log_said *said)
 {
-    char time[TIME_SIZE];
+    char time[LOG_TIME_SIZE], trace[TRACE_ID_SIZE];
     size_t size;
 
-    write_time(time);
+    log_time(time);
     size = (size_t)sprintf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":\"", time,
-                           names[level]);
-    size += escape(out + size, hf_text(text));
+                           names[said->level]);
+    size += escape(out + size, hf_text(said->text));
+    if (said->request != NULL && said->request->id[0] != '\0') {
+        size += (size_t)sprintf(out + size, "\",\"request\":\"");
+        size += escape(out + size, hf_text(said->request->id));
+    }
+    if (said->request != NULL) {
+        trace_write_id(&said->request->trace, trace);
+        size += (size_t)sprintf(out + size, "\",\"trace\":\"%s", trace);
+    }
     return size + (size_t)sprintf(out + size, "\"}\n");
 }
 
-static size_t text_line(char *out, enum log_level level, const char *text, bool timed)
+static size_t text_line(char *out, const struct log_said *said, bool timed)
 {
-    char time[TIME_SIZE] = "";
+    char time[LOG_TIME_SIZE] = "", fields[FIELDS_SIZE] = "", trace[TRACE_ID_SIZE];
 
     if (timed) {
-        write_time(time);
+        log_time(time);
     }
-    return (size_t)sprintf(out, "%s%sholdfast: %s%s\n", time, timed ? " " : "", prefixes[level],
-                           text);
+    if (said->request != NULL) {
+        trace_write_id(&said->request->trace, trace);
+        snprintf(fields, sizeof fields, "%s%s trace=%s",
+                 said->request->id[0] != '\0' ? " request=" : "", said->request->id, trace);
+    }
+    return (size_t)sprintf(out, "%s%sholdfast: %s%s%s\n", time, timed ? " " : "",
+                           prefixes[said->level], said->text, fields);
 }
 
-void log_line(const struct log *log, enum log_level level, const char *format, ...)
+static void write_line(const struct log *log, const struct log_said *said)
 {
-    char text[TEXT_SIZE], line[LINE_SIZE];
-    int error = errno;
-    va_list args;
+    char line[LINE_SIZE];
+    size_t size = log->json ? json_line(line, said) : text_line(line, said, log->writer != NULL);
 
-    if (level < log->level) {
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    size_t size = log->json ? json_line(line, level, text)
-                            : text_line(line, level, text, log->writer != NULL);
     if (log->writer == NULL || !log_writer_put(log->writer, line, size)) {
         /* In one call, so that lines of several processes or threads do not mix. */
         while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR) {}
     }
+}
+
+static void say(const struct log *log, const struct trace_source *source, enum log_level level,
+                const char *format, va_list args) __attribute__((format(printf, 4, 0)));
+
+static void say(const struct log *log, const struct trace_source *source, enum log_level level,
+                const char *format, va_list args)
+{
+    struct log_said said = {.level = level};
+    struct trace_request request = {.id = ""};
+    char text[TEXT_SIZE];
+    int error = errno;
+
+    vsnprintf(text, sizeof text, format, args);
+    said.text = text;
+    if (source != NULL) {
+        source->describe(source, &request);
+        said.request = &request;
+    }
+    write_line(log, &said);
     errno = error;
+}
+
+void log_line(const struct log *log, enum log_level level, const char *format, ...)
+{
+    va_list args;
+
+    if (level >= log->level) {
+        va_start(args, format);
+        say(log, NULL, level, format, args);
+        va_end(args);
+    }
+}
+
+void log_request_line(const struct log *log, const struct trace_source *source,
+                      enum log_level level, const char *format, ...)
+{
+    va_list args;
+
+    if (level >= log->level) {
+        va_start(args, format);
+        say(log, source, level, format, args);
+        va_end(args);
+    }
 }
 
 /* ---- of a server ----------------------------------------------------------------------------- */
 
-static size_t lost_line(bool json, char out[LOG_LOST_SIZE], uint64_t count)
-{
-    char text[96];
+#define LOST_TEXT_SIZE 96
 
-    snprintf(text, sizeof text,
+static struct log_said lost_lines(char text[LOST_TEXT_SIZE], uint64_t count)
+{
+    snprintf(text, LOST_TEXT_SIZE,
              "%llu lines were left out here: standard error was not read in time",
              (unsigned long long)count);
-    return json ? json_line(out, LOG_WARNING, text) : text_line(out, LOG_WARNING, text, true);
+    return (struct log_said){.level = LOG_WARNING, .text = text};
+}
+
+static size_t lost_text(void *context, char out[LOG_LOST_SIZE], uint64_t count)
+{
+    char text[LOST_TEXT_SIZE];
+    struct log_said said = lost_lines(text, count);
+
+    (void)context;
+    return text_line(out, &said, true);
+}
+
+static size_t lost_json(void *context, char out[LOG_LOST_SIZE], uint64_t count)
+{
+    char text[LOST_TEXT_SIZE];
+    struct log_said said = lost_lines(text, count);
+
+    (void)context;
+    return json_line(out, &said);
 }
 
 void log_start(struct log *log)
 {
-    log->writer = log_writer_start(lost_line, log->json);
+    log->writer = log_writer_start(&(struct log_writer_target){
+        .fd = STDERR_FILENO, .room = RING_SIZE, .lost = log->json ? lost_json : lost_text});
 }
 
 void log_finish(const struct log *log, int wait_ms)
@@ -131,7 +206,7 @@ void log_finish(const struct log *log, int wait_ms)
 void log_stop(struct log *log, int wait_ms)
 {
     if (log->writer != NULL) {
-        log_writer_stop(log->writer, wait_ms);
+        log_writer_stop(log->writer, wait_ms, NULL);
         log->writer = NULL;
     }
 }
