@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/problem.h"
+#include "base/trace.h"
 #include "command/keys.h"
 #include "command/list.h"
 
@@ -229,6 +230,9 @@ struct command {
     const struct command_spec *spec;
     uint8_t entropy[COMMAND_ENTROPY]; /* random bytes for a COMMAND_RANDOM */
     bool seeded; /* the submitter has set the entropy, and the engine does not make it */
+    /* The request that it is part of, until it is answered, for the thread that submitted it; NULL:
+     * it is part of none. */
+    const struct trace_source *source;
     union command_args args;
 };
 

@@ -126,6 +126,7 @@ static void begin(struct command *command, const struct command_spec *spec)
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
     command->seeded = false;
+    command->source = NULL;
     memcpy(&command->args, command_defaults(spec), spec->args_size);
 }
 
@@ -350,6 +351,7 @@ static enum hf_error from_struct(struct command *command, const struct command_s
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
     command->seeded = false;
+    command->source = NULL;
     memcpy(&command->args, args, spec->args_size);
     for (size_t i = 0; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];

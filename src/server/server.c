@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "server/session_call.h"
 
 /* With nothing else to do, the loop waits for the sync of a disk that took no longer than this the
@@ -23,11 +24,16 @@ const char *server_state_name(enum server_state state)
 
 void server_init(struct server *server, const struct server_options *options)
 {
+    struct random random;
+
     *server = (struct server){.options = options, .state = SERVER_LOADING};
     server->log = (struct log){.level = options->log_level, .json = options->log_json};
     server->started_ns = clock_nanoseconds();
     server->started_ticks = clock_ticks();
     server->slow_ticks = UINT64_MAX;
+    server->records = options->log_level <= LOG_DEBUG;
+    random_init(&random);
+    random_bytes(&random, server->trace_key, sizeof server->trace_key);
     memory_init(&server->memory);
     feed_init(&server->feed, &server->memory);
     undo_table_init(&server->undos, &server->memory);

@@ -43,6 +43,8 @@ struct server {
     _Atomic int64_t loaded, load_total; /* bytes, while another thread loads */
     struct engine *engine;              /* NULL until it is open */
     struct auth *auth;                  /* NULL: everybody may do everything */
+    bool records;                       /* each answer goes to the log */
+    uint8_t trace_key[SIPHASH_KEY];     /* of the traces that begin here */
     struct metrics metrics;
     struct slowlog slowlog;
     struct feed feed;
@@ -105,7 +107,7 @@ void server_detach(struct server *server);
 
 /* Logs a warning that strangers bring about, unless there were many of its kind. */
 #define server_warn(server, kind, ...)                                                             \
-    warnings_line(&(server)->warnings, &(server)->log, kind, __VA_ARGS__)
+    warnings_line(&(server)->warnings, &(server)->log, kind, NULL, __VA_ARGS__)
 
 /* A client was refused because there are too many: counts it, and says so now and then. */
 void server_refused(struct server *server, const char *peer);

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "server/server.h"
-#include "server/session_call.h"
+#include "server/session_trace.h"
 #include "server/session_undo.h"
 
 /* A buffer for answers that is no larger stays with its session. */
@@ -229,6 +229,7 @@ bool session_close(struct session *session, bool heard)
     login_abandon(session);
     bool queued = session_queues(session);
 
+    session_trace_leave(session);
     session->front->close(session);
     session->unfinished = false; /* no client is left to resume it for */
     bool waited = session->waits || session->call_count > 0;

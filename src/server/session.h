@@ -15,6 +15,7 @@
 #define SERVER_SESSION_H
 
 #include "base/list.h"
+#include "base/trace.h"
 #include "command/reply.h"
 #include "server/auth.h"
 
@@ -58,6 +59,9 @@ struct front {
     size_t (*memory)(const struct session *session);
     /* A few times a second, if session->wants_ticks: streams look after themselves. May be NULL. */
     void (*tick)(struct session *session);
+    /* What the client says of its request: its id and its trace, if it does. *number is what the
+     * request is counted as; the front may count otherwise. */
+    void (*describe)(const struct session *session, uint64_t *number, struct trace_request *out);
 };
 
 extern const struct front front_resp;
@@ -230,7 +234,7 @@ bool session_allows(struct session *session, enum role needed);
 void session_authenticate(struct session *session, const struct hf_bytes *user,
                           struct hf_bytes secret);
 
-/* What became of that, once another thread has found out. */
+/* What became of that, once another thread has found out */
 void session_authenticated(struct session *session, bool right);
 
 /* Recomputes every total; front->audited() or front->refuse() is called once, now or later. */

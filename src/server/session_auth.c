@@ -3,12 +3,13 @@
  * Who a client is: by a token at once, by a password after another thread has hashed it
  * (logins.c). */
 #include "server/server.h"
+#include "server/session_trace.h"
 
 void session_authenticated(struct session *session, bool right)
 {
     if (!right) {
         session->server->metrics.unauthorized++;
-        server_warn(session->server, WARNING_SECRET, "%s: wrong secret", session->peer);
+        session_warn(session, WARNING_SECRET, "%s: wrong secret", session->peer);
     }
     session->front->authenticated(session, right);
     session_touch(session);

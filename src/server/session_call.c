@@ -12,6 +12,7 @@
 #include "command/binary.h"
 #include "server/server.h"
 #include "server/session_access.h"
+#include "server/session_trace.h"
 #include "server/session_undo.h"
 
 #include <stdarg.h>
@@ -33,6 +34,7 @@ static struct session_call *add_call(struct session *session, const struct comma
             return NULL;
         }
         buffer_init(&call->bytes, &server->memory);
+        call->source.describe = call_describe;
     }
     call->session = session;
     call->spec = spec;
@@ -51,6 +53,10 @@ static void remove_call(struct session_call *call)
     session->call_count--;
     if (call->bytes.capacity > 0) {
         buffer_free(&call->bytes);
+    }
+    if (call->left != NULL) {
+        memory_free(&server->memory, call->left, sizeof *call->left);
+        call->left = NULL;
     }
     if (server->spare_call == NULL) {
         server->spare_call = call;
@@ -208,7 +214,8 @@ static void observe(const struct session_call *call, const struct reply *reply)
     }
     if (call->command != NULL) {
         feed_command(feed, call->command, reply);
-    } else if (bytes.size > 0 && command_from_binary(&command, bytes, &scratch, NULL) == HF_OK) {
+    } else if (!engine_has_events(call->session->server->engine) && bytes.size > 0 &&
+               command_from_binary(&command, bytes, &scratch, NULL) == HF_OK) {
         feed_command(feed, &command, reply);
     }
 }
@@ -223,6 +230,9 @@ static void count_answer(const struct session_call *call, const struct reply *re
         note_time(call);
     } else {
         metrics_waited(&server->metrics, id, reply->code, clock_nanoseconds() - call->since_ns);
+    }
+    if (server->records || reply->code == HF_INTERNAL) {
+        session_log_answer(call, reply);
     }
     if (feed_wanted(&server->feed)) {
         observe(call, reply);
@@ -350,7 +360,7 @@ static void answered(void *context, const struct reply *reply)
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* The engine has taken the command and not answered it. Its texts are gone when the front goes on:
- * the feed needs a copy, unless the engine itself reports what becomes of it. */
+ * whoever needs them then gets a copy. */
 static void leave_in_flight(struct session_call *call)
 {
     struct session *session = call->session;
@@ -396,6 +406,7 @@ bool session_submit(struct session *session, struct command *command)
         return true;
     }
     call->command = command;
+    command->source = &call->source;
     session->spec = spec;
     session->submitted = call;
     engine_submit(server->engine, command, answered, call);

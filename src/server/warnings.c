@@ -20,6 +20,7 @@ static const struct {
     [WARNING_PROTOCOL] = {10, "clients that speak something else"},
     [WARNING_REFUSED] = {1, "refused connections"},
     [WARNING_STORED] = {3, "answers under an Idempotency-Key that are none"},
+    [WARNING_INTERNAL] = {10, "commands that failed"},
     [WARNING_MEMORY] = {3, "warnings of the memory of clients"},
     [WARNING_ACCESS] = {10, "requests beyond the scopes or families of their users"},
     [WARNING_RATE] = {3, "requests beyond the rate of their users"},
@@ -42,13 +43,11 @@ static void look(struct warnings *warnings, const struct log *log, enum warning_
     *of_kind = (struct warnings_of_kind){.since_ns = 0};
 }
 
-void warnings_line(struct warnings *warnings, const struct log *log, enum warning_kind kind,
-                   const char *format, ...)
+/* Is there room for one more in this while? Counts it. */
+static bool admit(struct warnings *warnings, const struct log *log, enum warning_kind kind)
 {
     struct warnings_of_kind *of_kind = &warnings->kinds[kind];
     uint64_t now_ns = clock_nanoseconds();
-    char line[LINE_SIZE];
-    va_list args;
 
     look(warnings, log, kind, now_ns);
     if (of_kind->since_ns == 0) {
@@ -56,13 +55,24 @@ void warnings_line(struct warnings *warnings, const struct log *log, enum warnin
     }
     if (of_kind->written == rules[kind].most) {
         of_kind->left_out++;
-        return;
+        return false;
     }
     of_kind->written++;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    log_line(log, LOG_WARNING, "%s", line);
+    return true;
+}
+
+void warnings_line(struct warnings *warnings, const struct log *log, enum warning_kind kind,
+                   const struct trace_source *source, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list args;
+
+    if (admit(warnings, log, kind)) {
+        va_start(args, format);
+        vsnprintf(line, sizeof line, format, args);
+        va_end(args);
+        log_request_line(log, source, LOG_WARNING, "%s", line);
+    }
 }
 
 void warnings_tick(struct warnings *warnings, const struct log *log)

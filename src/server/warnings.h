@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct log;
+struct trace_source;
 
 enum warning_kind {
     WARNING_SECRET,   /* a wrong token or password */
@@ -18,6 +19,7 @@ enum warning_kind {
     WARNING_STORED,   /* an answer under an Idempotency-Key that is none of ours */
     WARNING_ACCESS,   /* a request beyond a user's scopes or families */
     WARNING_RATE,     /* a request beyond a user's rate */
+    WARNING_INTERNAL, /* a command that failed for a reason of ours */
     WARNING_KINDS
 };
 
@@ -29,9 +31,10 @@ struct warnings {
     } kinds[WARNING_KINDS];
 };
 
-/* Writes a warning, or counts it. */
+/* Writes a warning, or counts it. It belongs to a request; NULL: to none. */
 void warnings_line(struct warnings *warnings, const struct log *log, enum warning_kind kind,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+                   const struct trace_source *source, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* Now and then: says how many were left out of each while that is over. */
 void warnings_tick(struct warnings *warnings, const struct log *log);

@@ -23,6 +23,7 @@
 #include "server/http/router.h"
 #include "server/page/live.h"
 #include "server/server.h"
+#include "server/session_trace.h"
 
 #include <time.h>
 
@@ -57,7 +58,7 @@ struct http {
     struct http_shared *shared;
     struct http_parser parser;
     enum http_step step;
-    uint32_t requests;  /* answered without an id of the client's */
+    uint32_t requests;  /* answered so far */
     bool answered_last; /* nothing can be said any more */
     struct route_match match;
     struct buffer known; /* the Authorization that session->who was found by */
@@ -107,6 +108,10 @@ void http_respond_error(struct session *session, int status, unsigned allowed, c
 void http_respond_continue(struct session *session);
 /* "201 Created"; NULL if it is no status of ours. */
 const char *http_status_line(int status);
+
+/* ---- http_trace.c: which request it is ------------------------------------------------------- */
+
+void http_describe(const struct session *session, uint64_t *number, struct trace_request *out);
 
 /* ---- http_auth.c: who is asking -------------------------------------------------------------- */
 

@@ -31,6 +31,7 @@ void http_finish(struct session *session)
         http_idempotency_close(session);
     }
     http_parser_next(&http->parser);
+    http->requests++;
     http->made_size = 0;
     http->preferred_wait_s = 0;
     session->prepaid = false;
@@ -433,4 +434,5 @@ const struct front front_http = {
     .timed_out = http_timed_out,
     .memory = http_memory,
     .tick = http_tick,
+    .describe = http_describe,
 };

@@ -269,9 +269,9 @@ static void refuse_stored(struct session *session)
 {
     struct problem problem;
 
-    server_warn(session->server, WARNING_STORED,
-                "%s: what is stored under an Idempotency-Key is no answer of this server",
-                session->peer);
+    session_warn(session, WARNING_STORED,
+                 "%s: what is stored under an Idempotency-Key is no answer of this server",
+                 session->peer);
     problem_set(&problem, HF_INTERNAL,
                 "what is stored under this Idempotency-Key is no answer of this server: it is not "
                 "sent, and nothing was done; another key is needed");

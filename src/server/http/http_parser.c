@@ -41,6 +41,8 @@ static const struct {
     [HEADER_ASKED_HEADERS] = {NAMED("Access-Control-Request-Headers"), .may_repeat = true},
     [HEADER_ACCEPT_ENCODING] = {NAMED("Accept-Encoding"), .may_repeat = true},
     [HEADER_IF_NONE_MATCH] = {NAMED("If-None-Match"), .may_repeat = true},
+    [HEADER_TRACEPARENT] = {NAMED("traceparent"), .may_repeat = true},
+    [HEADER_TRACESTATE] = {NAMED("tracestate"), .may_repeat = true},
 };
 
 /* All that HTTP knows, those we take first. Any other is no method. */
@@ -119,6 +121,8 @@ static void take_field(struct http_parser *parser, struct hf_bytes name, struct 
     struct hf_bytes *known = &parser->request.headers[header];
     if (known->data == NULL) {
         *known = text_trim(value);
+    } else if (header == HEADER_TRACEPARENT) {
+        *known = (struct hf_bytes){"", 0}; /* which of two it is part of is not known */
     } else if (!header_table[header].may_repeat) {
         parser->repeated = true;
     }

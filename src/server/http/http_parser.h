@@ -42,6 +42,8 @@ enum http_header {
     HEADER_ASKED_HEADERS, /* Access-Control-Request-Headers */
     HEADER_ACCEPT_ENCODING,
     HEADER_IF_NONE_MATCH,
+    HEADER_TRACEPARENT,
+    HEADER_TRACESTATE,
     HEADER_COUNT
 };
 

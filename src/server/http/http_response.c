@@ -139,25 +139,20 @@ static void put_date(struct head *head, struct http_shared *shared)
     put(head, shared->date, sizeof pattern - 1);
 }
 
-/* The client's own id if it is a sane one; otherwise one that no other request has: the start of
- * the server, the session and the request in it. */
+/* As http_describe() has it, and without a format string. */
 static void put_request_id(struct head *head, struct session *session)
 {
     struct hf_bytes id = http_request_of(session)->headers[HEADER_REQUEST_ID];
-    bool sane = id.size >= 1 && id.size <= 128;
 
-    for (size_t i = 0; i < id.size && sane; i++) {
-        sane = id.data[i] > ' ' && id.data[i] <= '~';
-    }
     PUT(head, "X-Request-Id: ");
-    if (sane) {
+    if (trace_request_is_valid(id)) {
         put(head, id.data, id.size);
     } else {
         put_hex(head, session->server->started_ns);
         PUT(head, "-");
         put_hex(head, session->id);
         PUT(head, "-");
-        put_hex(head, ++http_of(session)->requests);
+        put_hex(head, http_of(session)->requests + 1);
     }
     PUT(head, "\r\n");
 }
@@ -197,7 +192,8 @@ static void put_cors(struct head *head, const struct session *session,
         put_allowed(head, "Access-Control-Allow-Methods: ", answer->allowed,
                     &session->server->memory);
         PUT(head, "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, "
-                  "Last-Event-ID, Prefer, X-Request-Id\r\nAccess-Control-Max-Age: 600\r\n");
+                  "Last-Event-ID, Prefer, X-Request-Id, traceparent, "
+                  "tracestate\r\nAccess-Control-Max-Age: 600\r\n");
     }
 }
 

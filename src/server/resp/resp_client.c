@@ -388,6 +388,23 @@ static void get_redirection(struct session *session, size_t count, const struct 
     resp_number(&session->out, ':', -1); /* no tracking */
 }
 
+/* The trace that the requests of this connection are part of from now on; an empty one: none. */
+static void set_trace(struct session *session, size_t count, const struct hf_bytes *words)
+{
+    struct trace_parent *trace = &resp_client(session)->trace;
+    (void)count;
+
+    if (words[2].size == 0) {
+        *trace = (struct trace_parent){.flags = 0};
+    } else if (!trace_read(words[2], trace)) {
+        resp_error(session, "ERR CLIENT TRACEPARENT takes a traceparent of W3C Trace Context, such "
+                            "as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, or an "
+                            "empty text for none");
+        return;
+    }
+    resp_ok(session);
+}
+
 static void help(struct session *session, size_t count, const struct hf_bytes *words);
 
 static const struct {
@@ -409,6 +426,8 @@ static const struct {
     {"REPLY", "ON", 1, 1, reply},
     {"SETINFO", "LIB-NAME name or LIB-VER version", 2, 2, set_info},
     {"SETNAME", "Name this connection", 1, 1, set_name},
+    {"TRACEPARENT", "The trace that the requests from now on are part of, or an empty text", 1, 1,
+     set_trace},
 };
 #define SUBCOMMANDS (sizeof subcommands / sizeof subcommands[0])
 

@@ -57,6 +57,7 @@ static void reset(struct session *session, size_t count, const struct hf_bytes *
     resp_transaction_end(session);
     state->version = 2;
     state->name[0] = '\0';
+    state->trace = (struct trace_parent){.flags = 0};
     session->who = (struct identity){.role = ROLE_NONE};
     resp_simple(&session->out, "RESET");
 }

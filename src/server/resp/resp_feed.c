@@ -96,8 +96,8 @@ static size_t take_alone(struct session *session, const struct resp_request *req
         return 0;
     }
     if (is_http(request, on_line)) {
-        server_warn(session->server, WARNING_PROTOCOL, "%s: speaks HTTP to the RESP port",
-                    session->peer);
+        session_warn(session, WARNING_PROTOCOL, "%s: speaks HTTP to the RESP port",
+                     session->peer);
         hang_up(session);
         return size;
     }

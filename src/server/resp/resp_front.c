@@ -177,6 +177,17 @@ static void authenticated(struct session *session, bool right)
     session_answered(session);
 }
 
+/* What EXEC carries out is part of the one request that it is. */
+static void describe(const struct session *session, uint64_t *number, struct trace_request *out)
+{
+    const struct resp_client *state = session->state;
+
+    out->trace = state->trace;
+    if (state->transaction.running) {
+        *number = state->transaction.number;
+    }
+}
+
 static void timed_out(struct session *session)
 {
     resp_error(session, "ERR the request did not come to its end in time");
@@ -198,4 +209,5 @@ const struct front front_resp = {
     .audited = resp_audited,
     .timed_out = timed_out,
     .memory = client_memory,
+    .describe = describe,
 };

@@ -7,15 +7,17 @@
 
 #include "base/resp_write.h"
 #include "server/server.h"
+#include "server/session_trace.h"
 
 #define CLIENT_NAME_SIZE 65
 
 /* What a client queues between MULTI and EXEC. */
 struct resp_transaction {
-    bool open;      /* MULTI was given */
-    bool failed;    /* a command could not be queued: EXEC will discard all of them */
-    bool running;   /* inside EXEC, or between two commands of it */
-    unsigned count; /* of the commands queued */
+    bool open;       /* MULTI was given */
+    bool failed;     /* a command could not be queued: EXEC will discard all of them */
+    bool running;    /* inside EXEC, or between two commands of it */
+    unsigned count;  /* of the commands queued */
+    uint64_t number; /* of EXEC among the requests: its commands are parts of it */
     unsigned weight;
     unsigned done;       /* of them, by EXEC */
     size_t done_bytes;   /* of `words` */
@@ -34,7 +36,8 @@ struct client_list;
 struct resp_client {
     int version; /* 2 or 3 */
     struct resp_hello hello;
-    const char *last; /* the name of the last command carried out, or NULL */
+    const char *last;          /* the name of the last command carried out, or NULL */
+    struct trace_parent trace; /* CLIENT TRACEPARENT: of the requests from now on */
     struct resp_transaction transaction;
     /* Goes on with the last request while session->unfinished. */
     void (*go_on)(struct session *session);

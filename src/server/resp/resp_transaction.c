@@ -280,6 +280,7 @@ void own_command_exec(struct session *session, size_t count, const struct hf_byt
     } else {
         resp_number(&session->out, '*', transaction->count);
         transaction->running = true;
+        transaction->number = session->answered + 1;
         resp_client(session)->go_on = go_on;
         go_on(session);
     }
