@@ -66,7 +66,9 @@ void ledger_scratch_free(struct ledger_scratch *scratch);
 /* Values of one HOLDS, which there is room for at least. */
 #define LEDGER_HOLD_ADD_VALUES 14
 #define LEDGER_HOLD_SET_VALUES 19
-#define LEDGER_HOLD_TELL_VALUES 7
+#define LEDGER_HOLD_TELL_VALUES 9
+/* Texts that a notice of a hold needs. */
+#define LEDGER_HOLD_TEXTS 2
 #define LEDGER_HOLDS_VALUES                                                                        \
     (LEDGER_HOLDS_MAX * (LEDGER_HOLD_ADD_VALUES + LEDGER_HOLD_SET_VALUES + LEDGER_HOLD_TELL_VALUES))
 

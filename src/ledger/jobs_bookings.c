@@ -103,10 +103,21 @@ static const char *type_of(const struct ledger_booking *hold)
                                                             : NULL;
 }
 
+/* Writes it behind the others, for which there is room. */
+static struct hf_bytes write_notice(struct buffer *out, const struct ledger_noticed *noticed)
+{
+    size_t start = out->size;
+
+    ledger_notice_write(out, noticed);
+    return (struct hf_bytes){out->data + start, out->size - start};
+}
+
+/* What is told, with its trace; and by what it is known that it was told before: by the same
+ * without a trace, or by how it begins with one. */
 static void put_notice(struct ledger_scratch *scratch, const struct ledger_booking *hold)
 {
     const char *type = type_of(hold), *status = strchr(type, '.') + 1;
-    size_t start = scratch->notices.size;
+    static const char any_trace[] = "00-00000000000000000000000000000000-0000000000000000-00";
     struct ledger_noticed noticed = {.scope = hold->event,
                                      .id = hold->booking,
                                      .user = hold->user,
@@ -117,12 +128,15 @@ static void put_notice(struct ledger_scratch *scratch, const struct ledger_booki
                                      .status = status,
                                      .created_ms = hold->created_ms};
 
-    ledger_notice_write(&scratch->notices, &noticed);
+    struct hf_bytes bare = write_notice(&scratch->notices, &noticed);
+    noticed.trace = hold->trace.size > 0 ? hold->trace : hf_text(any_trace);
+    struct hf_bytes traced = write_notice(&scratch->notices, &noticed), begins = traced;
+    begins.size -= sizeof any_trace - 1 + strlen("\"}");
     struct sql_value *at = ledger_scratch_values(scratch, LEDGER_HOLD_TELL_VALUES);
-    struct sql_value data =
-        sql_text((struct hf_bytes){scratch->notices.data + start, scratch->notices.size - start});
     at[0] = at[5] = sql_text(hf_text(type));
-    at[1] = at[6] = data;
+    at[1] = sql_text(hold->trace.size > 0 ? traced : bare);
+    at[6] = sql_text(bare);
+    at[7] = at[8] = sql_text(begins);
     at[2] = sql_text(hold->event);
     at[3] = sql_text(hold->booking);
     at[4] = sql_text(hold->status);

@@ -77,7 +77,8 @@ static struct ledger_noticed noticed_of(const struct ledger_job *job)
                                    .payment = hf_text(job->found.payment),
                                    .quantity = job->found.quantity,
                                    .unit_price = job->found.unit_price,
-                                   .status = order ? "returned" : "refunded"};
+                                   .status = order ? "returned" : "refunded",
+                                   .trace = job->notice.trace};
 }
 
 /* Commits the steps of an end, with its notice. */

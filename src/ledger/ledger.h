@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/problem.h"
+#include "base/trace.h"
 #include "ledger/saga.h"
 
 struct ledger;
@@ -101,6 +102,7 @@ struct ledger_notice {
     const char *type;          /* "booking.cancelled", a constant; NULL: nothing is to be told */
     struct hf_bytes scope, id; /* event and booking, product and order; empty: the job's */
     struct hf_bytes data;      /* a JSON object; empty: made of the row that the job changes */
+    struct hf_bytes trace;     /* the traceparent of the request that it comes from, or empty */
 };
 
 /* An order or booking as it is told. What is empty is left out. */
@@ -111,10 +113,17 @@ struct ledger_noticed {
     int64_t quantity, unit_price;
     const char *status;
     int64_t created_ms; /* of a hold, by the engine; 0: left out */
+    /* The traceparent of the request that it comes from. It stands last, and is not sent as a part
+     * of the message: ledger_notice_take_trace(). */
+    struct hf_bytes trace;
 };
 /* Appends it as a JSON object of at most LEDGER_NOTICED_MAX bytes. */
 #define LEDGER_NOTICED_MAX 2560
 void ledger_notice_write(struct buffer *out, const struct ledger_noticed *noticed);
+/* Puts a traceparent, a text of TRACE_PARENT_SIZE - 1 bytes, into an object. */
+void ledger_notice_put_trace(struct buffer *out, struct hf_bytes trace);
+/* Takes it out of an object again: its data becomes shorter. False if there is none. */
+bool ledger_notice_take_trace(char *data, size_t *size, struct trace_parent *trace);
 
 /* ---- sales ----------------------------------------------------------------------------------- */
 
@@ -157,6 +166,7 @@ struct ledger_sale {
     int64_t quantity, unit_price;
     int64_t max;        /* of a product per user; 0: none. Checked against the rows of the ledger */
     const char *notice; /* the type of its notice, a constant, whose data is the row; NULL: none */
+    struct hf_bytes trace; /* of the notice, or empty */
     /* Not carried out before the deadline, and not begun: it is answered LEDGER_AWAY. Begun and not
      * known: LEDGER_UNKNOWN. */
     int64_t deadline_ms; /* of sql_now_ms() */
@@ -293,6 +303,7 @@ struct ledger_booking {
     struct hf_bytes event, booking, zone, user, show;
     struct hf_bytes status;        /* HOLDS: reserved, cancelled, expired; empty: forget the row */
     struct hf_bytes payment, code; /* shown: of one that was confirmed */
+    struct hf_bytes trace;         /* HOLDS: of its notice, or empty */
     int64_t quantity, unit_price;
     int64_t created_ms, expires_ms, confirmed_ms, ended_ms;
 };

@@ -49,6 +49,42 @@ void ledger_notice_write(struct buffer *out, const struct ledger_noticed *notice
         buffer_format(out, ",\"created_at\":%lld", (long long)noticed->created_ms);
     }
     buffer_byte(out, '}');
+    if (noticed->trace.size > 0) {
+        ledger_notice_put_trace(out, noticed->trace);
+    }
+}
+
+/* ---- the trace, which stands last ------------------------------------------------------------ */
+
+#define TRACE_BEGINS ",\"traceparent\":\""
+#define TRACE_ENDS "\"}"
+#define TRACE_BEGINS_SIZE (sizeof TRACE_BEGINS - 1)
+#define TRACE_SIZE (TRACE_BEGINS_SIZE + TRACE_PARENT_SIZE - 1 + sizeof TRACE_ENDS - 1)
+
+void ledger_notice_put_trace(struct buffer *out, struct hf_bytes trace)
+{
+    CHECK(trace.size == TRACE_PARENT_SIZE - 1);
+    if (!out->failed) {
+        CHECK(out->size > 1);
+        out->size--; /* the brace */
+        buffer_text(out, TRACE_BEGINS);
+        buffer_bytes(out, trace.data, trace.size);
+        buffer_text(out, TRACE_ENDS);
+    }
+}
+
+bool ledger_notice_take_trace(char *data, size_t *size, struct trace_parent *trace)
+{
+    if (*size <= TRACE_SIZE ||
+        memcmp(data + *size - TRACE_SIZE, TRACE_BEGINS, TRACE_BEGINS_SIZE) != 0 ||
+        !trace_read(
+            (struct hf_bytes){data + *size - TRACE_SIZE + TRACE_BEGINS_SIZE, TRACE_PARENT_SIZE - 1},
+            trace)) {
+        return false;
+    }
+    *size -= TRACE_SIZE - 1;
+    data[*size - 1] = '}';
+    return true;
 }
 
 void ledger_notice_values(struct hf_bytes scope, struct hf_bytes id, const char *type,

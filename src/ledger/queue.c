@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define TEXTS_OF_SALE 7
+#define TEXTS_OF_SALE 8
 /* Of each writer: one that it carries out, one that is being answered, and one to spare. */
 #define BATCHES_OF_WRITER 3
 
@@ -80,6 +80,7 @@ void ledger_sell(struct ledger *ledger, struct ledger_sale *sale)
     CHECK(sale->user.size <= HF_ID_MAX && sale->zone.size <= HF_ID_MAX);
     CHECK(sale->payment.size <= HF_ID_MAX && sale->quantity > 0);
     CHECK(sale->show.size <= HF_ID_MAX && sale->code.size <= HF_ID_MAX);
+    CHECK(sale->trace.size < TRACE_PARENT_SIZE);
     keep_deadline(ledger, sale->deadline_ms);
     pthread_mutex_lock(&ledger->lock);
     ledger->figures.pending++;
@@ -154,6 +155,7 @@ static void copy_sale(struct ledger_entry *entry, char **texts)
     entry->payment = copy_text(texts, sale->payment);
     entry->show = copy_text(texts, sale->show);
     entry->code = copy_text(texts, sale->code);
+    entry->trace = copy_text(texts, sale->trace);
     entry->created_ms = sale->created_ms;
     entry->quantity = sale->quantity;
     entry->unit_price = sale->unit_price;

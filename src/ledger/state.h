@@ -46,7 +46,7 @@ struct ledger_entry {
     bool exists;                     /* its id was found: detail.found */
     bool differs;                    /* … with other arguments */
     struct hf_bytes scope, id, user; /* in the batch's texts, as are these: */
-    struct hf_bytes zone, payment, show, code;
+    struct hf_bytes zone, payment, show, code, trace;
     int64_t quantity, unit_price, max, created_ms;
     const char *notice; /* or NULL */
     int64_t deadline_ms;

@@ -260,14 +260,16 @@ static const struct {
                                ""},
 
     [LEDGER_NOTICE_ADD] = {"INSERT INTO outbox (scope, subject_id, type, payload) {rows}", "tttt"},
-    /* Only what the row says, and not again what was told: a HOLDS may be repeated. */
+    /* Only what the row says, and not again what was told: a HOLDS may be repeated, also by another
+     * request. What is told ends with the trace of the first, or is without one. */
     [LEDGER_HOLD_TELL] =
         {"INSERT INTO outbox (scope, subject_id, type, payload) SELECT b.event_id, b.booking_id,"
          " {text}, {text} FROM bookings b WHERE b.event_id = ? AND b.booking_id = ? AND b.status = "
          "?"
          " AND b.batch = 0 AND NOT EXISTS (SELECT 1 FROM outbox p WHERE p.scope = b.event_id"
-         " AND p.subject_id = b.booking_id AND p.type = ? AND p.payload = ?)",
-         "ttttttt"},
+         " AND p.subject_id = b.booking_id AND p.type = ?"
+         " AND (p.payload = ? OR SUBSTR(p.payload, 1, {characters}(?)) = ?))",
+         "ttttttttt"},
     [LEDGER_OUTBOX_DUE] =
         {"SELECT o.outbox_id, o.scope, o.subject_id, o.type, o.payload, o.attempts, o.created_at,"
          " CAST({now} + ? - o.retry_from AS {integer}),"
@@ -368,6 +370,7 @@ static const struct token tokens[] = {
     {"{lock}", {"", " FOR UPDATE", " FOR UPDATE"}},
     {"{integer}", {"INTEGER", "BIGINT", "SIGNED"}},
     {"{text}", {"?", "CAST(? AS TEXT)", "?"}},
+    {"{characters}", {"LENGTH", "LENGTH", "CHAR_LENGTH"}},
     {"{join}", {"CROSS JOIN", "CROSS JOIN", "STRAIGHT_JOIN"}},
     {"{its_writer}",
      {"r.writer = w.writer_id", "r.writer = w.writer_id",

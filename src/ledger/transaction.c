@@ -42,7 +42,8 @@ bool ledger_scratch_init(struct ledger_scratch *scratch, size_t batch_max)
     scratch->sorted = malloc(batch_max * sizeof *scratch->sorted);
     scratch->slots = malloc(slots * sizeof *scratch->slots);
     scratch->slot_mask = (uint32_t)slots - 1;
-    size_t notices = batch_max > LEDGER_HOLDS_MAX ? batch_max : LEDGER_HOLDS_MAX;
+    size_t holds = (size_t)LEDGER_HOLD_TEXTS * LEDGER_HOLDS_MAX;
+    size_t notices = batch_max > holds ? batch_max : holds;
     return buffer_reserve(&scratch->notices, notices * LEDGER_NOTICED_MAX) &&
            scratch->values != NULL && scratch->span != NULL && scratch->looked != NULL &&
            scratch->totals != NULL && scratch->sorted != NULL && scratch->slots != NULL;
@@ -305,7 +306,8 @@ static struct ledger_noticed noticed_of(const struct ledger_entry *entry)
                                    .payment = entry->payment,
                                    .quantity = entry->quantity,
                                    .unit_price = entry->unit_price,
-                                   .status = order ? "sold" : "confirmed"};
+                                   .status = order ? "sold" : "confirmed",
+                                   .trace = entry->trace};
 }
 
 static void add_notices(struct ledger_writer *writer, const struct chosen *chosen,

@@ -231,5 +231,6 @@ void checkout_begin(struct service_call *call)
         return;
     }
     saga->client = call;
+    saga_note_request(saga, call);
     saga_insert(saga, inserted);
 }

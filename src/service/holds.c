@@ -45,7 +45,7 @@ struct holds_work {
  * */
 
 /* The texts that a row of a hold has. */
-#define HOLD_TEXTS 6
+#define HOLD_TEXTS 7
 static void texts_of(struct ledger_booking *booking, struct hf_bytes *texts[HOLD_TEXTS])
 {
     texts[0] = &booking->event;
@@ -54,6 +54,7 @@ static void texts_of(struct ledger_booking *booking, struct hf_bytes *texts[HOLD
     texts[3] = &booking->user;
     texts[4] = &booking->show;
     texts[5] = &booking->status;
+    texts[6] = &booking->trace;
 }
 
 static struct holds_entry *copy_entry(const struct ledger_booking *booking)

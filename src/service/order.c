@@ -147,6 +147,7 @@ void order_return(struct service_call *call)
     struct ledger_job *job = call_job(call, LEDGER_TASK_END);
 
     job->notice.type = webhooks_type(call->service, "order.returned");
+    job->notice.trace = hf_text(call->trace);
     job->kind = LEDGER_ORDER;
     job->scope = call->command.args.stock_return.product;
     job->id = call->command.args.stock_return.order;

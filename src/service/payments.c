@@ -119,7 +119,7 @@ static void test_send(enum payment_verb verb, const struct ledger_saga *saga,
 }
 
 void payments_send(struct service *service, enum payment_verb verb, const struct ledger_saga *saga,
-                   payment_done *done, void *context)
+                   const struct trace_request *part_of, payment_done *done, void *context)
 {
     struct payment_answer answer = {.outcome = PAYMENT_UNKNOWN,
                                     .message = "there is no payment-url any more"};
@@ -130,6 +130,6 @@ void payments_send(struct service *service, enum payment_verb verb, const struct
         test_send(verb, saga, &answer);
         done(context, &answer);
     } else {
-        payments_http_send(service, verb, saga, done, context);
+        payments_http_send(service, verb, saga, part_of, done, context);
     }
 }

@@ -5,6 +5,7 @@
 #ifndef SERVICE_PAYMENTS_H
 #define SERVICE_PAYMENTS_H
 
+#include "base/trace.h"
 #include "ledger/saga.h"
 
 struct service;
@@ -48,10 +49,10 @@ bool payments_serve(struct service *service);
 /* What the peer answered, or did not. */
 void payments_note(struct service *service, const struct payment_answer *answer);
 
-/* Asks the peer. done() is called once, at once or in a later turn; the saga is not used after the
- * call. */
+/* Asks the peer, as a part of a request. done() is called once, at once or in a later turn; the
+ * saga and the request are not used after the call. */
 typedef void payment_done(void *context, const struct payment_answer *answer);
 void payments_send(struct service *service, enum payment_verb verb, const struct ledger_saga *saga,
-                   payment_done *done, void *context);
+                   const struct trace_request *part_of, payment_done *done, void *context);
 
 #endif

@@ -39,6 +39,8 @@ struct payment_request {
     char payment_id[HF_ID_SIZE];
     char url[URL_MAX];
     char headers[5][HEADER_MAX + WEBHOOK_SIGNATURE_SIZE];
+    char trace_parent[TRACE_PARENT_SIZE + 16], trace_state[TRACE_STATE_MAX + 16];
+    char request_id[TRACE_REQUEST_MAX + 16];
     struct buffer body;
     payment_done *done;
     void *context;
@@ -199,8 +201,9 @@ static void write_url(struct payment_request *request, const char *base,
              request->verb == PAYMENT_REFUND ? "/refund" : "");
 }
 
-static void write_headers(struct payment_request *request, const struct webhook_keys *keys,
-                          const struct ledger_saga *saga)
+/* Returns how many there are. */
+static size_t write_headers(struct payment_request *request, const struct webhook_keys *keys,
+                            const struct ledger_saga *saga)
 {
     struct hf_bytes body = {request->body.data, request->body.size};
     char id[HEADER_MAX], signature[WEBHOOK_SIGNATURE_SIZE];
@@ -220,6 +223,27 @@ static void write_headers(struct payment_request *request, const struct webhook_
     }
     for (size_t i = 0; i < count; i++) {
         request->exchange.headers[i] = request->headers[i];
+    }
+    return count;
+}
+
+/* Which request of a client it is part of; this one is a call of its own in that trace. */
+static void add_trace(struct payment_request *request, size_t count,
+                      const struct trace_request *part_of, struct random *random)
+{
+    char parent[TRACE_PARENT_SIZE];
+
+    trace_continue(&part_of->trace, random, parent);
+    snprintf(request->trace_parent, sizeof request->trace_parent, "traceparent: %s", parent);
+    request->exchange.headers[count++] = request->trace_parent;
+    if (part_of->state[0] != '\0') {
+        snprintf(request->trace_state, sizeof request->trace_state, "tracestate: %s",
+                 part_of->state);
+        request->exchange.headers[count++] = request->trace_state;
+    }
+    if (part_of->id[0] != '\0') {
+        snprintf(request->request_id, sizeof request->request_id, "X-Request-Id: %s", part_of->id);
+        request->exchange.headers[count++] = request->request_id;
     }
 }
 
@@ -246,7 +270,8 @@ enum hf_error payments_http_open(struct service *service, struct problem *proble
 }
 
 void payments_http_send(struct service *service, enum payment_verb verb,
-                        const struct ledger_saga *saga, payment_done *done, void *context)
+                        const struct ledger_saga *saga, const struct trace_request *part_of,
+                        payment_done *done, void *context)
 {
     struct payments_http *http = service->payments;
     struct payment_request *request = calloc(1, sizeof *request);
@@ -263,7 +288,7 @@ void payments_http_send(struct service *service, enum payment_verb verb,
     buffer_init(&request->body, &service->memory);
     write_body(&request->body, verb, saga);
     write_url(request, service->settings.payment_url, saga);
-    write_headers(request, &http->keys, saga);
+    add_trace(request, write_headers(request, &http->keys, saga), part_of, &service->random);
     request->exchange.method = verb == PAYMENT_ASK ? "GET" : "POST";
     request->exchange.url = request->url;
     request->exchange.content = (struct hf_bytes){request->body.data, request->body.size};

@@ -16,7 +16,8 @@ enum hf_error payments_read_keys(const struct service_options *settings, struct 
 /* If the settings name a peer over HTTP. INVALID_ARGUMENT, BUSY. */
 enum hf_error payments_http_open(struct service *service, struct problem *problem);
 void payments_http_send(struct service *service, enum payment_verb verb,
-                        const struct ledger_saga *saga, payment_done *done, void *context);
+                        const struct ledger_saga *saga, const struct trace_request *part_of,
+                        payment_done *done, void *context);
 /* Gives the answers that are there. */
 void payments_http_turn(struct service *service);
 /* What was sent and not answered never is. */

@@ -222,6 +222,7 @@ void purchase_fill_sale(struct service_call *call)
     sale->unit_price = args->unit_price;
     sale->max = args->max == HF_INTEGER_MAX ? 0 : args->max;
     sale->notice = webhooks_type(call->service, "order.sold");
+    sale->trace = hf_text(call->trace);
     sale->problem.message[0] = '\0';
 }
 

@@ -85,6 +85,30 @@ static void release(void *state)
     free(saga);
 }
 
+static void saga_describe(const struct trace_source *source, struct trace_request *out)
+{
+    *out = ((const struct saga *)source)->request;
+}
+
+/* The ledger has no room for the trace of the request that began it. One that is taken up again has
+ * a trace of its own, the same on every server. */
+static void begin_trace(struct saga *saga)
+{
+    static const uint8_t key[SIPHASH_KEY] = {0};
+
+    saga->source.describe = saga_describe;
+    trace_derive(key, saga->row.saga, strlen(saga->row.saga), &saga->request.trace);
+}
+
+void saga_note_request(struct saga *saga, const struct service_call *client)
+{
+    const struct trace_source *source = client->command.source;
+
+    if (source != NULL && client->done != NULL) {
+        source->describe(source, &saga->request);
+    }
+}
+
 struct saga *saga_new(struct service *service, const struct ledger_saga *row)
 {
     struct command own = {.spec = &command_table[SAGA_GET]};
@@ -101,6 +125,7 @@ struct saga *saga_new(struct service *service, const struct ledger_saga *row)
     }
     saga->call = call;
     saga->row = *row;
+    begin_trace(saga);
     saga->state = saga_state_read(row->state);
     saga->charge = saga_charge_read(row->payment);
     list_init(&saga->watchers);
@@ -166,6 +191,7 @@ static void own_answered(void *context, const struct reply *reply)
 void saga_submit(struct service_call *call, struct command *command, service_run *next)
 {
     call->run = next;
+    command->source = &saga_of(call)->source;
     service_carry_out(call->service, command, own_answered, call);
 }
 

@@ -41,6 +41,8 @@
 #define SAGA_PENDING_MAX_MS ((int64_t)3 * 24 * 3600 * 1000)
 
 struct saga {
+    struct trace_source source;   /* for what is carried out for it: saga_describe() */
+    struct trace_request request; /* that began it, or took it up again; otherwise a trace alone */
     struct service_call *call;
     struct list node;          /* in a bucket */
     struct list watchers;      /* clients' calls, by service_call.gated */
@@ -104,6 +106,8 @@ static inline int64_t saga_pays_ms(const struct service *service)
 
 /* A saga with this row, driven by nobody yet; NULL when there is no memory. */
 struct saga *saga_new(struct service *service, const struct ledger_saga *row);
+/* A client's request drives it from now on: what is sent because of it says so. */
+void saga_note_request(struct saga *saga, const struct service_call *client);
 /* It is no longer driven here: its watchers look for themselves. */
 void saga_drop(struct service_call *call);
 struct saga *saga_find(struct service *service, struct hf_bytes id);

@@ -107,6 +107,7 @@ static void take_over(struct service_call *call, enum saga_state to)
         return;
     }
     saga->client = call;
+    saga_note_request(saga, call);
     saga_move(saga, &(struct saga_change){.to = to, .charge = charge, .takes = true}, taken);
 }
 

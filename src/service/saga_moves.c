@@ -142,9 +142,9 @@ static void commit(struct saga *saga)
         webhooks_kick(saga->call->service);
     }
     if (saga->state == SAGA_NEEDS_ATTENTION) {
-        log_line(&saga->call->service->options.log, LOG_WARNING,
-                 "saga %s needs attention: it was %s; %s: %s", saga->row.saga, saga->row.came_from,
-                 saga->row.error_code, saga->row.error);
+        log_request_line(&saga->call->service->options.log, &saga->source, LOG_WARNING,
+                         "saga %s needs attention: it was %s; %s: %s", saga->row.saga,
+                         saga->row.came_from, saga->row.error_code, saga->row.error);
     }
 }
 
@@ -342,6 +342,7 @@ static void write_confirmed(struct buffer *out, const struct ledger_saga *next)
 static void add_notice(struct saga *saga, const char *type,
                        void (*write)(struct buffer *out, const struct ledger_saga *next))
 {
+    char trace[TRACE_PARENT_SIZE];
     struct buffer out;
     size_t size = 0;
 
@@ -351,6 +352,8 @@ static void add_notice(struct saga *saga, const char *type,
     }
     buffer_init(&out, &saga->call->service->memory);
     write(&out, &saga->next);
+    trace_write(&saga->request.trace, trace);
+    ledger_notice_put_trace(&out, hf_text(trace));
     if (!out.failed && out.size <= sizeof saga->noticed) {
         size = out.size;
         memcpy(saga->noticed, out.data, size);

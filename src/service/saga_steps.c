@@ -169,7 +169,8 @@ static void payment_answered(void *context, const struct payment_answer *answer)
 void saga_pay(struct saga *saga, enum payment_verb verb, service_run *next)
 {
     saga->call->run = next;
-    payments_send(saga->call->service, verb, &saga->row, payment_answered, saga->call);
+    payments_send(saga->call->service, verb, &saga->row, &saga->request, payment_answered,
+                  saga->call);
 }
 
 /* A payment that takes long is asked for less and less often: a callback is what it waits for. */
@@ -317,7 +318,7 @@ static void confirm_answered(void *context, const struct reply *reply)
 static void confirm(struct saga *saga)
 {
     const struct ledger_saga *row = &saga->row;
-    struct command command = {.spec = &command_table[SEATS_CONFIRM]};
+    struct command command = {.spec = &command_table[SEATS_CONFIRM], .source = &saga->source};
 
     command.args.seats_confirm =
         (struct hf_seats_confirm_args){.event = hf_text(row->event),

@@ -53,6 +53,7 @@ static void booking_job(struct service_call *call, enum ledger_task task)
     job->id = seats_booking(call);
     if (task == LEDGER_TASK_END) {
         job->notice.type = webhooks_type(call->service, "booking.cancelled");
+        job->notice.trace = hf_text(call->trace);
     }
 }
 
@@ -215,7 +216,8 @@ static void sell_booking(struct service_call *call)
                                  .created_ms = work->seen.created_ms,
                                  .quantity = work->seen.quantity,
                                  .unit_price = work->seen.unit_price,
-                                 .notice = webhooks_type(call->service, "booking.confirmed")};
+                                 .notice = webhooks_type(call->service, "booking.confirmed"),
+                                 .trace = hf_text(call->trace)};
     call_sell(call, booking_sold);
 }
 

@@ -128,7 +128,8 @@ struct ledger_booking seats_row(const struct service_call *call, const char *sta
                                    .quantity = work->seen.quantity,
                                    .unit_price = work->seen.unit_price,
                                    .created_ms = work->seen.created_ms,
-                                   .expires_ms = work->seen.expires_ms};
+                                   .expires_ms = work->seen.expires_ms,
+                                   .trace = hf_text(call->trace)};
 }
 
 void seats_seed(struct command *confirm, struct hf_bytes code)

@@ -311,7 +311,8 @@ static void keep_reserved(struct service_call *call, const struct reply *reply)
                                  .status = hf_text("reserved"),
                                  .quantity = args->quantity,
                                  .unit_price = args->unit_price,
-                                 .expires_ms = reply->values[RESERVED_EXPIRES].number};
+                                 .expires_ms = reply->values[RESERVED_EXPIRES].number,
+                                 .trace = hf_text(call->trace)};
     row.created_ms = row.expires_ms - args->ttl_ms;
     holds_keep(call->service, &row);
 }

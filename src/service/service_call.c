@@ -48,6 +48,21 @@ static struct service_call *obtain(struct service *service)
     return call;
 }
 
+/* What the client's request is part of is known as long as it is not answered, and webhooks may
+ * tell of it later. */
+static void note_trace(struct service_call *call)
+{
+    const struct trace_source *source = call->command.source;
+    struct trace_request request;
+
+    call->trace[0] = '\0';
+    if (source != NULL && call->service->webhooks != NULL &&
+        call->command.spec->flags & COMMAND_WRITES) {
+        source->describe(source, &request);
+        trace_write(&request.trace, call->trace);
+    }
+}
+
 struct service_call *call_new(struct service *service, const struct command *command,
                               engine_done *done, void *context)
 {
@@ -64,6 +79,7 @@ struct service_call *call_new(struct service *service, const struct command *com
     call->done = done;
     call->context = context;
     call->product = NULL;
+    note_trace(call);
     call->step = 0;
     call->taken = call->sold = call->untold = call->retried = false;
     call->remaining = call->delta = call->total = 0;

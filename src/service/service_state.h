@@ -144,6 +144,7 @@ struct service_call {
     engine_done *done; /* NULL: answered, or nobody waits */
     void *context;
     struct service_product *product;
+    char trace[TRACE_PARENT_SIZE]; /* of the client's request, if webhooks are to say so; or "" */
     struct service_answer engine;
     char lease[LEASE_NAME_SIZE], lease_owner[LEASE_OWNER_SIZE];
 

@@ -39,6 +39,7 @@
 enum delivery_state { DELIVERY_FREE, DELIVERY_SENDING, DELIVERY_ANSWERED, DELIVERY_SETTLING };
 
 struct webhook_delivery {
+    struct trace_source source; /* of the log's lines about it: delivery_describe() */
     struct webhooks *webhooks;
     enum delivery_state state;
     struct ledger_event event;
@@ -46,6 +47,8 @@ struct webhook_delivery {
     struct http_exchange exchange;
     struct buffer body;
     char id[80], timestamp[48], signature[WEBHOOK_SIGNATURE_SIZE + 32]; /* headers */
+    char trace_header[TRACE_PARENT_SIZE + 16];
+    struct trace_parent trace;
 };
 
 struct webhooks {

@@ -41,16 +41,24 @@ int64_t delivery_delay_ms(struct service *service, int64_t attempts)
 /* ---- what an answer means --------------------------------------------------------------------
  * */
 
-static void tell_failure(struct webhooks *webhooks, const struct http_exchange *exchange)
+static void delivery_describe(const struct trace_source *source, struct trace_request *out)
 {
+    out->trace = ((const struct webhook_delivery *)source)->trace;
+    out->id[0] = out->state[0] = '\0'; /* the request's own id is not kept with the row */
+}
+
+static void tell_failure(const struct webhook_delivery *delivery)
+{
+    const struct webhooks *webhooks = delivery->webhooks;
+    const struct http_exchange *exchange = &delivery->exchange;
     char status[32];
 
     snprintf(status, sizeof status, "status %d", exchange->status);
     if (webhooks->failures == 1 || webhooks->failures == WEBHOOKS_FAILING) {
-        log_line(&webhooks->service->options.log, LOG_WARNING,
-                 "a webhook was not delivered and will be sent again: %s%s",
-                 exchange->fate == HTTP_ANSWERED ? status : exchange->why,
-                 webhooks->failures > 1 ? "; the receiver is tried once a second" : "");
+        log_request_line(&webhooks->service->options.log, &delivery->source, LOG_WARNING,
+                         "a webhook was not delivered and will be sent again: %s%s",
+                         exchange->fate == HTTP_ANSWERED ? status : exchange->why,
+                         webhooks->failures > 1 ? "; the receiver is tried once a second" : "");
     }
 }
 
@@ -90,15 +98,15 @@ static void fail(struct webhook_delivery *delivery)
     after_s = after_s > longest_s ? longest_s : after_s;
     webhooks->failures++;
     webhooks->failed++;
-    tell_failure(webhooks, &delivery->exchange);
+    tell_failure(delivery);
     bool over = delivery->event.age_ms + delay_ms > WEBHOOKS_GIVE_UP_MS;
     delivery->settled.state = over ? LEDGER_EVENT_GIVEN_UP : LEDGER_EVENT_PENDING;
     delivery->settled.due_ms = over ? 0 : delay_ms > 1000 * after_s ? delay_ms : 1000 * after_s;
     if (over) {
-        log_line(&webhooks->service->options.log, LOG_WARNING,
-                 "a webhook is given up after 3 days and %" PRId64
-                 " attempts: %s of '%s'; `holdfast webhooks replay` sends it again",
-                 delivery->settled.attempts, delivery->event.type, delivery->event.subject);
+        log_request_line(&webhooks->service->options.log, &delivery->source, LOG_WARNING,
+                         "a webhook is given up after 3 days and %" PRId64
+                         " attempts: %s of '%s'; `holdfast webhooks replay` sends it again",
+                         delivery->settled.attempts, delivery->event.type, delivery->event.subject);
     }
 }
 
@@ -139,6 +147,23 @@ static void write_body(struct webhook_delivery *delivery)
     buffer_byte(&delivery->body, '}');
 }
 
+/* The trace of the request that it comes from, which the row has behind its data. A row without one
+ * begins a trace, which is the same at each attempt. */
+static void take_trace(struct webhook_delivery *delivery)
+{
+    static const uint8_t key[SIPHASH_KEY] = {0};
+    struct ledger_event *event = &delivery->event;
+    const int64_t seed[] = {event->id, event->created_ms};
+    char parent[TRACE_PARENT_SIZE];
+
+    if (!ledger_notice_take_trace(event->data, &event->data_size, &delivery->trace)) {
+        trace_derive(key, seed, sizeof seed, &delivery->trace);
+    }
+    trace_continue(&delivery->trace, &delivery->webhooks->service->random, parent);
+    snprintf(delivery->trace_header, sizeof delivery->trace_header, "traceparent: %s", parent);
+    delivery->source.describe = delivery_describe;
+}
+
 static bool write_headers(struct webhook_delivery *delivery)
 {
     static const char id_name[] = "webhook-id: ", signature_name[] = "webhook-signature: ";
@@ -163,6 +188,7 @@ bool delivery_send(struct webhook_delivery *delivery, const struct ledger_event 
 
     delivery->event = *event;
     delivery->body.failed = false;
+    take_trace(delivery);
     write_body(delivery);
     if (delivery->body.failed || !write_headers(delivery)) {
         return false;
@@ -171,7 +197,7 @@ bool delivery_send(struct webhook_delivery *delivery, const struct ledger_event 
         .method = "POST",
         .url = webhooks->url,
         .headers = {"content-type: application/json", delivery->id, delivery->timestamp,
-                    delivery->signature},
+                    delivery->signature, delivery->trace_header},
         .content = {delivery->body.data, delivery->body.size},
         .timeout_ms = WEBHOOKS_TIMEOUT_MS,
         .ignore_body = true,

@@ -47,6 +47,7 @@ class Book:
         self.asked = {}  # (payment, verb): times
         self.tokens = []  # of the charges that came
         self.unsigned = []
+        self.requests = []  # (verb, headers) of all that came
 
     def times(self, payment, verb):
         with self.lock:
@@ -139,6 +140,7 @@ class Handler(BaseHTTPRequestHandler):
         expected = f"/payments/{payment}/refund" if verb == "refund" else "/payments"
         key = payment + ("-refund" if verb == "refund" else "")
         assert self.path == expected and self.headers["Idempotency-Key"] == key
+        self.peer.book.requests.append((verb, self.headers))
         fault = self.peer.fault_of(payment, verb)
         if verb == "charge":
             self.charge(payment, asked, fault)
@@ -166,6 +168,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.check_signature(b"")
         payment = self.path.rpartition("/")[2]
+        self.peer.book.requests.append(("ask", self.headers))
         fault = self.peer.fault_of(payment, "ask")
         entry = self.peer.book.payments.get(payment)
         if fault in ("ok", "slow", "twice", "declined", "pending"):
