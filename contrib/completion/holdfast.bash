@@ -14,8 +14,9 @@ _holdfast_serve_flags='
     --quota-sync-at --quota-sync-query --quota-sync-db --quota-sync-missing --quota-sync-margin
     --webhook-url --outgoing-allow --outgoing-ca
     --payment-url --payment-timeout --payment-retries --late-payment --currency --saga-lease
-    --tls-cert --tls-key --cors-origin --allowed-hosts --log-level --log-format --min-free-disk
-    --max-memory --max-connections --threads --sign-in-timeout --max-strangers --max-strangers-per-address
+    --tls-cert --tls-key --cors-origin --allowed-hosts --log-level --log-format --audit-log
+    --min-free-disk --max-memory --max-connections --threads --sign-in-timeout --max-strangers
+    --max-strangers-per-address
     --client-memory --request-timeout --http-idle-timeout --max-body --drain-timeout
     --slow-threshold --check-config
 '
@@ -46,7 +47,7 @@ _holdfast_commands_in_any_case() {
 # The value of the flag before the word.
 _holdfast_value() {
     case $1 in
-    --config | --auth-file | --outgoing-ca | --tls-cert | --tls-key | --dir) _holdfast_files ;;
+    --config | --auth-file | --audit-log | --outgoing-ca | --tls-cert | --tls-key | --dir) _holdfast_files ;;
     --fsync) _holdfast_words always everysec no ;;
     --late-payment) _holdfast_words rebook refund ;;
     --log-level) _holdfast_words debug info warning error ;;

@@ -39,6 +39,7 @@ struct arg_spec {
      * struct, where 0 is not given. */
     bool zero_counts;
     bool secret; /* never shown: neither in the slow log nor in the feed */
+    bool bearer; /* proves a right, as a pass or a lock's id does: not in the audit log */
 };
 
 /* Is there a number that means the same as leaving it out? Not where its absence says something of

@@ -15,6 +15,11 @@
         .name = #member, .field = json, .type = ARG_ID, .offset = AT(command, member), .min = 1,   \
         .max = HF_ID_MAX                                                                           \
     }
+#define BEARER(command, member, json)                                                              \
+    {                                                                                              \
+        .name = #member, .field = json, .type = ARG_ID, .offset = AT(command, member), .min = 1,   \
+        .max = HF_ID_MAX, .bearer = true                                                           \
+    }
 #define COUNT(command, member, low, high)                                                          \
     {                                                                                              \
         .name = #member, .field = #member, .type = ARG_COUNT, .offset = AT(command, member),       \
@@ -51,6 +56,11 @@
     {                                                                                              \
         .name = label, .field = json, .keyword = word, .type = ARG_ID,                             \
         .offset = AT(command, member), .min = 1, .max = HF_ID_MAX                                  \
+    }
+#define OPTIONAL_BEARER(command, member, word, label, json)                                        \
+    {                                                                                              \
+        .name = label, .field = json, .keyword = word, .type = ARG_ID,                             \
+        .offset = AT(command, member), .min = 1, .max = HF_ID_MAX, .bearer = true                  \
     }
 #define OPTIONAL_COUNT(command, member, word, low, high, standard)                                 \
     {                                                                                              \

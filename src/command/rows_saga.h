@@ -52,7 +52,7 @@
          OPTIONAL_ID(seats_checkout, saga, "SAGA", "id", "saga_id"),
          OPTIONAL_AMOUNT(seats_checkout, unit_price, "PRICE"),
          OPTIONAL_TEXT(seats_checkout, currency, "CURRENCY", "c", 3),
-         OPTIONAL_ID(seats_checkout, pass, "PASS", "p", "pass"),
+         OPTIONAL_BEARER(seats_checkout, pass, "PASS", "p", "pass"),
          OPTIONAL_SECRET(seats_checkout, payment_token, "TOKEN", "t", 512),
          OPTIONAL_WAIT(seats_checkout, wait_ms, "WAIT")),
     ANSWER(REPLY_LEAD, seats_checkout_reply, WORD(seats_checkout_reply, saga_id),

@@ -55,7 +55,7 @@
          OPTIONAL_AMOUNT(seats_reserve, unit_price, "PRICE"),
          OPTIONAL_DURATION(seats_reserve, ttl_ms, "TTL", "ttl_seconds", SEATS_TTL_DEFAULT_MS),
          FLAG(seats_reserve, lifetime, "LIFETIME"),
-         OPTIONAL_ID(seats_reserve, pass, "PASS", "p", "pass")),
+         OPTIONAL_BEARER(seats_reserve, pass, "PASS", "p", "pass")),
     ANSWER(REPLY_LEAD, seats_reserve_reply,
            NUMBER(seats_reserve_reply, remaining), NUMBER(seats_reserve_reply, user_reserved),
            NUMBER(seats_reserve_reply, expires_at), QUIET_WORD(seats_reserve_reply, status)),

@@ -271,20 +271,41 @@ static void json_argument(const struct command *command, const struct arg_spec *
     command_arg_to_json(command, arg, out);
 }
 
-void command_to_json(const struct command *command, struct buffer *out)
+static bool is_shown(const struct arg_spec *arg)
+{
+    return !arg->secret;
+}
+
+static bool is_recorded(const struct arg_spec *arg)
+{
+    return !arg->secret && !arg->bearer && arg->type != ARG_BLOB;
+}
+
+static void json_object(const struct command *command, bool (*wanted)(const struct arg_spec *arg),
+                        struct buffer *out)
 {
     const struct command_spec *spec = command->spec;
     const char *comma = "";
 
     buffer_byte(out, '{');
     for (size_t i = 0; i < spec->arg_count; i++) {
-        if (command_says(command, &spec->args[i]) && !spec->args[i].secret) {
+        if (command_says(command, &spec->args[i]) && wanted(&spec->args[i])) {
             buffer_text(out, comma);
             json_argument(command, &spec->args[i], out);
             comma = ",";
         }
     }
     buffer_byte(out, '}');
+}
+
+void command_to_json(const struct command *command, struct buffer *out)
+{
+    json_object(command, is_shown, out);
+}
+
+void command_to_record(const struct command *command, struct buffer *out)
+{
+    json_object(command, is_recorded, out);
 }
 
 /* ---- a request over HTTP --------------------------------------------------------------------- */

@@ -18,6 +18,9 @@ void command_to_words(const struct command *command, struct buffer *out);
  * Bytes that are no UTF-8 are given in hexadecimal, under the name with "_hex" behind it. */
 void command_to_json(const struct command *command, struct buffer *out);
 
+/* The same for the audit log: without what proves a right, and without blobs. */
+void command_to_record(const struct command *command, struct buffer *out);
+
 /* Has an argument to be written at all, and its value as JSON. */
 bool command_says(const struct command *command, const struct arg_spec *arg);
 void command_arg_to_json(const struct command *command, const struct arg_spec *arg,

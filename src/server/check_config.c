@@ -2,6 +2,7 @@
  *
  * Carries out `holdfast serve --check-config`: tries all that a start would need and reports every
  * fault, not only the first one. Nothing is changed. */
+#include "server/audit_log.h"
 #include "server/auth.h"
 #include "server/exposed.h"
 #include "server/server.h"
@@ -102,6 +103,17 @@ static bool check_tls(const char *cert, const char *key)
     return true;
 }
 
+static bool check_audit(const char *path)
+{
+    struct problem problem;
+
+    if (!audit_log_check(path, &problem)) {
+        fprintf(stderr, "holdfast: %s\n", problem.message);
+        return false;
+    }
+    return true;
+}
+
 static void warn_exposed(void *context, const char *warning)
 {
     (void)context;
@@ -113,8 +125,9 @@ enum server_exit server_check(const struct server_options *options)
     bool dir = options->dir == NULL || check_dir(options->dir);
     bool auth = options->auth_file == NULL || check_auth(options->auth_file);
     bool tls = options->tls_cert == NULL || check_tls(options->tls_cert, options->tls_key);
+    bool audit = options->audit_log == NULL || check_audit(options->audit_log);
 
-    if (!dir || !auth || !tls) {
+    if (!dir || !auth || !tls || !audit) {
         return SERVER_USAGE;
     }
     exposed_files(options, warn_exposed, NULL);

@@ -35,6 +35,7 @@ void exposed_files(const struct server_options *options, exposed_say *say, void 
     const struct exposed_rule rules[] = {
         {"tls-key", options->tls_key, "read it, and pass for this server", "go-w,o-r"},
         {"auth-file", options->auth_file, "read it, and try passwords on it", "go-w,o-r"},
+        {"audit-log", options->audit_log, "read who did what", "go-w,o-r"},
         {"dir", options->memory ? NULL : options->dir, "read it", "go-w,o-rx"},
     };
 

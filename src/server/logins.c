@@ -6,6 +6,7 @@
 #include "server/loop_work.h"
 #include "server/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -110,9 +111,11 @@ static void hash_password(struct loop_work *work)
 static void answer(struct login *login, bool right)
 {
     struct session *session = login->session;
+    char tried[AUTH_NAME_SIZE];
 
+    snprintf(tried, sizeof tried, "%s", login->check.known ? login->check.who.name : "");
     free_login(login);
-    session_authenticated(session, right);
+    session_authenticated(session, right, tried[0] != '\0' ? tried : NULL);
     session_resume(session);
 }
 
@@ -244,7 +247,7 @@ void login_give_up(struct session *session)
     bool wrong = login->state == LOGIN_HELD;
     login_abandon(session);
     if (wrong) {
-        session_authenticated(session, false);
+        session_authenticated(session, false, NULL);
     } else {
         session_refuse(session, HF_BUSY, "the server is shutting down: sign in at another");
     }

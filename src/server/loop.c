@@ -4,6 +4,7 @@
  * done in steps of bounded time, a few each turn. */
 #include "server/loop.h"
 
+#include "server/audit_log.h"
 #include "server/systemd_notify.h"
 #include "server/loop_work.h"
 
@@ -414,6 +415,9 @@ static void on_tick(uv_timer_t *timer)
     loop->ticks_left = loop->server.ticking_count;
     logins_tick(&loop->server);
     warnings_tick(&loop->server.warnings, &loop->server.log);
+    if (loop->server.audit_log != NULL) {
+        audit_log_tick(loop->server.audit_log);
+    }
 }
 
 /* ---- work on other threads ------------------------------------------------------------------- */

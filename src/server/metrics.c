@@ -3,6 +3,7 @@
  * Counting, and writing what was counted in Prometheus' text format. */
 #include "server/metrics.h"
 
+#include "server/audit_log.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -199,6 +200,22 @@ static void write_limited(const struct metrics *metrics, struct buffer *out)
     write_families(out, metrics->rate_limited, "rate");
 }
 
+static void write_audit_log(struct server *server, struct buffer *out)
+{
+    struct audit_log_figures figures;
+
+    if (server->audit_log == NULL) {
+        return;
+    }
+    audit_log_look(server->audit_log, &figures);
+    figure(out, "audit_log_lines_total", "counter", "Lines for the audit log.", figures.lines);
+    figure(out, "audit_log_lost_total", "counter",
+           "Of them, those that were lost because its file could not be written in time.",
+           figures.writer.lost);
+    figure(out, "audit_log_failing", "gauge", "1 while its file cannot be written.",
+           figures.writer.failing);
+}
+
 void metrics_write(const struct metrics *metrics, struct server *server, struct buffer *out)
 {
     write_process(server, out);
@@ -221,6 +238,7 @@ void metrics_write(const struct metrics *metrics, struct server *server, struct 
     figure(out, "unauthorized_requests_total", "counter", "Requests turned away for who made them.",
            metrics->unauthorized);
     write_limited(metrics, out);
+    write_audit_log(server, out);
     figure(out, "received_bytes_total", "counter", "Bytes from clients.", metrics->bytes_in);
     figure(out, "sent_bytes_total", "counter", "Bytes to clients.", metrics->bytes_out);
 }

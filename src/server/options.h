@@ -27,6 +27,7 @@ struct server_options {
     char *auth_file, *tls_cert, *tls_key;                    /* NULL: none */
     char *cors_origin;   /* NULL: no page of another site may call */
     char *allowed_hosts; /* NULL: with users any, without users our own only */
+    char *audit_log;     /* a file; NULL: none is kept */
     enum log_level log_level;
     bool log_json;
     int64_t max_memory_bytes; /* of the state; 0: three quarters of what there is */

@@ -119,6 +119,8 @@ const struct setting setting_table[] = {
      "say nothing below this on standard error", ANYWHERE},
     {"log-format", KIND_FORMAT, "text|json", "text", 0, 0, AT(log_json),
      "write log lines for people, or as a JSON object each", ANYWHERE},
+    {"audit-log", KIND_TEXT, "FILE", NULL, 0, 0, AT(audit_log),
+     "write down in this file who changed what, a JSON object a line", ANYWHERE},
     {"min-free-disk", KIND_SIZE, "SIZE", "64m", 0, 1024 * GIB, AT(min_free_bytes),
      "not ready with less free where the data is, or a quarter of a small disk; 0 for never",
      ANYWHERE},

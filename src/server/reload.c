@@ -4,6 +4,7 @@
  * the place of what is old, so that a mistake in a file shuts nobody out. */
 #include "server/reload.h"
 
+#include "server/audit_log.h"
 #include "server/exposed.h"
 #include "server/systemd_notify.h"
 
@@ -123,6 +124,16 @@ static bool reload_certificate(struct loop *loop)
     return true;
 }
 
+/* Whoever rotates it has renamed it, and sends SIGHUP. */
+static void reload_audit_log(struct server *server)
+{
+    struct problem problem;
+
+    if (server->audit_log != NULL && !audit_log_reopen(server->audit_log, &problem)) {
+        log_line(&server->log, LOG_ERROR, "the audit log stays as it was: %s", problem.message);
+    }
+}
+
 void reload_again(struct loop *loop)
 {
     bool ready = loop->server.state == SERVER_READY; /* otherwise there is nothing to notify of */
@@ -130,7 +141,9 @@ void reload_again(struct loop *loop)
     if (ready) {
         systemd_notify("RELOADING=1");
     }
+    reload_audit_log(&loop->server);
     bool users = reload_users(&loop->server), certificate = reload_certificate(loop);
+    audit_log_server(&loop->server, "RELOAD", users && certificate ? HF_OK : HF_INVALID_ARGUMENT);
     exposed_files(loop->server.options, log_exposed, &loop->server);
     if (users && certificate) {
         log_line(&loop->server.log, LOG_INFO, "users and certificate were read again");

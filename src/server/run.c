@@ -2,6 +2,7 @@
  *
  * A server's life: it reads what its settings name, opens its ports and then its engine, reads
  * users and certificate again on SIGHUP, and on SIGTERM answers what it has and goes. */
+#include "server/audit_log.h"
 #include "server/loop_work.h"
 #include "server/reload.h"
 #include "server/systemd_notify.h"
@@ -147,6 +148,7 @@ static void drain(struct loop *loop, const char *why)
         log_line(&server->log, LOG_INFO, "asked to stop by %s while loading: nothing was changed",
                  why);
         /* The thread that loads goes on until the very end. */
+        audit_log_close(server->audit_log, LAST_WORDS_MS);
         log_finish(&server->log, LAST_WORDS_MS);
         _exit(SERVER_DONE);
     }
@@ -217,12 +219,25 @@ static void raise_limits(struct loop *loop)
     }
 }
 
+static bool open_audit_log(struct server *server, struct problem *problem)
+{
+    const char *path = server->options->audit_log;
+
+    if (path == NULL) {
+        return true;
+    }
+    server->audit_log = audit_log_open(path, &server->log, problem);
+    server->records = true;
+    audit_log_server(server, "START", HF_OK);
+    return server->audit_log != NULL;
+}
+
 /* Reads what the settings name, and opens the ports. */
 static bool prepare(struct loop *loop, struct problem *problem)
 {
     const struct server_options *options = loop->server.options;
 
-    if (!reload_first(loop, problem)) {
+    if (!reload_first(loop, problem) || !open_audit_log(&loop->server, problem)) {
         return false;
     }
     raise_limits(loop);
@@ -253,9 +268,12 @@ enum server_exit server_run(const struct server_options *options)
     }
     enum server_exit code = loop->exit_code;
     struct log log = loop->server.log;
+    struct audit_log *audit = loop->server.audit_log;
+    audit_log_server(&loop->server, "STOP", code == SERVER_DONE ? HF_OK : HF_INTERNAL);
     loop_free(loop);
     server_free(&loop->server);
     free(loop);
+    audit_log_close(audit, LAST_WORDS_MS);
     if (!options->check_config) {
         log_line(&log, LOG_INFO, "stopped, exit code %d", (int)code);
     }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "server/audit_log.h"
 #include "server/session_call.h"
 
 /* With nothing else to do, the loop waits for the sync of a disk that took no longer than this the
@@ -135,6 +136,7 @@ static void fail(struct server *server, const char *why)
 {
     log_line(&server->log, LOG_ERROR, "the data directory failed: %s; no command is taken any more",
              why);
+    audit_log_server(server, "FAILED", HF_IOERR);
     server->state = SERVER_FAILED;
     while (!list_empty(&server->flushing)) {
         session_uncover(LIST_ENTRY(server->flushing.next, struct session, flushing));

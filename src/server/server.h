@@ -31,6 +31,7 @@ enum server_state {
 };
 
 struct http_shared;
+struct audit_log;
 const char *server_state_name(enum server_state state);
 
 struct loop;
@@ -43,7 +44,8 @@ struct server {
     _Atomic int64_t loaded, load_total; /* bytes, while another thread loads */
     struct engine *engine;              /* NULL until it is open */
     struct auth *auth;                  /* NULL: everybody may do everything */
-    bool records;                       /* each answer goes to the log */
+    struct audit_log *audit_log;        /* NULL: none is kept */
+    bool records;                       /* each answer goes to that, or to the log */
     uint8_t trace_key[SIPHASH_KEY];     /* of the traces that begin here */
     struct metrics metrics;
     struct slowlog slowlog;

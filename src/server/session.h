@@ -62,6 +62,8 @@ struct front {
     /* What the client says of its request: its id and its trace, if it does. *number is what the
      * request is counted as; the front may count otherwise. */
     void (*describe)(const struct session *session, uint64_t *number, struct trace_request *out);
+    /* The name of what was asked for, for the audit log; NULL if it is not known. */
+    const char *(*asked)(const struct session *session);
 };
 
 extern const struct front front_resp;
@@ -234,8 +236,9 @@ bool session_allows(struct session *session, enum role needed);
 void session_authenticate(struct session *session, const struct hf_bytes *user,
                           struct hf_bytes secret);
 
-/* What became of that, once another thread has found out */
-void session_authenticated(struct session *session, bool right);
+/* What became of that, once another thread has found out. `tried` is the user whose password it was
+ * not, if there is one of that name; or NULL. */
+void session_authenticated(struct session *session, bool right, const char *tried);
 
 /* Recomputes every total; front->audited() or front->refuse() is called once, now or later. */
 void session_audit(struct session *session);

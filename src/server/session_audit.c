@@ -3,6 +3,7 @@
  * A session's audit. A child process looks through the state as it is now, and another thread waits
  * for what it finds; where the state is elsewhere, that thread reads it itself, as it does a
  * ledger. The loop goes on. */
+#include "server/audit_log.h"
 #include "server/server.h"
 #include "server/loop_work.h"
 
@@ -63,6 +64,7 @@ static void tell(struct audit_work *audit)
 {
     struct session *session = audit->session;
 
+    audit_log_act(session, "AUDIT", NULL, audit->problem.code);
     if (audit->problem.code != HF_OK) {
         session_refuse(session, audit->problem.code, "%s", audit->problem.message);
     } else {

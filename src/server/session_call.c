@@ -10,6 +10,7 @@
 #include "server/session_call.h"
 
 #include "command/binary.h"
+#include "server/audit_log.h"
 #include "server/server.h"
 #include "server/session_access.h"
 #include "server/session_trace.h"
@@ -117,6 +118,7 @@ void session_refuse(struct session *session, enum hf_error code, const char *for
     va_start(args, format);
     vsnprintf(problem.message, sizeof problem.message, format, args);
     va_end(args);
+    audit_log_refused(session, code);
     session->front->refuse(session, &problem);
     if (session->call_count == 0) {
         session_answered(session);
@@ -233,6 +235,7 @@ static void count_answer(const struct session_call *call, const struct reply *re
     }
     if (server->records || reply->code == HF_INTERNAL) {
         session_log_answer(call, reply);
+        audit_log_answer(call, reply);
     }
     if (feed_wanted(&server->feed)) {
         observe(call, reply);
@@ -359,6 +362,16 @@ static void answered(void *context, const struct reply *reply)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* Will somebody ask for the command when it is answered? Not the feed, if the engine itself reports
+ * what becomes of it. */
+static bool is_wanted_later(const struct server *server, const struct command_spec *spec)
+{
+    bool feed = feed_wanted(&server->feed) && spec->flags & COMMAND_WRITES &&
+                !engine_has_events(server->engine);
+
+    return feed || (server->audit_log != NULL && spec->flags & (COMMAND_WRITES | COMMAND_ADMIN));
+}
+
 /* The engine has taken the command and not answered it. Its texts are gone when the front goes on:
  * whoever needs them then gets a copy. */
 static void leave_in_flight(struct session_call *call)
@@ -369,8 +382,7 @@ static void leave_in_flight(struct session_call *call)
 
     note_time(call);
     call->since_ns = clock_nanoseconds();
-    if (feed_wanted(&server->feed) && spec->flags & COMMAND_WRITES &&
-        !engine_has_events(server->engine)) {
+    if (is_wanted_later(server, spec)) {
         command_to_binary(call->command, &call->bytes);
     }
     call->command = NULL;

@@ -112,6 +112,7 @@ const char *http_status_line(int status);
 /* ---- http_trace.c: which request it is ------------------------------------------------------- */
 
 void http_describe(const struct session *session, uint64_t *number, struct trace_request *out);
+const char *http_asked(const struct session *session);
 
 /* ---- http_auth.c: who is asking -------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "server/audit_log.h"
 
 #include <strings.h>
 
@@ -106,6 +107,7 @@ void http_identify(struct session *session)
     if (has_scheme(header, "Bearer", &rest)) {
         session_authenticate(session, NULL, rest);
     } else if (!has_scheme(header, "Basic", &rest) || !ask_by_password(session, rest)) {
+        audit_log_refused(session, HF_UNAUTHORIZED);
         refuse(session, "Authorization is neither Bearer TOKEN nor Basic USER:PASSWORD");
     }
 }

@@ -4,6 +4,7 @@
 #include "server/http/http.h"
 
 #include "base/check.h"
+#include "server/audit_log.h"
 #include "server/http/openapi.h"
 #include "server/session_access.h"
 
@@ -257,7 +258,9 @@ static void answer_snapshot(struct session *session)
         return;
     }
     server_settle(session->server);
-    if (engine_snapshot(session->server->engine, &problem) != HF_OK) {
+    enum hf_error code = engine_snapshot(session->server->engine, &problem);
+    audit_log_act(session, "SNAPSHOT", NULL, code);
+    if (code != HF_OK) {
         session_refuse(session, problem.code, "%s", problem.message);
         return;
     }

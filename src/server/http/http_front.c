@@ -435,4 +435,5 @@ const struct front front_http = {
     .memory = http_memory,
     .tick = http_tick,
     .describe = http_describe,
+    .asked = http_asked,
 };

@@ -31,3 +31,12 @@ void http_describe(const struct session *session, uint64_t *number, struct trace
         copy(out->state, headers[HEADER_TRACESTATE]);
     }
 }
+
+const char *http_asked(const struct session *session)
+{
+    const struct route *route = http_of(session)->match.route;
+
+    return route == NULL                         ? NULL
+           : route->endpoint == ENDPOINT_COMMAND ? route->spec->name
+                                                 : route->path;
+}

@@ -5,11 +5,13 @@
  * that they do not know, or without one that they do. */
 #include "base/text.h"
 #include "net/address.h"
+#include "server/audit_log.h"
 #include "server/connection.h"
 #include "server/resp/resp_front.h"
 #include "server/session_access.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 static bool is_admin(const struct session *session)
 {
@@ -273,6 +275,19 @@ static int64_t close_clients(struct session *session, const struct kill_filter *
     return closed;
 }
 
+/* The filter as it was given goes to the audit log. */
+static void note_kill(const struct session *session, size_t count, const struct hf_bytes *words)
+{
+    char detail[256];
+    size_t size = 0;
+
+    for (size_t i = 2; i < count && size < sizeof detail; i++) {
+        size += (size_t)snprintf(detail + size, sizeof detail - size, "%s%.*s", i > 2 ? " " : "",
+                                 (int)(words[i].size < 128 ? words[i].size : 128), words[i].data);
+    }
+    audit_log_act(session, "CLIENT KILL", detail, HF_OK);
+}
+
 /* KILL addr, which answers OK; or KILL with filters, which answers how many. */
 static void kill_clients(struct session *session, size_t count, const struct hf_bytes *words)
 {
@@ -280,6 +295,9 @@ static void kill_clients(struct session *session, size_t count, const struct hf_
 
     if (!session_allows(session, ROLE_ADMIN) || !session_reaches_all(session, "CLIENT KILL")) {
         return;
+    }
+    if (session->server->audit_log != NULL) {
+        note_kill(session, count, words);
     }
     if (count == 3) {
         filter = (struct kill_filter){.address = words[2]};

@@ -3,6 +3,7 @@
  * What clients of RESP send on their own, and what is said to the server rather than to the engine.
  */
 #include "base/text.h"
+#include "server/audit_log.h"
 #include "server/resp/resp_front.h"
 
 #include <stdio.h>
@@ -250,6 +251,7 @@ static void slowlog(struct session *session, size_t count, const struct hf_bytes
         resp_number(&session->out, ':', (int64_t)slowlog_size(slow));
     } else if (text_is_word(words[1], "RESET") && count == 2) {
         slowlog_clear(slow);
+        audit_log_act(session, "SLOWLOG RESET", NULL, HF_OK);
         resp_ok(session);
     } else {
         resp_error(session, "ERR SLOWLOG GET [count], SLOWLOG LEN or SLOWLOG RESET");
@@ -307,8 +309,11 @@ static void snapshot(struct session *session, size_t count, const struct hf_byte
     (void)words;
 
     server_settle(session->server);
-    if (session->server->engine != NULL &&
-        engine_snapshot(session->server->engine, &problem) == HF_OK) {
+    enum hf_error code = session->server->engine == NULL
+                             ? HF_LOADING
+                             : engine_snapshot(session->server->engine, &problem);
+    audit_log_act(session, "SNAPSHOT", NULL, code);
+    if (code == HF_OK) {
         resp_ok(session);
     } else {
         session_refuse(session, problem.code, "%s", problem.message);

@@ -29,11 +29,23 @@ static const struct resp_limits clients = {.words = RESP_WORDS_MAX,
 
 /* ---- requests that are taken alone ----------------------------------------------------------- */
 
+/* NULL if there is no such command. */
+static const char *name_of(struct hf_bytes name)
+{
+    const struct own_command *own = own_command_find(name);
+    const struct command_spec *spec = own == NULL ? command_find(name) : NULL;
+
+    return own != NULL ? own->name : spec != NULL ? spec->name : NULL;
+}
+
 /* False if the engine cannot take the command in this turn: the request is to be offered again. */
 static bool carry_out(struct session *session, size_t count, const struct hf_bytes *words)
 {
     struct resp_client *state = resp_client(session);
 
+    if (session->server->audit_log != NULL) {
+        state->asked = name_of(words[0]);
+    }
     if (state->transaction.open && !own_command_is_at_once(words[0])) {
         resp_transaction_queue(session, count, words);
         return true;
@@ -141,6 +153,20 @@ static enum resp_result read_batch(struct session *session, const char *data, si
     return result;
 }
 
+/* False if the engine cannot take the command in this turn. */
+static bool submit(struct session *session, struct command *command)
+{
+    struct resp_client *state = resp_client(session);
+    const char *name = command->spec->name;
+
+    state->asked = name;
+    if (!session_submit(session, command)) {
+        return false;
+    }
+    state->last = name;
+    return true;
+}
+
 /* Carries them out in their order, up to one behind which the session has to stop. Returns how many
  * bytes their requests had. */
 static size_t carry_out_batch(struct session *session, struct resp_batch *batch)
@@ -148,11 +174,14 @@ static size_t carry_out_batch(struct session *session, struct resp_batch *batch)
     size_t done = 0;
 
     session_expect_answers(session);
+    if (batch->count > 1 && session->server->engine != NULL) {
+        engine_prepare(session->server->engine, batch->commands, batch->count);
+    }
     while (done < batch->count && !session_stopped(session) &&
            !(done > 0 && session_late(session)) &&
            session_takes(session, batch->commands[done].spec) &&
-           session_submit(session, &batch->commands[done])) {
-        resp_client(session)->last = batch->commands[done++].spec->name;
+           submit(session, &batch->commands[done])) {
+        done++;
     }
     return done > 0 ? batch->ends[done - 1] : 0;
 }

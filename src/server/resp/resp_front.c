@@ -188,6 +188,11 @@ static void describe(const struct session *session, uint64_t *number, struct tra
     }
 }
 
+static const char *asked(const struct session *session)
+{
+    return ((const struct resp_client *)session->state)->asked;
+}
+
 static void timed_out(struct session *session)
 {
     resp_error(session, "ERR the request did not come to its end in time");
@@ -210,4 +215,5 @@ const struct front front_resp = {
     .timed_out = timed_out,
     .memory = client_memory,
     .describe = describe,
+    .asked = asked,
 };

@@ -37,6 +37,7 @@ struct resp_client {
     int version; /* 2 or 3 */
     struct resp_hello hello;
     const char *last;          /* the name of the last command carried out, or NULL */
+    const char *asked;         /* the name of the last request, or NULL; for the audit log alone */
     struct trace_parent trace; /* CLIENT TRACEPARENT: of the requests from now on */
     struct resp_transaction transaction;
     /* Goes on with the last request while session->unfinished. */
