@@ -51,7 +51,7 @@ struct server_options {
     int64_t saga_lease_ms, payment_timeout_ms, payment_retries;
     char *quota_sync_at, *quota_sync_query, *quota_sync_db, *quota_sync_missing;
     int64_t quota_sync_margin_ms;
-    int64_t sign_in_timeout_ms;                       /* of a stranger */
+    int64_t sign_in_timeout_ms; /* of a stranger */
     int64_t threads; /* that read from clients and write to them, the loop's among them */
     int64_t max_strangers, max_strangers_per_address; /* 0: by max_connections */
     bool check_config; /* check all that can be checked, and start nothing */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "server/server.h"
+#include "server/session_trace.h"
 
 #define SHOWN_MAX 96 /* bytes of a user's scopes that a message shows */
 
@@ -19,8 +20,8 @@ static void count_forbidden(struct session *session, enum family family, const c
 
     metrics->unauthorized++;
     metrics->forbidden[family]++;
-    server_warn(session->server, WARNING_ACCESS, "%s: %s may not: %s", session->peer,
-                session->who.name, what);
+    session_warn(session, WARNING_ACCESS, "%s: %s may not: %s", session->peer, session->who.name,
+                 what);
 }
 
 static void refuse_scope(struct session *session, struct hf_bytes scope)
@@ -84,8 +85,8 @@ static bool take(struct session *session, enum family family, struct problem *pr
     }
     uint64_t wait_ms = bucket_wait(&access->bucket, now_ns) / 1000000 + 1;
     session->server->metrics.rate_limited[family]++;
-    server_warn(session->server, WARNING_RATE, "%s: %s asks more often than %llu/%c", session->peer,
-                session->who.name, (unsigned long long)access->rate, access->unit);
+    session_warn(session, WARNING_RATE, "%s: %s asks more often than %llu/%c", session->peer,
+                 session->who.name, (unsigned long long)access->rate, access->unit);
     problem_set(problem, HF_RATE_LIMITED,
                 "%s may ask %llu/%c, and %llu at once: ask again in %llu ms", session->who.name,
                 (unsigned long long)access->rate, access->unit, (unsigned long long)access->burst,
