@@ -1171,6 +1171,22 @@ struct hf_saga_get_reply {
 HF_API enum hf_error hf_saga_get(hf_handle *handle, const struct hf_saga_get_args *args,
                                  struct hf_saga_get_reply *reply);
 
+/* SAGA.LIST: the sagas of the ledger in the order of their ids, a page at a time. A page of one
+ * status may be short, or empty, and still have a cursor. INVALID_ARGUMENT, LEDGER_DOWN, TIMEOUT.
+ */
+struct hf_saga_list_args {
+    struct hf_bytes status; /* optional: only those in this state, such as "NEEDS_ATTENTION" */
+    struct hf_bytes after;  /* optional: the cursor of the page before */
+    int64_t count;          /* 0: 100 */
+};
+struct hf_saga_list_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for `after` of the next page; empty at the end */
+    size_t count;
+    struct hf_saga_get_reply *items; /* free with hf_free() */
+};
+HF_API enum hf_error hf_saga_list(hf_handle *handle, const struct hf_saga_list_args *args,
+                                  struct hf_saga_list_reply *reply);
+
 /* SAGA.RESUME: an administrator has one that needs attention driven on from where it was.
  * NOT_FOUND, BUSY. */
 struct hf_saga_resume_args {

@@ -64,6 +64,74 @@ func (c *Client) SagaGet(ctx context.Context, ask SagaGet) (SagaGetReply, error)
 	return reply, err
 }
 
+// SagaList is what SAGA.LIST is asked for. What is zero and optional is not sent.
+type SagaList struct {
+	// Only those in this state: any, STARTED, RESERVED, PAYING, PAID, COMPLETED, COMPENSATING,
+	// COMPENSATED, NEEDS_ATTENTION. Optional.
+	Status string
+	// The cursor that the page before ended with; not given: from the beginning. Optional.
+	After string
+	// How many checkouts at most. Optional.
+	Count int64
+}
+
+// SagaListItem is an item of the answer to SAGA.LIST. In the order of their ids; each as SAGA.GET
+// shows it. An empty cursor says that this was the end; a page of one state may be short or empty
+// and have one.
+type SagaListItem struct {
+	SagaID       string
+	Status       string
+	EventID      string
+	BookingID    string
+	ZoneID       string
+	UserID       string
+	Quantity     int64
+	UnitPrice    int64
+	Amount       int64
+	Currency     string
+	PaymentID    string
+	Payment      string
+	Provider     string
+	ErrorCode    string
+	ErrorMessage string
+	Attempts     int64
+	CreatedAt    int64
+	UpdatedAt    int64
+}
+
+var sagaListCommand = command{"SAGA.LIST", "page", "", ""}
+
+// SagaList carries out SAGA.LIST: the checkouts of the ledger, all or those in one state, page by
+// page. Refusals: ErrInvalidArgument, ErrLedgerDown, ErrTimeout, ErrInvalidQuantity,
+// ErrPayloadTooLarge.
+func (c *Client) SagaList(ctx context.Context, ask SagaList) (Page[SagaListItem], error) {
+	words := []string{}
+	if ask.Status != "" {
+		words = append(words, "STATUS", ask.Status)
+	}
+	if ask.After != "" {
+		words = append(words, "AFTER", ask.After)
+	}
+	if ask.Count != 0 {
+		words = append(words, "COUNT", number(ask.Count))
+	}
+	var reply Page[SagaListItem]
+	err := c.execute(ctx, &sagaListCommand, words, true, noWait, func(a answer) error {
+		return readPage(a, &reply, func(item *SagaListItem) fields {
+			return fields{
+				{"saga_id", &item.SagaID}, {"status", &item.Status}, {"event_id", &item.EventID},
+				{"booking_id", &item.BookingID}, {"zone_id", &item.ZoneID}, {"user_id", &item.UserID},
+				{"quantity", &item.Quantity}, {"unit_price", &item.UnitPrice}, {"amount", &item.Amount},
+				{"currency", &item.Currency}, {"payment_id", &item.PaymentID}, {"payment", &item.Payment},
+				{"provider", &item.Provider}, {"error_code", &item.ErrorCode},
+				{"error_message", &item.ErrorMessage}, {"attempts", &item.Attempts},
+				{"created_at", &item.CreatedAt}, {"updated_at", &item.UpdatedAt},
+			}
+		})
+	})
+	return reply, err
+}
+
 // SagaResume is what SAGA.RESUME is asked for. What is zero and optional is not sent.
 type SagaResume struct {
 	// The saga.

@@ -79,6 +79,7 @@
     X(STOCK_ORDER,    stock_order,    stock_order_reply,    PLAIN, SERVICE)                        \
     X(RECONCILE,      reconcile,      reconcile_reply,      PLAIN, SERVICE)                        \
     X(SAGA_GET,       saga_get,       saga_get_reply,       PLAIN, SERVICE)                        \
+    X(SAGA_LIST,      saga_list,      saga_list_reply,      PAGE,  SERVICE)                        \
     X(SAGA_RESUME,    saga_resume,    saga_change_reply,    PLAIN, SERVICE)                        \
     X(SAGA_REFUND,    saga_refund,    saga_change_reply,    PLAIN, SERVICE)                        \
     X(SAGA_WAKE,      saga_wake,      saga_change_reply,    PLAIN, SERVICE)                        \

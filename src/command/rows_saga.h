@@ -61,6 +61,17 @@
     HTTP("POST", "/v1/events/{event}/checkout"), .accepted = true, .made = 6, .carries = true,
     .script_args = ""},
 
+#define SAGA_SHOWN                                                                                 \
+    WORD(saga_get_reply, saga_id), WORD(saga_get_reply, status),                                   \
+    WORD(saga_get_reply, event_id), WORD(saga_get_reply, booking_id),                              \
+    WORD(saga_get_reply, zone_id), WORD(saga_get_reply, user_id),                                  \
+    NUMBER(saga_get_reply, quantity), NUMBER(saga_get_reply, unit_price),                          \
+    NUMBER(saga_get_reply, amount), WORD(saga_get_reply, currency),                                \
+    WORD(saga_get_reply, payment_id), WORD(saga_get_reply, payment),                               \
+    WORD(saga_get_reply, provider), WORD(saga_get_reply, error_code),                              \
+    WORD(saga_get_reply, error_message), NUMBER(saga_get_reply, attempts),                         \
+    NUMBER(saga_get_reply, created_at), NUMBER(saga_get_reply, updated_at)
+
 [SAGA_GET] = {.name = "SAGA.GET", .number = 71, .flags = READS | WAITS | SERVICE,
     .help = "How far a checkout is",
     EXAMPLE("SAGA.GET s-1 WAIT 10s"),
@@ -74,17 +85,29 @@
     MEANINGS("the saga", "how long to wait for its end"),
     ARGS(saga_get, 1, ID(saga_get, saga, "saga"), OPTIONAL_WAIT(saga_get, wait_ms, "WAIT")),
     .scope_arg = SCOPE_NOWHERE, .scope_field = "event_id",
-    ANSWER(REPLY_FIELDS, saga_get_reply,
-           WORD(saga_get_reply, saga_id), WORD(saga_get_reply, status),
-           WORD(saga_get_reply, event_id), WORD(saga_get_reply, booking_id),
-           WORD(saga_get_reply, zone_id), WORD(saga_get_reply, user_id),
-           NUMBER(saga_get_reply, quantity), NUMBER(saga_get_reply, unit_price),
-           NUMBER(saga_get_reply, amount), WORD(saga_get_reply, currency),
-           WORD(saga_get_reply, payment_id), WORD(saga_get_reply, payment),
-           WORD(saga_get_reply, provider), WORD(saga_get_reply, error_code),
-           WORD(saga_get_reply, error_message), NUMBER(saga_get_reply, attempts),
-           NUMBER(saga_get_reply, created_at), NUMBER(saga_get_reply, updated_at)),
+    ANSWER(REPLY_FIELDS, saga_get_reply, SAGA_SHOWN),
     HTTP("GET", "/v1/sagas/{saga}"), .script_args = ""},
+
+[SAGA_LIST] = {.name = "SAGA.LIST", .number = 91, .flags = READS | SERVICE,
+    .help = "The checkouts of the ledger, all or those in one state, page by page",
+    EXAMPLE("SAGA.LIST STATUS COMPLETED COUNT 50"),
+    BEFORE("SEATS.OPEN gala floor 500",
+           "SEATS.CHECKOUT gala floor ann 2 4 BOOKING b-1 SAGA s-1 PRICE 4500 WAIT 10s"),
+    REFUSALS({HF_INVALID_ARGUMENT, "AFTER is no cursor of this list"}, LEDGER_AWAY_REFUSAL,
+             {HF_TIMEOUT, "the ledger did not answer in time"}),
+    .reply_note = "In the order of their ids; each as SAGA.GET shows it. An empty cursor says that "
+                  "this was the end; a page of one state may be short or empty and have one",
+    MEANINGS("only those in this state",
+             "the cursor that the page before ended with; not given: from the beginning",
+             "how many checkouts at most"),
+    ARGS(saga_list, 0,
+         OPTIONAL_CHOICE(saga_list, status, "STATUS",
+                         "any|STARTED|RESERVED|PAYING|PAID|COMPLETED|COMPENSATING|COMPENSATED|"
+                         "NEEDS_ATTENTION"),
+         PAGE(saga_list)),
+    .scope_arg = SCOPE_NOWHERE, .scope_field = "event_id",
+    ANSWER(REPLY_PAGE, saga_get_reply, SAGA_SHOWN),
+    HTTP("GET", "/v1/sagas"), .script_args = ""},
 
 [SAGA_RESUME] = {.name = "SAGA.RESUME", .number = 72, .flags = WRITES | ADMIN | SERVICE,
     .help = "Drive a saga on that needs attention, from where it was",
@@ -142,4 +165,5 @@
 #undef LEDGER_AWAY_REFUSAL
 #undef OUTCOME_UNKNOWN_REFUSAL
 #undef NO_SAGA_REFUSAL
+#undef SAGA_SHOWN
 #undef STATES

@@ -39,6 +39,7 @@ static const struct {
     [LEDGER_TASK_SAGA_FIND] = {ledger_job_saga_find, false},
     [LEDGER_TASK_SAGA_CLAIM] = {ledger_job_saga_claim, true},
     [LEDGER_TASK_SAGA_WAKE] = {ledger_job_saga_wake, true},
+    [LEDGER_TASK_SAGA_LIST] = {ledger_job_saga_list, false},
     [LEDGER_TASK_HOLDS] = {ledger_job_holds, false},
     [LEDGER_TASK_LAPSED] = {ledger_job_lapsed, false},
     [LEDGER_TASK_LIST] = {ledger_job_list, false},

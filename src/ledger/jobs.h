@@ -33,7 +33,11 @@ ledger_job_task ledger_job_note, ledger_job_due, ledger_job_settle; /* jobs_outb
 ledger_job_task ledger_job_replay, ledger_job_sweep;
 ledger_job_task ledger_job_saga_move, ledger_job_saga_find; /* jobs_saga.c */
 ledger_job_task ledger_job_saga_claim, ledger_job_saga_wake;
+ledger_job_task ledger_job_saga_list;                                 /* jobs_saga_list.c */
 ledger_job_task ledger_job_holds, ledger_job_lapsed, ledger_job_list; /* jobs_bookings.c */
+
+/* The columns of SAGA in statements.c. */
+void ledger_saga_read(struct ledger_saga *saga, const struct sql_value *columns);
 
 /* Carries out steps of it. */
 enum sql_result ledger_job_steps(struct ledger_job_run *run, const struct sql_step *steps,

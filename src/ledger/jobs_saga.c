@@ -37,16 +37,8 @@ struct seen_sagas {
     size_t count, max;
 };
 
-static void see_saga(void *context, size_t row, const struct sql_value *columns, size_t count)
+void ledger_saga_read(struct ledger_saga *saga, const struct sql_value *columns)
 {
-    struct seen_sagas *seen = context;
-
-    (void)row;
-    (void)count;
-    if (seen->count == seen->max) {
-        return;
-    }
-    struct ledger_saga *saga = &seen->sagas[seen->count++];
     const struct {
         size_t column;
         char *out;
@@ -79,6 +71,17 @@ static void see_saga(void *context, size_t row, const struct sql_value *columns,
     saga->updated_at_ms = ledger_integer(&columns[19]);
     saga->due_at_ms = ledger_integer(&columns[20]);
     saga->fence = columns[22].integer;
+}
+
+static void see_saga(void *context, size_t row, const struct sql_value *columns, size_t count)
+{
+    struct seen_sagas *seen = context;
+
+    (void)row;
+    (void)count;
+    if (seen->count < seen->max) {
+        ledger_saga_read(&seen->sagas[seen->count++], columns);
+    }
 }
 
 enum sql_result ledger_job_saga_find(struct ledger_job_run *run)

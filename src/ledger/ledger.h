@@ -222,6 +222,8 @@ enum ledger_task {
                                marked for its owner if somebody does.
                                LEDGER_DONE_BEFORE: the message `user` has come in `scope` before;
                                `zone` is a scope whose messages are forgotten */
+    LEDGER_TASK_SAGA_LIST,  /* a page of at most `delta` rows behind the id in `after`; with an id,
+                               of those in that state alone */
     LEDGER_TASK_HOLDS,      /* writes rows of bookings that are not sold, behind the engine */
     LEDGER_TASK_LAPSED,     /* rows of holds past their deadline, at most LEDGER_HOLDS_MAX */
     LEDGER_TASK_LIST, /* rows of bookings of an event, or of a user, in the order of their ids */
@@ -351,6 +353,9 @@ struct ledger_job {
     /* SAGA_CLAIM: called on the ledger's thread for each id; with NULL when it begins, again if the
      * transaction has to be repeated. */
     void (*woken)(void *context, const char *saga);
+    /* SAGA_LIST: called on the ledger's thread for each row; with NULL when it begins, again if the
+     * transaction has to be repeated. `after` and `more` as with STALE. */
+    void (*saga)(void *context, const struct ledger_saga *saga);
 
     int64_t deadline_ms;
     void (*done)(struct ledger_job *job, void *context);

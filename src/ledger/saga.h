@@ -30,6 +30,10 @@ struct ledger_saga {
     int64_t fence;
 };
 
+/* A list by state reads so many rows in one call, whatever it finds: there is no index of states,
+ * which every move would have to change. */
+#define LEDGER_SAGA_STRETCH 10000
+
 /* Who drives a saga is told in `barriers` that its payment peer has called back: scope
  * LEDGER_WAKE_SCOPE and the owner, the saga's id, step LEDGER_WAKE_STEP. */
 #define LEDGER_WAKE_SCOPE "wake:"

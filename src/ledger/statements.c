@@ -327,6 +327,16 @@ static const struct {
     [LEDGER_SAGA_ROUSE] = {"UPDATE sagas SET lease_until = 0, due_at = {now} WHERE saga_id = ?"
                            " AND owner = '' AND lease_until < 9007199254740991",
                            "t"},
+    /* Of a list: all behind an id; the last id of a stretch; those of a state within it, or where
+     * the stretch is the last. */
+    [LEDGER_SAGAS_ALL] = {SAGA " WHERE saga_id > ? ORDER BY saga_id LIMIT ?", "ti"},
+    [LEDGER_SAGAS_END] = {"SELECT saga_id FROM sagas WHERE saga_id > ? ORDER BY saga_id"
+                          " LIMIT 1 OFFSET ?",
+                          "ti"},
+    [LEDGER_SAGAS_IN] = {SAGA " WHERE saga_id > ? AND saga_id <= ? AND state = ?"
+                              " ORDER BY saga_id LIMIT ?",
+                         "ttti"},
+    [LEDGER_SAGAS_REST] = {SAGA " WHERE saga_id > ? AND state = ? ORDER BY saga_id LIMIT ?", "tti"},
     /* The rows of holds have batch 0, which no transaction of a writer has; only the primary key is
      * of use to find them by. */
     [LEDGER_HOLD_DROP] = {"DELETE FROM bookings WHERE {each_booking} AND batch = 0", "tt"},

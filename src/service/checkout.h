@@ -31,5 +31,7 @@ void checkout_wait(struct service_call *call);
 /* Answers as the ledger did, which did not do it, and ends the call. */
 void checkout_refuse_ledger(struct service_call *call);
 const char *checkout_provider(const struct service_call *call);
+/* The values of a saga, as SAGA.GET and SAGA.LIST show it. */
+void saga_write(struct reply *reply, const struct ledger_saga *row, const char *provider);
 
 #endif

@@ -8,11 +8,8 @@
 
 /* ---- SAGA.GET -------------------------------------------------------------------------------- */
 
-static void answer_row(struct service_call *call)
+void saga_write(struct reply *reply, const struct ledger_saga *row, const char *provider)
 {
-    const struct ledger_saga *row = &checkout_work_of(call)->row;
-    struct reply *reply = call_reply(call);
-
     reply_word(reply, row->saga);
     reply_word(reply, row->state);
     reply_word(reply, row->event);
@@ -25,12 +22,19 @@ static void answer_row(struct service_call *call)
     reply_word(reply, row->currency);
     reply_word(reply, row->payment_id);
     reply_word(reply, row->payment[0] != '\0' ? row->payment : saga_charge_name(SAGA_CHARGE_NONE));
-    reply_word(reply, checkout_provider(call));
+    reply_word(reply, provider);
     reply_word(reply, row->error_code);
     reply_word(reply, row->error);
     reply_number(reply, row->attempts);
     reply_number(reply, row->created_at_ms);
     reply_number(reply, row->updated_at_ms);
+}
+
+static void answer_row(struct service_call *call)
+{
+    struct reply *reply = call_reply(call);
+
+    saga_write(reply, &checkout_work_of(call)->row, checkout_provider(call));
     call_answer(call, reply);
     checkout_finish(call);
 }

@@ -38,6 +38,7 @@ static const struct service_command {
     [SAGA_RESUME] = {.run = saga_resume},
     [SAGA_REFUND] = {.run = saga_refund},
     [SAGA_WAKE] = {.run = saga_wake_command},
+    [SAGA_LIST] = {.run = saga_list},
     [SEATS_OPEN] = {.run = seats_open_guarded, .needs_guard = true},
     [SEATS_RESERVE] = {.run = seats_reserve_guarded, .needs_guard = true},
     [SEATS_RELEASE] = {.run = seats_release_guarded, .needs_guard = true},

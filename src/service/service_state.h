@@ -478,6 +478,7 @@ void saga_show(struct service_call *call);         /* SAGA.GET */
 void saga_resume(struct service_call *call);       /* SAGA.RESUME */
 void saga_refund(struct service_call *call);       /* SAGA.REFUND */
 void saga_wake_command(struct service_call *call); /* SAGA.WAKE */
+void saga_list(struct service_call *call);         /* SAGA.LIST, saga_list.c */
 bool sagas_init(struct service *service);
 void sagas_free(struct service *service);
 void sagas_turn(struct service *service, int64_t now_ms);

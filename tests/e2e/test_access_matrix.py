@@ -31,7 +31,7 @@ SCOPED = """
 # An option names it, and without it the command is about all of them: the option's JSON field.
 NAMED = {"QUOTA.SYNCALL": "tenant", "RECONCILE": "product", "SEATS.BOOKINGS": "event"}
 # What is of other scopes is left out of the answer: test_access.py.
-FILTERED = ["LIST", "QUOTA.SYNCED", "SAGA.GET"]
+FILTERED = ["LIST", "QUOTA.SYNCED", "SAGA.GET", "SAGA.LIST"]
 # About all there is.
 WHOLE = ["SAGA.REFUND", "SAGA.RESUME", "SAGA.WAKE", "WEBHOOKS.REPLAY"]
 

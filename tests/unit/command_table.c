@@ -249,12 +249,14 @@ static void scope_comes_first_and_required_arguments_before_optional_ones(void *
         assert_int_equal(spec->required == 0, spec == &command_table[RECONCILE] ||
                                                   spec == &command_table[QUOTA_SYNCALL] ||
                                                   spec == &command_table[QUOTA_SYNCED] ||
+                                                  spec == &command_table[SAGA_LIST] ||
                                                   spec == &command_table[WEBHOOKS_REPLAY]);
         assert_true(spec->arg_count >= 1 && spec->required <= spec->arg_count);
         assert_true(spec->arg_count <= COMMAND_ARGS_MAX);
         assert_true(1 + spec->required + 2 * (spec->arg_count - spec->required) <=
                     COMMAND_WORDS_MAX);
-        assert_int_equal(spec->args[0].type, spec == &command_table[LIST]           ? ARG_CHOICE
+        bool chooses = spec == &command_table[LIST] || spec == &command_table[SAGA_LIST];
+        assert_int_equal(spec->args[0].type, chooses                                ? ARG_CHOICE
                                              : spec == &command_table[QUOTA_SYNCED] ? ARG_TEXT
                                                                                     : ARG_ID);
         for (size_t i = 0; i < spec->arg_count; i++) {

@@ -63,6 +63,7 @@ from .stock import StockBuyReply
 from .stock import StockReturnReply
 from .stock import StockOrderReply
 from .saga import SagaGetReply
+from .saga import SagaListItem
 from .saga import SagaResumeReply
 from .saga import SagaRefundReply
 from .saga import SagaWakeReply
@@ -153,6 +154,7 @@ __all__ = [
     "StockReturnReply",
     "StockOrderReply",
     "SagaGetReply",
+    "SagaListItem",
     "SagaResumeReply",
     "SagaRefundReply",
     "SagaWakeReply",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
-from ..values import Command, Duration, Family, Words, option
+from ..values import Command, Duration, Family, Page, Words, option
 
 
 class SagaGetReply(NamedTuple):
@@ -16,6 +16,32 @@ class SagaGetReply(NamedTuple):
     COMPENSATED or NEEDS_ATTENTION; payment is what is known of the charge: none, sent,
     succeeded, declined or refunded; error_code is empty unless something stands in the way or
     led to the compensation. Times are the database's.
+    """
+
+    saga_id: str = ""
+    status: str = ""
+    event_id: str = ""
+    booking_id: str = ""
+    zone_id: str = ""
+    user_id: str = ""
+    quantity: int = 0
+    unit_price: int = 0
+    amount: int = 0
+    currency: str = ""
+    payment_id: str = ""
+    payment: str = ""
+    provider: str = ""
+    error_code: str = ""
+    error_message: str = ""
+    attempts: int = 0
+    created_at: int = 0
+    updated_at: int = 0
+
+
+class SagaListItem(NamedTuple):
+    """An item of the answer to SAGA.LIST. In the order of their ids; each as SAGA.GET shows it. An
+    empty cursor says that this was the end; a page of one state may be short or empty and have
+    one.
     """
 
     saga_id: str = ""
@@ -62,6 +88,7 @@ class SagaWakeReply(NamedTuple):
 
 
 _GET: Command[SagaGetReply] = Command("SAGA.GET", "fields", SagaGetReply)
+_LIST: Command[Page[SagaListItem]] = Command("SAGA.LIST", "page", SagaListItem)
 _RESUME: Command[SagaResumeReply] = Command("SAGA.RESUME", "lead", SagaResumeReply)
 _REFUND: Command[SagaRefundReply] = Command("SAGA.REFUND", "lead", SagaRefundReply)
 _WAKE: Command[SagaWakeReply] = Command("SAGA.WAKE", "lead", SagaWakeReply)
@@ -79,6 +106,23 @@ class Saga(Family):
         """
         words: Words = [saga]
         return self._execute(_GET, words, again=True, wait=wait)
+
+    def list(
+            self, *, status: Optional[str] = None, after: Optional[str] = None,
+            count: Optional[int] = None) -> Page[SagaListItem]:
+        """The checkouts of the ledger, all or those in one state, page by page.
+
+        status: only those in this state (any, STARTED, RESERVED, PAYING, PAID, COMPLETED,
+            COMPENSATING, COMPENSATED, NEEDS_ATTENTION)
+        after: the cursor that the page before ended with; not given: from the beginning
+        count: how many checkouts at most
+        Raises: InvalidArgument, LedgerDown, Timeout, InvalidQuantity, PayloadTooLarge
+        """
+        words: Words = []
+        words += option("STATUS", status)
+        words += option("AFTER", after)
+        words += option("COUNT", count)
+        return self._execute(_LIST, words, again=True)
 
     def resume(self, saga: str) -> SagaResumeReply:
         """Drive a saga on that needs attention, from where it was.

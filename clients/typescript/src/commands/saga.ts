@@ -2,7 +2,7 @@
 //
 // Checkouts that are in flight or have ended.
 // Made from the command table by `make clients`; do not edit.
-import { Command, type Duration, Family, type Words, option } from "../values.js";
+import { Command, type Duration, Family, type Page, type Words, option } from "../values.js";
 
 /** What SAGA.GET is asked for. */
 export interface SagaGetArgs {
@@ -41,6 +41,51 @@ export interface SagaGetReply {
 
 const SAGA_GET = new Command<SagaGetReply>(
     "SAGA.GET", "fields",
+    {
+        saga_id: "text", status: "text", event_id: "text", booking_id: "text", zone_id: "text",
+        user_id: "text", quantity: "number", unit_price: "number", amount: "number",
+        currency: "text", payment_id: "text", payment: "text", provider: "text", error_code: "text",
+        error_message: "text", attempts: "number", created_at: "number", updated_at: "number",
+    },
+);
+
+/** What SAGA.LIST is asked for. */
+export interface SagaListArgs {
+    /** Only those in this state. */
+    status?: "any" | "STARTED" | "RESERVED" | "PAYING" | "PAID" | "COMPLETED" | "COMPENSATING" | "COMPENSATED" | "NEEDS_ATTENTION";
+    /** The cursor that the page before ended with; not given: from the beginning. */
+    after?: string;
+    /** How many checkouts at most. */
+    count?: number;
+}
+
+/**
+ * An item of the answer to SAGA.LIST. In the order of their ids; each as SAGA.GET shows it. An
+ * empty cursor says that this was the end; a page of one state may be short or empty and have one.
+ */
+export interface SagaListItem {
+    sagaId: string;
+    status: string;
+    eventId: string;
+    bookingId: string;
+    zoneId: string;
+    userId: string;
+    quantity: number;
+    unitPrice: number;
+    amount: number;
+    currency: string;
+    paymentId: string;
+    payment: string;
+    provider: string;
+    errorCode: string;
+    errorMessage: string;
+    attempts: number;
+    createdAt: number;
+    updatedAt: number;
+}
+
+const SAGA_LIST = new Command<Page<SagaListItem>>(
+    "SAGA.LIST", "page",
     {
         saga_id: "text", status: "text", event_id: "text", booking_id: "text", zone_id: "text",
         user_id: "text", quantity: "number", unit_price: "number", amount: "number",
@@ -113,6 +158,18 @@ export class Saga extends Family {
     get(args: SagaGetArgs): Promise<SagaGetReply> {
         const words: Words = [args.saga];
         return this.execute(SAGA_GET, words, true, args.wait);
+    }
+
+    /**
+     * The checkouts of the ledger, all or those in one state, page by page. Throws:
+     * InvalidArgument, LedgerDown, Timeout, InvalidQuantity, PayloadTooLarge.
+     */
+    list(args: SagaListArgs = {}): Promise<Page<SagaListItem>> {
+        const words: Words = [];
+        words.push(...option("STATUS", args.status));
+        words.push(...option("AFTER", args.after));
+        words.push(...option("COUNT", args.count));
+        return this.execute(SAGA_LIST, words, true);
     }
 
     /**
