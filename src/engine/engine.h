@@ -47,6 +47,18 @@ typedef void engine_done(void *context, const struct reply *reply);
 typedef void engine_figure(void *context, const char *name, const char *help, bool grows,
                            double value);
 
+/* A server that the state is on, if it is elsewhere. The texts are valid during the call. */
+struct engine_node {
+    const char *name;             /* its address */
+    const char *role;             /* "master", or "former master" */
+    const char *state;            /* "up", "silent", "connecting", "down" */
+    uint64_t commands, in_flight; /* sent to it and over; sent and not answered */
+    int64_t reply_us;             /* how long a reply took lately; -1: it is not known */
+    int64_t up_ms;                /* for how long it has been up; -1: it is not */
+    const char *problem;          /* why it is not up; NULL: it is, or nothing is known */
+};
+typedef void engine_node_each(void *context, const struct engine_node *node);
+
 /* Opens the engine a URL names. INVALID_ARGUMENT for an unknown one, IOERR for a directory that
  * cannot be used, INVALID_STATE while the machine's clock cannot be right. */
 enum hf_error engine_open(const char *url, const struct engine_options *options,
@@ -86,6 +98,8 @@ struct engine_type {
     bool (*next_event)(struct engine *engine, struct event *event);
     enum hf_error (*snapshot)(struct engine *engine, struct problem *problem);
     void (*figures)(struct engine *engine, engine_figure *each, void *context); /* NULL: none */
+    /* NULL: the state is in this process. */
+    size_t (*nodes)(struct engine *engine, engine_node_each *each, void *context);
     enum hf_error (*info)(struct engine *engine, struct hf_info *info);
     enum hf_error (*audit)(struct engine *engine, hf_audit_report *report, void *context,
                            uint64_t *findings, struct problem *problem);
@@ -249,6 +263,19 @@ static inline void engine_figures(struct engine *engine, engine_figure *each, vo
     if (engine->type->figures != NULL) {
         engine->type->figures(engine, each, context);
     }
+}
+
+/* Is the state on servers of its own? */
+static inline bool engine_has_nodes(const struct engine *engine)
+{
+    return engine->type->nodes != NULL;
+}
+
+/* Calls `each` for every such server, up to a bound; returns how many more there are. What it tells
+ * is at most a few seconds old. */
+static inline size_t engine_nodes(struct engine *engine, engine_node_each *each, void *context)
+{
+    return engine->type->nodes != NULL ? engine->type->nodes(engine, each, context) : 0;
 }
 
 /* INVALID_STATE where the engine cannot know. */

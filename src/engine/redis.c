@@ -319,6 +319,7 @@ const struct engine_type engine_redis = {
     .is_away = redis_engine_is_away,
     .snapshot = no_snapshot,
     .figures = redis_engine_figures,
+    .nodes = redis_engine_nodes,
     .info = no_info,
     .audit = audit,
 };

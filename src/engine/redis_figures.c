@@ -2,6 +2,7 @@
  *
  * What the engine on Redis counts, for metrics. Its thread goes on counting meanwhile. */
 #include "engine/redis_state.h"
+#include "redis/client/board.h"
 #include "redis/redlock/redlock.h"
 #include "redis/worker/worker.h"
 
@@ -94,4 +95,44 @@ void redis_engine_figures(struct engine *head, engine_figure *each, void *contex
     if (engine->worker != NULL) {
         tell_worker(worker_figures(engine->worker), each, context);
     }
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+struct told_nodes {
+    engine_node_each *each;
+    void *context;
+};
+
+static void tell_node(void *context, const struct redis_node_view *view)
+{
+    const struct told_nodes *told = context;
+
+    told->each(told->context, &(struct engine_node){
+                                  .name = view->name,
+                                  .role = view->master ? "master" : "former master",
+                                  .state = view->state,
+                                  .commands = view->commands,
+                                  .in_flight = view->in_flight,
+                                  .reply_us = view->reply_us,
+                                  .up_ms = view->up_ms,
+                                  .problem = view->problem[0] != '\0' ? view->problem : NULL,
+                              });
+}
+
+size_t redis_engine_nodes(struct engine *head, engine_node_each *each, void *context)
+{
+    const struct redis_engine *engine = redis_self(head);
+    struct told_nodes told = {each, context};
+    struct redis_client *client;
+    size_t left_out = 0;
+
+    if (engine->env.client != NULL) {
+        left_out += redis_client_nodes(engine->env.client, tell_node, &told);
+    }
+    for (size_t i = 0;
+         engine->redlock != NULL && (client = redlock_client(engine->redlock, i)) != NULL; i++) {
+        left_out += redis_client_nodes(client, tell_node, &told);
+    }
+    return left_out;
 }

@@ -73,6 +73,7 @@ void redis_execute(struct redis_engine *engine, struct pending_command *pending)
 /* ---- redis_figures.c ------------------------------------------------------------------------- */
 
 void redis_engine_figures(struct engine *engine, engine_figure *each, void *context);
+size_t redis_engine_nodes(struct engine *engine, engine_node_each *each, void *context);
 bool redis_engine_is_away(struct engine *engine);
 
 #endif

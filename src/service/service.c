@@ -291,6 +291,11 @@ static const char *service_failure(struct engine *engine)
     return engine_failure(service_self(engine)->inner);
 }
 
+static size_t service_nodes(struct engine *engine, engine_node_each *each, void *context)
+{
+    return engine_nodes(service_self(engine)->inner, each, context);
+}
+
 static bool service_is_away(struct engine *engine)
 {
     return engine_is_away(service_self(engine)->inner);
@@ -366,6 +371,7 @@ void service_fill_type(struct service *service)
         .next_event = inner->next_event != NULL ? service_next_event : NULL,
         .snapshot = service_snapshot,
         .figures = service_figures,
+        .nodes = inner->nodes != NULL ? service_nodes : NULL,
         .info = service_info,
         .audit = service_audit,
         .audit_begin = inner->audit_begin != NULL ? service_audit_begin : NULL,

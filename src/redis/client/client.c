@@ -43,7 +43,8 @@ static void free_node(struct redis_node *node)
     node_free(node);
 }
 
-/* Only an alarm frees nodes, so that a node stays valid during any other callback. */
+/* Only an alarm frees nodes, so that a node stays valid during any other callback. The board of
+ * those that stay is written with it. */
 static void sweep(struct alarm *alarm)
 {
     struct redis_client *client = LIST_ENTRY(alarm, struct redis_client, sweep_alarm);
@@ -56,6 +57,7 @@ static void sweep(struct alarm *alarm)
             free_node(node);
         }
     }
+    client_board_write(client);
     alarm_set(&client->alarms, alarm, SWEEP_MS);
 }
 
@@ -110,6 +112,7 @@ void client_topology_changed(struct redis_client *client)
 void client_node_up(struct redis_node *node)
 {
     node->client->topology->node_up(node->client, node);
+    client_board_write(node->client);
     client_topology_changed(node->client);
 }
 
@@ -293,12 +296,14 @@ struct redis_client *redis_client_open(const struct redis_client_options *option
     client->context = options->context;
     client->topology = topologies[client->url.kind];
     random_init(&client->random);
+    client_board_init(&client->board);
     list_init(&client->nodes);
     client_init_requests(client);
     alarm_init(&client->ready_alarm, ready_is_late);
     alarm_init(&client->sweep_alarm, sweep);
     alarm_init(&client->close_alarm, close_now);
     if (!client->topology->create(client)) {
+        client_board_free(&client->board);
         free(client);
         return NULL;
     }
@@ -323,6 +328,7 @@ static void finish_if_done(struct redis_client *client)
 
     if (client->handles == 0) {
         tls_free(client->tls);
+        client_board_free(&client->board);
         free(client);
         closed(context);
     }

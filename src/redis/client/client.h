@@ -114,6 +114,13 @@ void redis_client_masters(struct redis_client *client,
                           void (*each)(void *context, struct redis_node *node), void *context);
 const char *redis_node_name(const struct redis_node *node); /* "127.0.0.1:7001" */
 
+/* Calls `each` for every node, as it was within the last second; may be called by any thread.
+ * Returns how many more there are. */
+struct redis_node_view;
+size_t redis_client_nodes(struct redis_client *client,
+                          void (*each)(void *context, const struct redis_node_view *view),
+                          void *context);
+
 /* The master that has a slot; NULL: none is known now. Not to be kept either. */
 struct redis_node *redis_client_owner(struct redis_client *client, int slot);
 

@@ -16,6 +16,7 @@
  *     topology_query.c   one query to a server on a connection of its own
  *     slot_map.c, slot.c the answer to CLUSTER SLOTS; the slot of a key
  *     subscription.c     messages of a channel
+ *     board.c            what other threads see of the nodes
  *     script.c           the scripts to be loaded
  *     url.c              the URL of a deployment */
 #ifndef REDIS_CLIENT_CLIENT_STATE_H
@@ -23,6 +24,7 @@
 
 #include "base/random.h"
 #include "net/alarm.h"
+#include "redis/client/board.h"
 #include "redis/client/client.h"
 #include "redis/client/node.h"
 #include "redis/client/reply_stream.h"
@@ -82,6 +84,7 @@ struct redis_client {
     uint64_t sent; /* how many requests redis_client_send() was called for */
     struct alarm waiting_alarm, ready_alarm, sweep_alarm, close_alarm;
     struct redis_figures figures;
+    struct client_board board;
     unsigned queued; /* requests in flight that count against url.queue */
 
     void (*ready)(void *context, const struct problem *problem); /* NULL: it was called */

@@ -95,6 +95,7 @@ uint64_t node_pipeline_append(struct redis_node *node, enum node_command_kind ki
     if (number == pipeline->answered) {
         node->last_reply_ms = uv_now(node->client->loop);
     }
+    node_probe_sent(&node->probe, number);
     *node_pipeline_at(node, number) = (struct node_command){
         .request = request, .end = reply_stream_written(node->stream), .kind = kind};
     if (request != NULL) {
@@ -141,6 +142,7 @@ static void go_down(struct redis_node *node, const char *why)
     node->draining = false;
     node->pipeline = (struct node_pipeline){
         .first = pipeline.next, .answered = pipeline.next, .next = pipeline.next};
+    node->probe.sent_ns = 0;
     node->wait.sent_at = 0;
     node->wait.needed = false;
     for (size_t i = 0; i < script_count; i++) {
@@ -372,6 +374,7 @@ static void reply_came(void *owner, const redisReply *reply)
     struct node_command *at = node_pipeline_at(node, number), command = *at;
     bool answers = command.kind == NODE_COMMAND_REQUEST || command.kind == NODE_COMMAND_BATCH;
     node->last_reply_ms = uv_now(node->client->loop);
+    node_probe_answered(&node->probe, number, node->last_reply_ms);
     if (answers && node_waits(node)) {
         at->reply = reply_stream_keep(node->stream);
         return;

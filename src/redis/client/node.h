@@ -16,6 +16,7 @@
 #include "net/address.h"
 #include "net/alarm.h"
 #include "redis/client/batch.h"
+#include "redis/client/board.h"
 #include "redis/client/client.h"
 #include "redis/client/node_wait.h"
 #include "redis/client/reply_stream.h"
@@ -67,7 +68,8 @@ struct redis_node {
     struct node_batches *batches;
     struct node_wait wait;
     uint64_t last_reply_ms; /* when it last replied, or the first command of a pipeline was sent */
-    uint64_t *loaded_at;    /* of each script: the number of its last SCRIPT LOAD plus 1 */
+    struct node_probe probe;
+    uint64_t *loaded_at; /* of each script: the number of its last SCRIPT LOAD plus 1 */
 
     bool wanted;              /* it is a master, as far as the topology knows */
     unsigned missed;          /* of a cluster: how many maps in a row did not have it as a master */

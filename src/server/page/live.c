@@ -49,6 +49,16 @@ static void write_count(struct buffer *out, const char *name, uint64_t count)
     buffer_format(out, ",\"%s\":%llu", name, (unsigned long long)count);
 }
 
+/* Less than nothing is how a number is written that is not known. */
+static void write_known(struct buffer *out, const char *name, int64_t number)
+{
+    if (number >= 0) {
+        write_count(out, name, (uint64_t)number);
+    } else {
+        write_text(out, name, NULL);
+    }
+}
+
 static void write_server(struct server *server, struct buffer *out)
 {
     struct engine *engine = server->engine;
@@ -153,6 +163,44 @@ static void write_figure(void *context, const char *name, const char *help, bool
     figures->comma = ",";
 }
 
+struct nodes {
+    struct buffer *out;
+    const char *comma;
+};
+
+static void write_node(void *context, const struct engine_node *node)
+{
+    struct nodes *nodes = context;
+    struct buffer *out = nodes->out;
+
+    buffer_format(out, "%s{\"name\":", nodes->comma);
+    json_text(out, hf_text(node->name));
+    write_text(out, "role", node->role);
+    write_text(out, "state", node->state);
+    write_text(out, "problem", node->problem);
+    write_count(out, "commands", node->commands);
+    write_count(out, "in_flight", node->in_flight);
+    write_known(out, "reply_us", node->reply_us);
+    write_known(out, "up_ms", node->up_ms);
+    buffer_byte(out, '}');
+    nodes->comma = ",";
+}
+
+/* The servers of Redis; null where the state is in this process. */
+static void write_nodes(struct server *server, struct buffer *out)
+{
+    struct nodes nodes = {out, ""};
+
+    if (server->engine == NULL || !engine_has_nodes(server->engine)) {
+        buffer_text(out, ",\"nodes\":null");
+        return;
+    }
+    buffer_text(out, ",\"nodes\":[");
+    size_t left_out = engine_nodes(server->engine, write_node, &nodes);
+    buffer_byte(out, ']');
+    write_count(out, "nodes_left_out", left_out);
+}
+
 /* The wall clock's, as in the feed: the page tells the age of holds by it. */
 static int64_t wall_ms(void)
 {
@@ -182,7 +230,9 @@ bool live_refresh(struct live *live, struct server *server, uint64_t now_ns)
     if (server->engine != NULL) {
         engine_figures(server->engine, write_figure, &figures);
     }
-    buffer_text(out, "}}\n\n");
+    buffer_byte(out, '}');
+    write_nodes(server, out);
+    buffer_text(out, "}\n\n");
     live->made_ns = now_ns;
     if (out->failed) {
         buffer_free(out);
