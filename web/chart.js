@@ -68,7 +68,7 @@ export function chart(title, lines, write) {
 /** What there is, in parts: parts are [{key, name}], of a whole. Drawn, and told in words. */
 export function bar(parts) {
   const segments = parts.map(({ name }, i) => h("span", { className: `segment segment-${i}`, title: name }));
-  const element = h("span", { className: "bar", role: "img" }, segments);
+  const element = h("span", { className: "bar", role: "img", "aria-label": "not known yet" }, segments);
   return {
     element,
     update(values, whole) {

@@ -57,8 +57,10 @@ export function linked(make) {
   return (item) => ({ element: make(item) });
 }
 
-/** A list of the server, page by page. where(): the parts of its path and the query without cursor. */
-export function pagedTable(caption, columns, key, where, { count = 50, arrange = (items) => items } = {}) {
+/** A list of the server, page by page. where(): the parts of its path and the query without cursor. Where a page of the
+ * server may be short of what a filter wants, up to `stretches` of them make one. */
+export function pagedTable(caption, columns, key, where,
+  { count = 50, arrange = (items) => items, stretches = 1 } = {}) {
   const shown = table(caption, columns, key);
   const note = h("p", { className: "note", role: "status" });
   const first = h("button", { type: "button", onclick: () => go([]) }, "First");
@@ -71,11 +73,21 @@ export function pagedTable(caption, columns, key, where, { count = 50, arrange =
   let turn = 0;
   let busy = false;
 
-  async function load(mine) {
+  async function read() {
     const parts = where();
-    const query = { ...(typeof parts.at(-1) === "object" ? parts.pop() : {}), count, after: cursors.at(-1) };
+    const query = typeof parts.at(-1) === "object" ? parts.pop() : {};
+    const page = { items: [], cursor: cursors.at(-1) };
+    for (let asked = 0; asked < stretches && (asked === 0 || (page.cursor && page.items.length < count)); asked++) {
+      const more = await get(...parts, { ...query, count: count - page.items.length, after: page.cursor });
+      page.items.push(...more.items);
+      page.cursor = more.cursor;
+    }
+    return page;
+  }
+
+  async function load(mine) {
     try {
-      const page = await get(...parts, query);
+      const page = await read();
       if (mine === turn) {
         following = page.cursor;
         shown.update(arrange(page.items));

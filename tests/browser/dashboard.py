@@ -69,6 +69,13 @@ class Page:
                 (one.getAttribute("aria-label") ?? one.textContent) === arguments[0]
                 && one.checkVisibility() && !one.disabled) ?? null""", name, within)
 
+    def choose(self, name, option):
+        """An option of the list with that id, as somebody chooses it."""
+        self.script("""
+            const list = document.getElementById(arguments[0]);
+            list.value = arguments[1];
+            list.dispatchEvent(new Event("change"));""", name, option)
+
     def press(self, name, within="main"):
         wait_until(lambda: self.button(name, within), f"a button {name!r}", PATIENCE_S).click()
 

@@ -147,6 +147,44 @@ def test_what_is_not_known_is_never_0(page, server):
         assert page.fact("Journal").endswith("MB")
 
 
+def test_redis_nodes_one_by_one(page, server):
+    page.visit("overview", "Overview")
+    wait_until(lambda: page.fact("Version"), "figures", PATIENCE_S)
+    titles = page.script("return [...document.querySelectorAll('main h2')].filter((one) => one.checkVisibility())"
+                         ".map((one) => one.textContent)")
+    if server.engine == "embedded":
+        assert "Redis nodes" not in titles and "Journal and disk" in titles
+        return
+    name = server.engine.partition("//")[2].partition("/")[0]
+    row = wait_until(lambda: page.row(name, "Redis nodes"), "the node", PATIENCE_S)
+    assert row[1:3] == ["master", "up"]
+
+    def busy():
+        server.call("SEATS.ZONE", "fair", "floor")
+        _, _, _, rate, in_flight, reply, up = page.row(name, "Redis nodes")
+        return rate not in ("–", "0/s") and reply.endswith(("s", "ms", "µs")) and in_flight.isdigit() and up != "–"
+    wait_until(busy, "its figures", PATIENCE_S)
+
+
+def test_checkouts_by_state(page, server, event):
+    for number, price in enumerate((4500, 4513)):  # the second one is declined
+        server.call("SEATS.CHECKOUT", event, "floor", "bob", 1, 9, "BOOKING", f"c-{event}-{number}", "SAGA",
+                    f"c-{event}-{number}", "PRICE", price, "WAIT", "30s")
+    page.visit("sales", "Orders and checkouts")
+    row = wait_until(lambda: page.row(f"c-{event}-0", "Checkouts"), "the checkout", PATIENCE_S)
+    assert row[1:7] == ["COMPLETED", event, "bob", "1", "4,500 minor units of USD", "nothing"]
+    assert page.row(f"c-{event}-1", "Checkouts")[1] == "COMPENSATED"
+    page.choose("state", "COMPENSATED")
+    wait_until(lambda: page.row(f"c-{event}-0", "Checkouts") is None, "the others are gone", PATIENCE_S)
+    assert "PAYMENT_DECLINED" in page.row(f"c-{event}-1", "Checkouts")[6]
+    page.choose("state", "NEEDS_ATTENTION")
+    wait_until(lambda: page.row(f"c-{event}-1", "Checkouts") is None, "there are none", PATIENCE_S)
+    page.choose("state", "any")
+    page.act(f"Refund c-{event}-0", "Refund", "It is COMPENSATING.")
+    wait_until(lambda: page.row(f"c-{event}-0", "Checkouts")[1] == "COMPENSATED", "it is taken back", PATIENCE_S)
+    assert page.button(f"Refund c-{event}-0") is None
+
+
 def test_who_holds_and_who_waits(page):
     page.visit("semaphore/fair", "Semaphore fair")
     row = wait_until(lambda: page.row("waiter", "Holders and line"), "the line", PATIENCE_S)

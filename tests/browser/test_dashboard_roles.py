@@ -142,14 +142,17 @@ def test_a_checkout_that_needs_attention(page, peer, tokens, call):
     page.shows("h1", "Overview")
     page.visit("sales", "Orders and checkouts")
     wait_until(lambda: page.fact("NEEDS_ATTENTION") == "1", "it is counted", PATIENCE_S)
+    page.choose("state", "NEEDS_ATTENTION")
+    row = wait_until(lambda: page.row("s-1", "Checkouts"), "it is in the list", PATIENCE_S)
+    assert row[1] == "NEEDS_ATTENTION" and row[6] != "nothing"
+    peer.faults = lambda *_: "ok"
+    page.act("Resume s-1", "Resume", "It is PAYING.")
+    wait_until(lambda: page.row("s-1", "Checkouts") is None, "it goes on", PATIENCE_S)
     field = page.script("return document.getElementById('saga')")
     field.send_keys("s-1")
     field.submit()
     page.shows("h1", "Checkout s-1")
-    wait_until(lambda: page.fact("Status") == "NEEDS_ATTENTION", "its status", PATIENCE_S)
-    peer.faults = lambda *_: "ok"
-    page.act("Resume", "Resume", "It is PAYING.")
-    wait_until(lambda: page.fact("Status") == "COMPLETED", "it goes on", PATIENCE_S)
+    wait_until(lambda: page.fact("Status") == "COMPLETED", "it has come to its end", PATIENCE_S)
     page.act("Refund", "Refund", "It is COMPENSATING.")
     wait_until(lambda: page.fact("Status") == "COMPENSATED", "it is taken back", PATIENCE_S)
     assert call("SEATS.ZONE", "gala", "floor")[3] == 48

@@ -3,7 +3,7 @@
 
 import { get } from "../api.js";
 import { bar, chart } from "../chart.js";
-import { address, h, link } from "../dom.js";
+import { address, h, link, say } from "../dom.js";
 import { bytes, compact, duration, isKnown, number, rate, text } from "../format.js";
 import { facts, heading, panel, poller, tile } from "../parts.js";
 import { busiest, refusals } from "../series.js";
@@ -11,6 +11,7 @@ import { linked, table } from "../table.js";
 
 const BREAKER = ["closed", "open", "half-open"];
 const SHOWN = 8;
+const scaled = (value, factor) => (isKnown(value) ? value * factor : value);
 
 /** A row that shows one figure of the engine or the service. */
 const figure = (name, key, write = number) => [name, ({ figures }) => write(figures[key])];
@@ -49,6 +50,7 @@ const ledgerRows = [
   ["Status", ({ ledger_status: status }) => text(status?.replace(/^ledger .*?: /, ""))],
   figure("Breaker", "breaker_state", (state) => text(BREAKER[state])),
   figure("Breaker opened", "breaker_opened_total"),
+  figure("Breaker of payments", "payment_breaker_state", (state) => text(BREAKER[state])),
   figure("Last reconciled", "reconciled_seconds", (age) => (isKnown(age) ? `${duration(age)} ago` : text(age))),
   figure("Corrections", "reconcile_corrections_total"),
   figure("Drift corrected", "reconcile_drift_total"),
@@ -71,6 +73,42 @@ function makeOptional({ title, rows, has }) {
       element.hidden = !has(figures);
       if (!element.hidden) {
         inner.update(figures);
+      }
+    },
+  };
+}
+
+/** The servers of Redis one by one; how many commands a second is told by two sets of figures. */
+function redisNodes() {
+  let before = null;
+  const shown = table("Redis nodes", [
+    { title: "Node", text: (node) => node.name },
+    { title: "Role", text: (node) => node.role },
+    { title: "State", text: (node) => (node.problem ? `${node.state}: ${node.problem}` : node.state) },
+    { title: "Commands", number: true, text: (node) => rate(node.rate) },
+    { title: "In flight", number: true, text: (node) => number(node.in_flight) },
+    { title: "Reply in", number: true, text: (node) => duration(scaled(node.reply_us, 1e-6)) },
+    { title: "Up for", number: true, text: (node) => duration(scaled(node.up_ms, 1e-3)) },
+  ], (node) => node.name);
+  const more = h("p", { className: "note", hidden: true });
+  const element = panel("Redis nodes", shown.element, more);
+
+  function withRate(node, { time_ms: now }) {
+    const former = before?.nodes?.find(({ name }) => name === node.name);
+    const seconds = former ? (now - before.time_ms) / 1000 : 0;
+    const known = seconds > 0 && node.commands >= former.commands;
+    return { ...node, rate: known ? (node.commands - former.commands) / seconds : null };
+  }
+
+  return {
+    element,
+    update(figures) {
+      element.hidden = !isKnown(figures.nodes);
+      if (!element.hidden && figures.time_ms !== before?.time_ms) {
+        shown.update(figures.nodes.map((node) => withRate(node, figures)));
+        more.hidden = !figures.nodes_left_out;
+        say(more, `And ${number(figures.nodes_left_out)} more.`);
+        before = figures;
       }
     },
   };
@@ -112,7 +150,7 @@ export function overview({ history }) {
     chart("Memory", [{ key: "resident", name: "process" }, { key: "memory", name: "state" }], bytes),
   ];
   const server = facts(serverRows);
-  const panels = optional.map(makeOptional);
+  const panels = [...optional.map(makeOptional), redisNodes()];
   const refused = table("Refusals", [
     { title: "Code", text: ({ code }) => code },
     { title: "Since the start", number: true, text: ({ count }) => number(count) },

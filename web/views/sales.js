@@ -5,8 +5,13 @@ import { reconcile, refundSaga, resumeSaga } from "../actions.js";
 import { get } from "../api.js";
 import { actionButton } from "../dialog.js";
 import { address, h, link } from "../dom.js";
-import { moment, money, number, text } from "../format.js";
+import { isKnown, moment, money, number, text } from "../format.js";
 import { facts, heading, panel, poller } from "../parts.js";
+import { linked, pagedTable } from "../table.js";
+
+const STATES = ["any", "NEEDS_ATTENTION", "STARTED", "RESERVED", "PAYING", "PAID", "COMPLETED", "COMPENSATING",
+  "COMPENSATED"];
+const STRETCHES = 5; // that one page of one state reads of the ledger
 
 const figure = (name, key) => [name, ({ figures }) => number(figures[key])];
 
@@ -41,7 +46,54 @@ const ledgerRows = [
   figure("Drift corrected", "reconcile_drift_total"),
 ];
 
+/** The actions that fit the checkout's status, each a button that stays as long as its row does. */
+function sagaActions(context, item, after) {
+  let now = item;
+  const named = (verb, make) => {
+    const button = actionButton(context, verb, () => make(now), after);
+    button.setAttribute("aria-label", `${verb} ${item.saga_id}`);
+    return button;
+  };
+  const resume = named("Resume", resumeSaga);
+  const refund = named("Refund", refundSaga);
+  return {
+    element: h("span", { className: "buttons" }, resume, refund),
+    update(next) {
+      now = next;
+      resume.hidden = next.status !== "NEEDS_ATTENTION";
+      refund.hidden = resume.hidden && next.status !== "COMPLETED";
+    },
+  };
+}
+
+const obstacle = (saga) => (saga.error_code ? `${saga.error_code}: ${saga.error_message}` : "nothing");
+
+/** All checkouts of the ledger, or those in one state. */
+function sagaList(context) {
+  const state = h("select", { id: "state" }, STATES.map((name) => h("option", {}, name)));
+  const list = pagedTable("Checkouts", [
+    { title: "Checkout", make: linked((saga) => link("saga", saga.saga_id)) },
+    { title: "Status", text: (saga) => saga.status },
+    { title: "Event", make: linked((saga) => link("event", saga.event_id)) },
+    { title: "User", make: linked((saga) => link("search", saga.user_id)) },
+    { title: "Seats", number: true, text: (saga) => number(saga.quantity) },
+    { title: "Amount", number: true, text: (saga) => money(saga.amount, saga.currency) },
+    { title: "In the way", text: obstacle },
+    { title: "Last moved", text: (saga) => moment(saga.updated_at) },
+    ...(context.me.role !== "admin" ? []
+      : [{ title: "Action", make: (saga) => sagaActions(context, saga, () => list.refresh()) }]),
+  ], (saga) => saga.saga_id, () => ["sagas", { status: state.value }], { stretches: STRETCHES });
+  state.addEventListener("change", () => list.restart());
+  return {
+    element: panel("Checkouts in the ledger",
+      h("p", { className: "filter" }, h("label", { for: "state" }, "Status "), state), list.element),
+    refresh: list.refresh,
+  };
+}
+
 export function sales(context) {
+  const list = sagaList(context);
+  const hasLedger = () => isKnown(context.history.latest?.ledger);
   const parts = [facts(orderRows), facts(sagaRows), facts(ledgerRows)];
   const missing = h("p", { className: "note", hidden: true },
     "This server has no ledger yet: start it with --ledger, or use STOCK.BUY or SEATS.CHECKOUT once.");
@@ -58,7 +110,9 @@ export function sales(context) {
       actionButton(context, "Reconcile", () => reconcile())), missing,
     h("p", { className: "note" }, "Counted by this server since it was started."),
     h("div", { className: "panels" }, panel("Orders", parts[0].element), panel("Checkouts", parts[1].element, form),
-      panel("Ledger", parts[2].element))),
+      panel("Ledger", parts[2].element)), list.element),
+    // A server without a ledger is not asked: it might make one.
+    refresh: () => hasLedger() && list.refresh(),
     update(figures) {
       missing.hidden = figures.ledger !== null;
       parts.forEach((part) => part.update(figures));
@@ -76,7 +130,7 @@ const sagaFacts = [
   ["Amount", (saga) => money(saga.amount, saga.currency)],
   ["Payment", (saga) => `${saga.payment}${saga.payment_id ? `, ${saga.payment_id}` : ""}`],
   ["Provider", (saga) => text(saga.provider)],
-  ["What stands in the way", (saga) => (saga.error_code ? `${saga.error_code}: ${saga.error_message}` : "nothing")],
+  ["What stands in the way", obstacle],
   ["Attempts", (saga) => number(saga.attempts)],
   ["Begun", (saga) => moment(saga.created_at)],
   ["Last moved", (saga) => moment(saga.updated_at)],
