@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install instructions lint model mutate run sanitized sim test test-install threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install instructions lint model mutate run sanitized sim test test-front-door test-image test-install test-quick threaded with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -57,6 +57,11 @@ test: ## install what the tests need and run them all, as released and under san
 	@tools/install-packages build test
 	@$(MAKE) --no-print-directory with-tests sanitized threaded fuzzers
 	@tools/run-tests build build-asan build-tsan build-fuzz
+
+test-quick: ## the quick part of it: unit tests, a few of the others, a short run of the model
+	@tools/install-packages build quick
+	@$(MAKE) --no-print-directory with-tests
+	@tools/run-tests --quick build
 
 lint: ## install the linters and run them all
 	@tools/install-packages build test lint
@@ -158,8 +163,16 @@ test-install: deb ## install the packages in a fresh Debian, serve, and purge th
 	@tools/install-packages install
 	@tools/test-install build-deb
 
+test-front-door: ## make run and make test-quick in a fresh Debian: needs root and a mirror
+	@tools/install-packages install
+	@tools/test-front-door
+
+test-image: ## build contrib/docker/Dockerfile and run it, without Docker: needs root and a mirror
+	@tools/install-packages install image
+	@tools/test-image
+
 clean: ## remove all that was built
-	@rm -rf build build-asan build-deb build-tsan build-fuzz build-mutate
+	@rm -rf build build-asan build-deb build-fresh build-tsan build-fuzz build-mutate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
