@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Between a stream and its session: reading into a buffer that all connections share, back
- * pressure, turns, and at the end how much of the answers the client has acknowledged. */
+ * pressure, turns. How it ends is in connection_end.c. */
 #include "server/connection.h"
 
 #include "net/address.h"
@@ -10,7 +10,6 @@
 #include "server/tls_mismatch.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -26,8 +25,6 @@
 
 #define MUTED_A_TURN 512
 
-static void watch(struct connection *connection);
-
 bool connections_full(const struct loop *loop)
 {
     const struct server *server = &loop->server;
@@ -37,133 +34,7 @@ bool connections_full(const struct loop *loop)
              list_empty(&server->flushing) && list_empty(&server->sending));
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
-
-/* The connection is freed when both the loop and the session are done with it. */
-static void stream_closed(struct stream *stream)
-{
-    struct connection *connection = LIST_ENTRY(stream, struct connection, stream);
-
-    connection->closed = true;
-    if (connection->over) {
-        free(connection);
-    }
-}
-
-void connection_release(struct session *session)
-{
-    struct connection *connection = connection_of(session);
-
-    if (connection->ending) {
-        connection->released = true; /* session_close() still uses it */
-    } else {
-        list_add_last(&connection->loop->released, &session->touched);
-    }
-}
-
-void connection_free_released(struct loop *loop)
-{
-    struct list *head = &loop->released;
-
-    for (struct list *node = head->next, *next; node != head; node = next) {
-        struct session *session = LIST_ENTRY(node, struct session, touched);
-        struct connection *connection = connection_of(session);
-        next = node->next;
-        session_free(session);
-        connection->over = true;
-        if (connection->closed) {
-            free(connection);
-        }
-    }
-    list_init(head);
-}
-
-/* How many bytes were sent that the client's system has not acknowledged. The figure outlives a
- * reset, which acknowledges nothing. */
-static size_t unacknowledged(const struct connection *connection)
-{
-    int bytes = 0;
-
-    if (ioctl(connection->stream.fd, SIOCOUTQ, &bytes) != 0) {
-        return SIZE_MAX;
-    }
-    bytes -= connection->lingering; /* our goodbye counts as a byte */
-    return bytes > 0 ? (size_t)bytes : 0;
-}
-
-/* Finds out how many bytes of the answers were delivered, however the connection ended: the client
- * may know of what its system has acknowledged, and its heartbeat tells whether it lives. TLS sends
- * more bytes than the answers have, so that a little too much counts as undelivered. True if all
- * was delivered. */
-static bool note_delivered(const struct connection *connection, struct session *session)
-{
-    size_t missing = unacknowledged(connection);
-    uint64_t sent = connection->stream.sent;
-
-    if (session->out.failed) { /* the last answers are not in it */
-        return false;
-    }
-    session->delivered = missing < sent ? sent - missing : 0;
-    return missing == 0 && !connection_has_unsent(connection);
-}
-
-void connection_end(struct connection *connection)
-{
-    if (connection->ending || !stream_is_open(&connection->stream)) {
-        return;
-    }
-    connection->ending = true;
-    log_line(&connection->session.server->log, LOG_DEBUG, "%s: closed, %llu answers",
-             connection->session.peer, (unsigned long long)connection->session.answered);
-    bool heard =
-        connection->session.undo.size == 0 || note_delivered(connection, &connection->session);
-    if (connection->time_limit != NULL) {
-        list_remove(&connection->limited);
-        connection->time_limit = NULL;
-    }
-    stranger_leave(connection);
-    ahead_over(connection);
-    stream_close(&connection->stream, stream_closed);
-    buffer_free(&connection->in);
-    bool free_now = session_close(&connection->session, heard);
-    connection->ending = false;
-    if (free_now || connection->released) {
-        session_free(&connection->session);
-        connection->over = true;
-    }
-}
-
-/* May a server that stops hang up? Only when all answers are acknowledged: a reset cannot destroy
- * them then. */
-static bool may_close(const struct connection *connection)
-{
-    return connection->session.server->state == SERVER_DRAINING && unacknowledged(connection) == 0;
-}
-
-void connection_hang_up(struct connection *connection)
-{
-    if (may_close(connection)) {
-        connection_end(connection);
-    }
-}
-
-/* Everything is answered. What the client still sends is read and discarded until it hangs up: a
- * close with unread input would be a reset, and could destroy the last answers. */
-static void linger(struct connection *connection)
-{
-    stream_end_tls(&connection->stream);
-    if (connection->at_end || may_close(connection) ||
-        shutdown(connection->stream.fd, SHUT_WR) != 0) {
-        connection_end(connection);
-        return;
-    }
-    connection->lingering = true;
-    buffer_free(&connection->in);
-    connection->in_used = 0;
-    connection_set_time_limit(connection);
-    watch(connection);
-}
-
+/* Discards what a client that has all its answers still sends. */
 static void read_on(struct connection *connection)
 {
     char *data = connection->loop->read_buffer;
@@ -191,7 +62,7 @@ static void sent_all(struct connection *connection)
     connection->sent = 0;
     session_sent(session);
     if (session->closing) {
-        linger(connection);
+        connection_linger(connection);
     } else if (connection->at_end && connection->in.size == 0 && !session_busy(session)) {
         connection_end(connection);
     } else if (!session->waits && (connection->in.size > 0 || session->yielded ||
@@ -228,7 +99,7 @@ void connection_send(struct connection *connection)
     }
     if (stream_is_open(&connection->stream)) {
         connection_set_time_limit(connection);
-        watch(connection);
+        connection_watch(connection);
     }
 }
 
@@ -332,7 +203,7 @@ static void settle(struct connection *connection)
     if (stream_is_open(&connection->stream) && !session->is_touched && !session->is_flushing &&
         !session->is_sending) {
         connection_set_time_limit(connection);
-        watch(connection);
+        connection_watch(connection);
     }
 }
 
@@ -468,7 +339,8 @@ static void handle_events(struct connection *connection, int events)
         !connection->lingering && !connections_full(connection->loop)) {
         receive(connection);
     } else if (stream_is_open(&connection->stream) && waits_for_disk(&connection->session)) {
-        watch(connection); /* or the loop would report the same again and again until then */
+        connection_watch(
+            connection); /* or the loop would report the same again and again until then */
     }
 }
 
@@ -524,8 +396,7 @@ static void on_event(struct stream *stream, int status, int events)
     }
 }
 
-/* Watches for the events that the connection can do something with. */
-static void watch(struct connection *connection)
+void connection_watch(struct connection *connection)
 {
     int events = 0;
 
@@ -592,5 +463,5 @@ void connection_begin(struct loop *loop, int fd, const struct front *front, uint
     server->metrics.accepted++;
     log_line(&server->log, LOG_DEBUG, "%s: connected, %s", connection->session.peer, front->name);
     connection_set_time_limit(connection);
-    watch(connection);
+    connection_watch(connection);
 }

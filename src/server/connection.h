@@ -66,6 +66,10 @@ void connection_drain(struct connection *connection);
 /* Of a server that stops: ends a lingering connection whose client has acknowledged all answers. */
 void connection_hang_up(struct connection *connection);
 
+/* Everything is answered. What the client still sends is read and discarded until it hangs up: a
+ * close with unread input would be a reset, and could destroy the last answers. */
+void connection_linger(struct connection *connection);
+
 /* Ends it now. What was granted to the client and not delivered to it is taken back. */
 void connection_end(struct connection *connection);
 
@@ -92,6 +96,9 @@ void connection_keep_read(struct connection *connection, const char *data, size_
 /* server->release(): the session is freed at the end of the turn, by connection_free_released(). */
 void connection_release(struct session *session);
 void connection_free_released(struct loop *loop);
+
+/* Watches for the events that the connection can do something with. */
+void connection_watch(struct connection *connection);
 
 /* Moves the connection to the time limit of its state: slow, quiet, and so on. */
 void connection_set_time_limit(struct connection *connection);
