@@ -101,7 +101,9 @@ static void see_edge(void *context, size_t row, const struct sql_value *columns,
     edge->found = true;
 }
 
-/* Fences the dead, if it is the first page, and finds the last id of this one if there are more. */
+/* Fences the dead, if it is the first page of orders, and finds the last id of this one if there
+ * are more. Who dies later, while bookings are read, is not fenced then: its orders were not seen,
+ * and it would be buried with them. */
 static enum sql_result begin_page(struct ledger_job_run *run, struct seen_edge *edge)
 {
     struct ledger_job *job = run->job;
@@ -113,7 +115,8 @@ static enum sql_result begin_page(struct ledger_job_run *run, struct seen_edge *
                      job->kind == LEDGER_ORDER ? LEDGER_ORDERS_EDGE : LEDGER_BOOKINGS_EDGE, &after,
                      see_edge, edge),
     };
-    size_t first = job->after[0] == '\0' ? 0 : 1;
+    bool fences = job->kind == LEDGER_ORDER && job->after[0] == '\0';
+    size_t first = fences ? 0 : 1;
 
     return ledger_job_steps(run, steps + first, 2 - first, false);
 }

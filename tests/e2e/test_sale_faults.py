@@ -6,6 +6,7 @@ the one at which it kills itself. After each crash the server comes back, the cl
 the same ids, and the engine and the ledger must come to agree by themselves.
 """
 
+import contextlib
 import re
 import signal
 import sqlite3
@@ -30,10 +31,13 @@ DRIFT = ["UPDATE inventory SET stock = stock - 1", ("RECONCILE",)]
 OPENED = ["INSERT INTO inventory (product_id, stock) VALUES ('boot', 5)",
           ("STOCK.BUY", "boot", "o3", "ann", 1)]
 ADOPTED = [("STOCK.BUY", "sneaker", "o0", "ann", 1)]
-STALE = ["INSERT INTO orders (order_id, product_id, user_id, quantity, unit_price, writer, batch) "
-         "VALUES ('lost', 'sneaker', 'bob', 4, 0, 777, 8)",
-         "UPDATE inventory SET stock = stock - 4",
-         "INSERT INTO writers (writer_id, epoch, batch, told, seen_at) VALUES (777, 1, 9, 7, 1000)",
+# In one transaction: the server may compare at any moment.
+STALE = ["BEGIN; "
+         "INSERT INTO orders (order_id, product_id, user_id, quantity, unit_price, writer, batch) "
+         "VALUES ('lost', 'sneaker', 'bob', 4, 0, 777, 8); "
+         "UPDATE inventory SET stock = stock - 4; "
+         "INSERT INTO writers (writer_id, epoch, batch, told, seen_at) VALUES (777, 1, 9, 7, 1000); "
+         "COMMIT",
          ("RECONCILE",)]
 CONFIRM = [("SEATS.CONFIRM", "gala", "b1", "PAYMENT", "p1")]
 REFUND = [("SEATS.REFUND", "gala", "b0")]
@@ -68,7 +72,8 @@ class Shop:
         """Carries out all of it, or as much as the server lives for."""
         for step in way:
             if isinstance(step, str):
-                self.sql(step)
+                with contextlib.closing(sqlite3.connect(self.database, timeout=30)) as connection:
+                    connection.executescript(step)
             else:
                 self.server.call(*step)
 

@@ -117,6 +117,24 @@ static void who_was_seen_is_not_dead(void **state)
     assert_int_equal(listed.count, 5);
 }
 
+/* Its orders were read when it still lived: to bury it now would lose sight of them. */
+static void who_dies_while_bookings_are_read_waits_for_the_next_time(void **state)
+{
+    struct world *world = *state;
+    struct ledger_job bookings = {.task = LEDGER_TASK_STALE, .kind = LEDGER_BOOKING, .each = note};
+
+    die(world, 5);
+    world_do(world, "UPDATE writers SET seen_at = seen_at + 60000");
+    assert_int_equal(world_open(world), HF_OK);
+    list_stale(world, 0);
+    assert_int_equal(listed.count, 0);
+    world_do(world, "UPDATE writers SET seen_at = seen_at - 60000 WHERE told < batch");
+    assert_int_equal(world_job(world, &bookings), LEDGER_DONE);
+    bury(world);
+    list_stale(world, 0);
+    assert_int_equal(listed.count, 5);
+}
+
 static void a_return_in_flight_is_listed_as_one(void **state)
 {
     struct world *world = *state;
@@ -228,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(what_was_in_flight_of_the_dead_is_listed_in_pages),
         CASE(who_was_seen_is_not_dead),
+        CASE(who_dies_while_bookings_are_read_waits_for_the_next_time),
         CASE(a_return_in_flight_is_listed_as_one),
         CASE(who_has_told_everything_leaves_nothing_behind),
         CASE(a_mark_says_what_is_told_and_that_the_writer_lives),
