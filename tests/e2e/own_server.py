@@ -47,6 +47,14 @@ def free_port():
         return port
 
 
+def free_ports(count):
+    """So many different ones."""
+    ports = set()
+    while len(ports) < count:
+        ports.add(free_port())
+    return ports
+
+
 def state_of(pid):
     """The letter of /proc; "" if there is no such process any more."""
     try:

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from harness import ROOT, TIMEOUT_S, Build
-from own_server import BUSY, OwnServer, free_port, wait_until  # noqa: F401
+from own_server import BUSY, OwnServer, free_port, free_ports, wait_until  # noqa: F401
 
 READY = re.compile(r"holdfast: ready resp=(\S+):(\d+) http=(\S+):(\d+) engine=(\S+)")
 
@@ -51,7 +51,7 @@ class Server(OwnServer):
         if self.engine is not None:  # a restart
             return self._start_once()
         for tries_left in (2, 1, 0):
-            self.resp_port, self.http_port = free_port(), free_port()
+            self.resp_port, self.http_port = free_ports(2)
             try:
                 return self._start_once()
             except AssertionError as error:

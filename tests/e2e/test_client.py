@@ -2,12 +2,12 @@
 """The library and `call` and `audit` as clients of a server: answers, who is let in, outages."""
 
 import json
-import socket
 import subprocess
 
 import pytest
 
 from harness import run
+from own_server import free_port
 from server import Server, wait_until
 
 DONE, REFUSED, MALFORMED, UNAVAILABLE, DENIED = 0, 1, 2, 69, 77
@@ -25,12 +25,6 @@ def client(build, server):
     def one(*words, stdin=b""):
         return run(build.program, *words, stdin=stdin, env={"HOLDFAST_URL": server.url})
     return one
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 # ---- call --------------------------------------------------------------------------------------

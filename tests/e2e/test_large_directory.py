@@ -3,7 +3,6 @@
 of it holds no connection open."""
 
 import re
-import socket
 import subprocess
 import threading
 import time
@@ -11,14 +10,9 @@ import time
 import pytest
 
 from harness import ROOT, TIMEOUT_S
+from own_server import free_ports
 from raw_client import Client, encode, fields, http
 from server import READY, Error, Server
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def fill(server, count):
@@ -49,7 +43,7 @@ def large(build, tmp_path_factory):
 def loading(build, large):
     """A server that reads the large directory, as soon as it can be reached."""
     directory, count = large
-    resp, web = free_port(), free_port()
+    resp, web = free_ports(2)
     process = subprocess.Popen(
         [build.program, "serve", "--dir", directory, "--resp-port", str(resp), "--http-port",
          str(web)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)

@@ -261,7 +261,8 @@ def test_reset_is_a_new_beginning(client):
     assert isinstance(client.call("HELLO"), list)
 
 
-OF_NO_SCOPE = ("list", "reconcile", "webhooks.replay", "quota.syncall", "quota.synced")
+OF_NO_SCOPE = ("list", "reconcile", "webhooks.replay", "quota.syncall", "quota.synced",
+               "saga.list")
 
 
 def test_command_describes_them_all(client):

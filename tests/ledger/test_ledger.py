@@ -146,7 +146,7 @@ def test_any_text_comes_back_as_it_was(ledger, text):
     load(ledger, text)
     ledger.sell(text, text, text)
     ledger.sell(text, text, text)
-    assert ledger.answers() == ["DONE", "DONE_BEFORE"]
+    assert sorted(ledger.answers()) == ["DONE", "DONE_BEFORE"]  # they may go by two connections
     assert ledger.job("find", text, text)["user"] == text
     assert ledger.job("read", text)["available"] == "99"
 

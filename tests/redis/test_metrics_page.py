@@ -28,11 +28,12 @@ def metrics_of(server):
 
 @pytest.fixture(scope="module")
 def families(tmp_path_factory):
-    """Every metric of a server that has all: a directory and a ledger, webhooks, payments; and Redis."""
-    ledger = tmp_path_factory.mktemp("metrics") / "ledger.db"
+    """Every metric of a server that has all: a directory and a ledger, webhooks, payments, an
+    audit log; and Redis."""
+    where = tmp_path_factory.mktemp("metrics")
     secret = {"HOLDFAST_WEBHOOK_SECRET": "whsec_" + "c2VjcmV0" * 4}
-    with Server("--ledger", f"sqlite:{ledger}", "--payment-url", "test:", "--webhook-url",
-                "http://127.0.0.1:9/", env=secret) as server:
+    with Server("--ledger", f"sqlite:{where}/ledger.db", "--payment-url", "test:", "--webhook-url",
+                "http://127.0.0.1:9/", "--audit-log", where / "audit.log", env=secret) as server:
         server.call("SEATS.OPEN", "gala", "floor", 5)
         server.call("SNAPSHOT")
         wanted = {"holdfast_snapshot_bytes", "holdfast_webhooks_oldest_seconds",
