@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 {
     enum { ROUNDS_MOST = 99 };
     static const unsigned sizes[] = {1, 16, 64};
-    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
     double price[ROUNDS_MOST];
 
     if (rounds < 1 || rounds > ROUNDS_MOST) {

@@ -204,7 +204,9 @@ static void json_quoted(struct buffer *out, struct hf_bytes text)
     if (buffer_reserve(out, text.size + 2)) {
         char *at = out->data + out->size;
         at[0] = '"';
-        memcpy(at + 1, text.data, text.size);
+        if (text.size > 0) {
+            memcpy(at + 1, text.data, text.size);
+        }
         at[text.size + 1] = '"';
         out->size += text.size + 2;
     }

@@ -132,7 +132,8 @@ static enum hf_error read_rate(struct access *access, struct hf_bytes text, stru
         access->unit = text.data[text.size - 1];
         number.size -= 2;
     }
-    if (memchr("smh", access->unit, 3) == NULL || !read_count(number, &access->rate)) {
+    if (strchr("smh", access->unit) == NULL || access->unit == '\0' ||
+        !read_count(number, &access->rate)) {
         return problem_set(problem, HF_INVALID_ARGUMENT,
                            "rate=%.*s is no rate: 1 to %d in a second, a minute or an hour: "
                            "100/s, 100/m, 100/h",

@@ -40,7 +40,7 @@ static void answer_checkout(struct service_call *call)
     checkout_finish(call);
 }
 
-/* ---- SEATS.CHECKOUT: a booking that has a saga ---------------------------------------------- */
+/* ---- SEATS.CHECKOUT: a booking that has a saga ----------------------------------------------- */
 
 static bool is_same(const struct ledger_saga *a, const struct ledger_saga *b, bool same_saga)
 {

@@ -100,8 +100,8 @@ static void add_random(struct group *group, unsigned *seed)
         "SEATS.OPEN e%u z%u 1000",
         "SEATS.RESERVE e%u z%u b%u u%u 1 9 TTL 50ms",
         "SEATS.RESERVE e%u z%u a-booking-whose-name-is-long-%u a-user-with-a-long-name-%u 1 9",
-        "SEATS.RESERVE e%u z%u 0b9ad4fc-58f3-4ee5-95a5-5a4a6d7a8f1%u "
-        "58f3d4fc-58f3-4ee5-95a5-5a4a6d7a8f1%u 1 9",
+        ("SEATS.RESERVE e%u z%u 0b9ad4fc-58f3-4ee5-95a5-5a4a6d7a8f1%u "
+         "58f3d4fc-58f3-4ee5-95a5-5a4a6d7a8f1%u 1 9"),
         "SEATS.RELEASE e%u b%u",
         "SEATS.CONFIRM e%u b%u",
         "SEATS.ZONE e%u z%u",

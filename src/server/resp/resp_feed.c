@@ -108,8 +108,7 @@ static size_t take_alone(struct session *session, const struct resp_request *req
         return 0;
     }
     if (is_http(request, on_line)) {
-        session_warn(session, WARNING_PROTOCOL, "%s: speaks HTTP to the RESP port",
-                     session->peer);
+        session_warn(session, WARNING_PROTOCOL, "%s: speaks HTTP to the RESP port", session->peer);
         hang_up(session);
         return size;
     }
