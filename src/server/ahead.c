@@ -54,6 +54,11 @@ void ahead_stop(struct ahead *ahead)
     }
 }
 
+unsigned ahead_threads(const struct ahead *ahead)
+{
+    return ahead != NULL ? crew_size(ahead->crew) : 1;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static void read_one(void *item)

@@ -30,6 +30,8 @@ struct done_ahead {
  * be had. */
 struct ahead *ahead_start(unsigned threads);
 void ahead_stop(struct ahead *ahead);
+/* How many threads there are, the caller's among them; of NULL 1. */
+unsigned ahead_threads(const struct ahead *ahead);
 
 /* Reads for, or writes for, the first sessions of a queue, unless that was done before. */
 void ahead_read(struct loop *loop, const struct list *resumed);

@@ -241,6 +241,11 @@ static bool prepare(struct loop *loop, struct problem *problem)
         return false;
     }
     raise_limits(loop);
+    if (ahead_threads(loop->ahead) < options->threads) {
+        log_line(&loop->server.log, LOG_WARNING,
+                 "the system gives only %u threads of %lld to read and write with",
+                 ahead_threads(loop->ahead), (long long)options->threads);
+    }
     return listener_open(&loop->listeners[0], loop, &front_resp, options->resp_port, problem) &&
            listener_open(&loop->listeners[1], loop, &front_http, options->http_port, problem);
 }
