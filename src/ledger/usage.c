@@ -391,17 +391,18 @@ static void *run(void *context)
     usage->problem = problem;
     usage->progress = usage->count;
     usage->ended = true;
-    usage->waking = !usage->given_up && usage->wake != NULL;
-    count_wakes(usage->waking ? 1 : 0);
-    bool waking = usage->waking;
-    pthread_mutex_unlock(&usage->mutex);
+    bool given_up = usage->given_up;
+    bool waking = !given_up && usage->wake != NULL;
+    usage->waking = waking;
+    count_wakes(waking ? 1 : 0);
+    pthread_mutex_unlock(&usage->mutex); /* from here on it is the owner's, unless one of the two */
     if (waking) {
         usage->wake(usage->wake_context);
+        pthread_mutex_lock(&usage->mutex);
+        usage->waking = false;
+        given_up = usage->given_up;
+        pthread_mutex_unlock(&usage->mutex);
     }
-    pthread_mutex_lock(&usage->mutex);
-    usage->waking = false;
-    bool given_up = usage->given_up;
-    pthread_mutex_unlock(&usage->mutex);
     if (given_up) {
         destroy(usage);
     }

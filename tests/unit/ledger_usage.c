@@ -11,7 +11,9 @@
 
 #include "ledger/usage.h"
 
+#include <sched.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -183,6 +185,35 @@ static void a_reading_can_be_given_up(void **state)
     }
 }
 
+static void count_a_wake(void *context)
+{
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+/* Its thread touches it no more, whether it has somebody to wake or not. */
+static void a_reading_can_be_freed_in_the_moment_it_ends(void **state)
+{
+    struct usage_world *world = *state;
+    struct problem problem;
+    atomic_int wakes = 0;
+
+    for (int i = 0; i < 400; i++) {
+        struct usage *usage =
+            usage_begin(&(struct usage_options){.url = world->url,
+                                                .query = "SELECT 'acme', 1",
+                                                .page_timeout_ms = PATIENCE_MS,
+                                                .wake = i % 2 == 0 ? NULL : count_a_wake,
+                                                .wake_context = &wakes});
+        assert_non_null(usage);
+        while (!usage_ended(usage, &problem)) {
+            sched_yield();
+        }
+        usage_free(usage);
+    }
+    usage_settle();
+    assert_int_equal(atomic_load(&wakes), 200);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -192,6 +223,7 @@ int main(void)
         CASE(values_that_are_none_are_told_apart),
         CASE(what_the_database_refuses_is_told),
         CASE(a_reading_can_be_given_up),
+        CASE(a_reading_can_be_freed_in_the_moment_it_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
