@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import COMMANDS, ROOT, run
+from harness import COMMANDS, HEADER, ROOT, run
 
 CLIENTS = ROOT / "clients"
 
@@ -47,8 +47,7 @@ def test_the_versions_of_the_clients_are_the_servers(header_version):
 
 @pytest.fixture
 def header_version():
-    header = (ROOT / "include/holdfast.h").read_text()
-    return re.search(r'#define HF_VERSION "(.*)"', header).group(1)
+    return re.search(r'#define HF_VERSION "(.*)"', HEADER).group(1)
 
 
 def test_go_sources_are_laid_out_as_gofmt_wants_them():

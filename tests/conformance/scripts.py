@@ -31,7 +31,8 @@ def assemble(folder):
     """Puts the scripts together for tests; name -> text."""
     subprocess.run(
         [sys.executable, "tools/assemble-lua",
-         "--header", "include/holdfast.h", "--header", "src/base/limits.h",
+         "--header", "include/holdfast/common.h", "--header", "include/holdfast/error.h",
+         "--header", "src/base/limits.h",
          "--parts", "tests/conformance/parts", "--parts", "lua/parts",
          "--to", folder, "--c", Path(folder) / "scripts.c", "lua"],
         cwd=ROOT, check=True)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from certificates import certificate_in
-from harness import ROOT, Build, run
+from harness import HEADER, Build, run
 from server import Server
 
 
@@ -42,7 +42,7 @@ def script(holdfast):
 
 @pytest.fixture(scope="session")
 def header():
-    return (ROOT / "include" / "holdfast.h").read_text()
+    return HEADER
 
 
 @pytest.fixture(scope="session")

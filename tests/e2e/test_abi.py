@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import ROOT, Build, run
+from harness import HEADER, ROOT, Build, run
 
 RECORD = ROOT / "tests/e2e/abi.txt"
 
@@ -24,13 +24,11 @@ def test_nothing_a_program_depends_on_has_changed(facts):
 
 
 def test_exactly_what_the_header_declares_is_exported(facts):
-    header = (ROOT / "include/holdfast.h").read_text()
-    declared = re.findall(r"(?m)^HF_API [^;(]*?(\w+)\(", header)
+    declared = re.findall(r"(?m)^HF_API [^;(]*?(\w+)\(", HEADER)
     exported = [fact.split()[1] for fact in facts if fact.startswith("symbol ")]
     assert exported == sorted(declared)
 
 
 def test_the_facts_are_of_every_struct(facts):
-    header = (ROOT / "include/holdfast.h").read_text()
-    defined = re.findall(r"(?m)^struct (\w+) \{", header)
+    defined = re.findall(r"(?m)^struct (\w+) \{", HEADER)
     assert [fact.split()[1] for fact in facts if fact.startswith("struct ")] == defined

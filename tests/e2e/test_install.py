@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import ROOT, run
+from harness import HEADER, INCLUDE, ROOT, run
 
 PROGRAM = r"""
 #include <holdfast.h>
@@ -61,7 +61,8 @@ def version(header):
 def test_everything_is_in_its_place(prefix, header):
     installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
     assert installed == {
-        "bin/holdfast", "include/holdfast.h", "lib/pkgconfig/holdfast.pc", "lib/libholdfast.a",
+        "bin/holdfast", *[f"include/{path.relative_to(INCLUDE)}" for path in INCLUDE.rglob("*.h")],
+        "lib/pkgconfig/holdfast.pc", "lib/libholdfast.a",
         "lib/libholdfast.so", "lib/libholdfast.so.0", f"lib/libholdfast.so.{version(header)}",
         "lib/systemd/system/holdfast.service", "share/man/man1/holdfast.1",
         "share/bash-completion/completions/holdfast", "share/zsh/site-functions/_holdfast",
@@ -87,6 +88,17 @@ def test_the_installed_program_runs(prefix, header):
 def test_pkg_config_knows_the_version(prefix, header):
     ended = run("pkg-config", "--modversion", prefix / "lib/pkgconfig/holdfast.pc")
     assert (ended.code, ended.out.strip()) == (0, version(header))
+
+
+@pytest.mark.parametrize("compiler", [["cc", "-x", "c", "-std=c11"],
+                                      ["clang-14", "-x", "c++", "-std=c++11"]])
+def test_every_header_stands_alone(prefix, compiler):
+    """In C and in C++; and holdfast.h has them all."""
+    headers = sorted((prefix / "include").rglob("*.h"))
+    ended = run(*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-function",
+                "-fsyntax-only", f"-I{prefix / 'include'}", *headers)
+    assert (ended.code, ended.err) == (0, "")
+    assert all(path.read_text() in HEADER for path in headers if path.parent.name == "holdfast")
 
 
 def test_a_program_with_the_shared_library(compile_with, prefix, header):
