@@ -49,8 +49,7 @@ static struct http_exchange *first_of(const struct list *list)
     return LIST_ENTRY(list->next, struct http_exchange, node);
 }
 
-/* ---- what libcurl calls ----------------------------------------------------------------------
- * */
+/* ---- what libcurl calls ---------------------------------------------------------------------- */
 
 static size_t take_body(char *data, size_t unit, size_t count, void *context)
 {
@@ -101,8 +100,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* ---- a request on the thread -----------------------------------------------------------------
- * */
+/* ---- a request on the thread ----------------------------------------------------------------- */
 
 static void finish(struct http_exchange *request, enum http_fate fate)
 {
@@ -340,8 +338,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* ---- the caller's side -----------------------------------------------------------------------
- * */
+/* ---- the caller's side ----------------------------------------------------------------------- */
 
 static void start_curl(void)
 {

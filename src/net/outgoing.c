@@ -138,8 +138,7 @@ bool outgoing_permits(const struct outgoing_allowed *allowed, const char *host,
     return false;
 }
 
-/* ---- the setting -----------------------------------------------------------------------------
- * */
+/* ---- the setting ----------------------------------------------------------------------------- */
 
 static bool read_network(struct hf_bytes text, struct outgoing_network *network)
 {
@@ -196,8 +195,7 @@ enum hf_error outgoing_read_allowed(const char *text, struct outgoing_allowed *a
     return HF_OK;
 }
 
-/* ---- URLs ------------------------------------------------------------------------------------
- * */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 enum hf_error outgoing_read_url(const char *url, char host[ADDRESS_HOST_SIZE],
                                 struct problem *problem)

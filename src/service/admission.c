@@ -60,8 +60,7 @@ static int64_t every_ms(const struct service *service)
     return service->settings.admission_every_ms;
 }
 
-/* ---- the rooms -------------------------------------------------------------------------------
- * */
+/* ---- the rooms ------------------------------------------------------------------------------- */
 
 void admission_init(struct service *service, int64_t now_ms)
 {
@@ -172,8 +171,7 @@ void admission_note(struct service *service, const struct command *command)
     }
 }
 
-/* ---- the list --------------------------------------------------------------------------------
- * */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static void end_listing(struct service *service, int64_t pause_ms)
 {
@@ -235,8 +233,7 @@ static void list_rooms(struct service *service, int64_t now_ms)
     engine_submit(service->inner, &command, page_listed, service);
 }
 
-/* ---- one room --------------------------------------------------------------------------------
- * */
+/* ---- one room -------------------------------------------------------------------------------- */
 
 static void rest(struct admission_room *room, int64_t ms)
 {
@@ -415,8 +412,7 @@ void admission_turn(struct service *service, int64_t now_ms)
     tick_rooms(service);
 }
 
-/* ---- how long it takes -----------------------------------------------------------------------
- * */
+/* ---- how long it takes ----------------------------------------------------------------------- */
 
 bool admission_estimates(struct service *service, struct hf_bytes event)
 {

@@ -43,8 +43,7 @@ static void finish(struct service_call *call)
     call_end(call);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------
- * */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_one(struct hf_bytes wanted, struct hf_bytes text)
 {
@@ -145,8 +144,7 @@ static void collect(void *context, const struct ledger_booking *row)
     work->count++;
 }
 
-/* ---- the page --------------------------------------------------------------------------------
- * */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 static void set_cursor(struct service_call *call)
 {
@@ -216,8 +214,7 @@ static void submit(struct service_call *call, struct ledger_job *job)
     call_submit(call, listed);
 }
 
-/* ---- the commands ----------------------------------------------------------------------------
- * */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 void bookings_of_event(struct service_call *call)
 {

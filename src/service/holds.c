@@ -41,8 +41,7 @@ struct holds_work {
     uint64_t seen[HOLDS_SEEN]; /* hashes of them, with room to spare; 0: none */
 };
 
-/* ---- the queue -------------------------------------------------------------------------------
- * */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 /* The texts that a row of a hold has. */
 #define HOLD_TEXTS 7
@@ -127,8 +126,7 @@ void holds_keep(struct service *service, const struct ledger_booking *booking)
     service->holds_waiting++;
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------
- * */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void release(void *state)
 {
@@ -225,8 +223,7 @@ static void write_holds(struct service *service)
     call_submit(call, NULL);
 }
 
-/* ---- time ------------------------------------------------------------------------------------
- * */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 void holds_init(struct service *service)
 {

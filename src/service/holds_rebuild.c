@@ -41,8 +41,7 @@ static void keep_cursor(char out[HF_CURSOR_SIZE], const struct reply *reply)
     snprintf(out, HF_CURSOR_SIZE, "%.*s", (int)cursor.size, cursor.data);
 }
 
-/* ---- the holds of an event -------------------------------------------------------------------
- * */
+/* ---- the holds of an event ------------------------------------------------------------------- */
 
 /* The event that it is at, or the next page. */
 static void go_on(struct service_call *call)
@@ -144,8 +143,7 @@ static void list_bookings(struct service_call *call)
     engine_submit(call->service->inner, &list, bookings_listed, call);
 }
 
-/* ---- events ----------------------------------------------------------------------------------
- * */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Called by the engine. */
 static void events_listed(void *context, const struct reply *reply)

@@ -36,8 +36,7 @@ struct lapse_work {
 
 static void read_page(struct service_call *call);
 
-/* ---- marking ---------------------------------------------------------------------------------
- * */
+/* ---- marking --------------------------------------------------------------------------------- */
 
 /* A page of which nothing could be marked would come again. */
 static void marked(struct service_call *call)
@@ -71,8 +70,7 @@ static void mark(struct service_call *call)
     call_submit(call, marked);
 }
 
-/* ---- asking ----------------------------------------------------------------------------------
- * */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static struct hf_bytes keep_text(struct lapse_item *item, enum lapse_text at, struct hf_bytes text)
 {
@@ -151,8 +149,7 @@ static void ask(struct service_call *call)
     }
 }
 
-/* ---- pages -----------------------------------------------------------------------------------
- * */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* On a thread of the ledger, while the job is its own. What is no id, no engine could have. */
 static void collect(void *context, const struct ledger_booking *row)

@@ -32,8 +32,7 @@ struct service_call *look_new(struct service *service, struct hf_bytes product)
     return call_new(service, &command, NULL, NULL);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void end(struct service_call *call)
 {
@@ -71,8 +70,7 @@ static void fail_by_ledger(struct service_call *call)
     finish(call, LOOK_LEDGER);
 }
 
-/* ---- who may change it -----------------------------------------------------------------------
- * */
+/* ---- who may change it ----------------------------------------------------------------------- */
 
 static void take_lock(struct service_call *call);
 
@@ -144,8 +142,7 @@ static bool may_change(struct service_call *call)
     return false;
 }
 
-/* ---- changes ---------------------------------------------------------------------------------
- * */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void loaded(struct service_call *call)
 {
@@ -264,8 +261,7 @@ static void adjust(struct service_call *call, int64_t delta)
     call_engine(call, &adjust, adjusted);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------
- * */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void decide(struct service_call *call)
 {

@@ -14,8 +14,7 @@ static void refuse_missing(struct service_call *call, struct hf_bytes product,
                 product.data, (int)order.size, order.data);
 }
 
-/* ---- STOCK.ORDER -----------------------------------------------------------------------------
- * */
+/* ---- STOCK.ORDER ----------------------------------------------------------------------------- */
 
 static void found(struct service_call *call)
 {
@@ -58,8 +57,7 @@ void order_find(struct service_call *call)
     call_submit(call, found);
 }
 
-/* ---- STOCK.RETURN ----------------------------------------------------------------------------
- * */
+/* ---- STOCK.RETURN ---------------------------------------------------------------------------- */
 
 static void answer_returned(struct service_call *call)
 {

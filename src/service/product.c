@@ -14,8 +14,7 @@
 #include "base/text.h"
 #include "service/service_state.h"
 
-/* ---- the table -------------------------------------------------------------------------------
- * */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 struct product_wanted {
     const struct slab *products;
@@ -128,8 +127,7 @@ void product_unlock(struct service_product *product, const struct service_call *
     drop_if_idle(product);
 }
 
-/* ---- lines -----------------------------------------------------------------------------------
- * */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* A ledger that does not answer ends the comparison before it ends the wait for it, so that those
  * in line are told which of the two it was. */
@@ -181,8 +179,7 @@ void product_turn(struct service *service, int64_t now_ms)
     }
 }
 
-/* ---- verification ----------------------------------------------------------------------------
- * */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 static void verified(struct service_call *call)
 {

@@ -79,8 +79,7 @@ void purchase_move(struct service_call *call, enum purchase_state to)
     purchase_check(call);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void purchase_finish(struct service_call *call, enum service_outcome outcome)
 {
@@ -122,8 +121,7 @@ void purchase_finish_refused(struct service_call *call, enum hf_error code)
                                                          : OUTCOME_REFUSED);
 }
 
-/* ---- the ledger's answers --------------------------------------------------------------------
- * */
+/* ---- the ledger's answers -------------------------------------------------------------------- */
 
 /* The order may be one of another product, whose buyer is no business of this one's: the id alone
  * does not show who that is. */
@@ -190,8 +188,7 @@ void purchase_refuse_as_ledger(struct service_call *call)
     purchase_finish_refused(call, code);
 }
 
-/* ---- what both files need --------------------------------------------------------------------
- * */
+/* ---- what both files need -------------------------------------------------------------------- */
 
 void purchase_take(struct service_call *call, int64_t max, engine_done *done)
 {
@@ -226,8 +223,7 @@ void purchase_fill_sale(struct service_call *call)
     sale->problem.message[0] = '\0';
 }
 
-/* ---- past the engine -------------------------------------------------------------------------
- * */
+/* ---- past the engine ------------------------------------------------------------------------- */
 
 static void sold_directly(struct service_call *call)
 {
@@ -265,8 +261,7 @@ static void sell_directly(struct service_call *call)
     call_sell(call, sold_directly);
 }
 
-/* ---- asking the ledger -----------------------------------------------------------------------
- * */
+/* ---- asking the ledger ----------------------------------------------------------------------- */
 
 static bool is_same_order(const struct service_call *call)
 {
@@ -305,8 +300,7 @@ static void ask(struct service_call *call)
     call_submit(call, asked);
 }
 
-/* ---- taking ----------------------------------------------------------------------------------
- * */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static void enter(struct service_call *call);
 static void take(struct service_call *call);
@@ -368,8 +362,7 @@ static void take(struct service_call *call)
     purchase_take(call, purchase_args(call)->max, take_answered);
 }
 
-/* ---- the beginning ---------------------------------------------------------------------------
- * */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void refuse_as_look(struct service_call *call)
 {

@@ -9,8 +9,7 @@
 /* How often an engine that fails is told of an order that is sold. */
 #define SETTLE_AGAIN_MS 200
 
-/* ---- giving back -----------------------------------------------------------------------------
- * */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 /* Also where the engine refused: INVALID_STATE says that it is settled, which is as well; where it
  * failed, the TTL gives it back. */
@@ -35,8 +34,7 @@ static void give(struct service_call *call)
     call_engine(call, &give, given);
 }
 
-/* ---- settling --------------------------------------------------------------------------------
- * */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 static void settle(struct service_call *call);
 static void settle_later(struct service_call *call);
@@ -137,8 +135,7 @@ static void settle(struct service_call *call)
     call_engine(call, &settle, settled);
 }
 
-/* ---- selling ---------------------------------------------------------------------------------
- * */
+/* ---- selling --------------------------------------------------------------------------------- */
 
 static void sold(struct service_call *call)
 {

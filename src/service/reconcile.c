@@ -54,8 +54,7 @@ static const struct hf_reconcile_args *pass_args(const struct service_call *call
     return &call->command.args.reconcile;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void pass_ended(struct service_call *call)
 {
@@ -131,8 +130,7 @@ static void compare_zones(struct service_call *call)
     zones_compare(call, &pass->zones, zones_compared);
 }
 
-/* ---- looks -----------------------------------------------------------------------------------
- * */
+/* ---- looks ----------------------------------------------------------------------------------- */
 
 static void count_look(struct service_call *call, const struct service_look *look,
                        struct hf_bytes id)
@@ -212,8 +210,7 @@ static void look_next(struct service_call *call)
     }
 }
 
-/* ---- pages -----------------------------------------------------------------------------------
- * */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static void ledger_read(struct service_call *call)
 {
@@ -329,8 +326,7 @@ static void list_page(struct service_call *call)
     engine_submit(call->service->inner, &list, listed, call);
 }
 
-/* ---- the beginning ---------------------------------------------------------------------------
- * */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void begin_pages(struct service_call *call)
 {
@@ -411,8 +407,7 @@ void reconcile_command(struct service_call *call)
     begin(call);
 }
 
-/* ---- the timer -------------------------------------------------------------------------------
- * */
+/* ---- the timer ------------------------------------------------------------------------------- */
 
 static void mark_ended(struct service_call *call)
 {

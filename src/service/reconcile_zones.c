@@ -41,8 +41,7 @@ static void fail(struct service_call *call, const struct problem *problem)
 static void list_page(struct service_call *call);
 static void look_next(struct service_call *call);
 
-/* ---- looks -----------------------------------------------------------------------------------
- * */
+/* ---- looks ----------------------------------------------------------------------------------- */
 
 static void looked(struct service_call *look)
 {
@@ -100,8 +99,7 @@ static void look_next(struct service_call *call)
     zone_look_begin(look);
 }
 
-/* ---- pages -----------------------------------------------------------------------------------
- * */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static void ledger_read(struct service_call *call)
 {

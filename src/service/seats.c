@@ -57,8 +57,7 @@ static void booking_job(struct service_call *call, enum ledger_task task)
     }
 }
 
-/* ---- SEATS.CONFIRM ---------------------------------------------------------------------------
- * */
+/* ---- SEATS.CONFIRM --------------------------------------------------------------------------- */
 
 static void confirm_lost(struct service_call *call)
 {
@@ -264,8 +263,7 @@ void seats_confirm_guarded(struct service_call *call)
     seats_read(call, confirm_found);
 }
 
-/* ---- SEATS.REFUND ----------------------------------------------------------------------------
- * */
+/* ---- SEATS.REFUND ---------------------------------------------------------------------------- */
 
 static void refund_answered(void *context, const struct reply *reply)
 {

@@ -93,8 +93,7 @@ static void submit_open(struct service_call *call, int64_t capacity, int64_t max
     call_engine(call, &open, next);
 }
 
-/* ---- SEATS.OPEN ------------------------------------------------------------------------------
- * */
+/* ---- SEATS.OPEN ------------------------------------------------------------------------------ */
 
 static void answer_open(struct service_call *call)
 {
@@ -289,8 +288,7 @@ void seats_open_guarded(struct service_call *call)
     }
 }
 
-/* ---- SEATS.RESERVE ---------------------------------------------------------------------------
- * */
+/* ---- SEATS.RESERVE --------------------------------------------------------------------------- */
 
 enum { RESERVED_EXPIRES = 2 }; /* of the values of the engine's reply */
 

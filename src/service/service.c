@@ -9,8 +9,7 @@
 
 #include <time.h>
 
-/* ---- commands --------------------------------------------------------------------------------
- * */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* The commands the service carries out, and what has to be there for it. */
 static const struct service_command {
@@ -107,8 +106,7 @@ static bool service_ready(struct engine *engine, const struct command *command)
            engine_ready(service_self(engine)->inner, command);
 }
 
-/* ---- time ------------------------------------------------------------------------------------
- * */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void service_turn(struct engine *engine)
 {
@@ -221,8 +219,7 @@ static void service_settle(struct engine *engine)
     service_turn(engine);
 }
 
-/* ---- disk ------------------------------------------------------------------------------------
- * */
+/* ---- disk ------------------------------------------------------------------------------------ */
 
 /* What the calls waited for is on disk: they go on in the next turn. */
 static void flushed(struct service *service)
@@ -262,8 +259,7 @@ static void service_flush_end(struct engine *engine)
     service->told_flushing = 0;
 }
 
-/* ---- what is forwarded as it is --------------------------------------------------------------
- * */
+/* ---- what is forwarded as it is -------------------------------------------------------------- */
 
 static void service_take_back(struct engine *engine, struct command *undo, uint64_t grant,
                               const void *context)
@@ -341,8 +337,7 @@ static enum hf_error service_audit_begin(struct engine *engine, struct audit_chi
     return engine_audit_begin(service_self(engine)->inner, child, problem);
 }
 
-/* ---- the type --------------------------------------------------------------------------------
- * */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 /* What the inner engine does not have, the service does not have either. */
 void service_fill_type(struct service *service)

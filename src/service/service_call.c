@@ -28,8 +28,7 @@ void service_note(struct service *service, struct breaker *breaker, const char *
     }
 }
 
-/* ---- their life ------------------------------------------------------------------------------
- * */
+/* ---- their life ------------------------------------------------------------------------------ */
 
 static struct service_call *obtain(struct service *service)
 {
@@ -133,8 +132,7 @@ void call_drop_state(struct service_call *call)
     }
 }
 
-/* ---- steps -----------------------------------------------------------------------------------
- * */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 void call_ready(struct service_call *call, service_run *run)
 {
@@ -172,8 +170,7 @@ void service_work(struct service *service, int64_t now_ms)
     }
 }
 
-/* ---- the engine ------------------------------------------------------------------------------
- * */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 void call_note(struct service_call *call, const struct reply *reply)
 {
@@ -206,8 +203,7 @@ void call_engine(struct service_call *call, struct command *command, service_run
     engine_submit(call->service->inner, command, engine_answered, call);
 }
 
-/* ---- the ledger ------------------------------------------------------------------------------
- * */
+/* ---- the ledger ------------------------------------------------------------------------------ */
 
 static void sale_answered(struct ledger_sale *sale, void *context)
 {
@@ -293,8 +289,7 @@ void call_give_lease(struct service_call *call, service_run *next)
     submit_lease(call, LEDGER_TASK_UNLEASE, next);
 }
 
-/* ---- what the engine knows -------------------------------------------------------------------
- * */
+/* ---- what the engine knows ------------------------------------------------------------------- */
 
 /* Is an answer of the engine given before what it shows is on disk? */
 static bool answers_ahead(const struct service *service)
@@ -352,8 +347,7 @@ void service_told_flushed(struct service *service, size_t count)
     }
 }
 
-/* ---- answers ---------------------------------------------------------------------------------
- * */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct reply *call_reply(struct service_call *call)
 {

@@ -67,8 +67,7 @@ enum service_outcome {
     OUTCOME_COUNT
 };
 
-/* ---- products: product.c ---------------------------------------------------------------------
- * */
+/* ---- products: product.c --------------------------------------------------------------------- */
 
 enum product_gate {
     GATE_UNVERIFIED, /* not compared with the ledger since the engine came up */
@@ -94,8 +93,7 @@ struct service_product {
     char id[HF_ID_MAX];
 };
 
-/* ---- looks: look.c ---------------------------------------------------------------------------
- * */
+/* ---- looks: look.c --------------------------------------------------------------------------- */
 
 enum look_result {
     LOOK_AGREES,    /* nothing that is certain is between them */
@@ -128,8 +126,7 @@ struct service_look {
     void *owner;
 };
 
-/* ---- calls: service_call.c -------------------------------------------------------------------
- * */
+/* ---- calls: service_call.c ------------------------------------------------------------------- */
 
 struct service_call {
     struct list node;  /* in service->ready, ->timers, ->spare or a product's line */
@@ -175,8 +172,7 @@ struct service_told {
     uint64_t batch;
 };
 
-/* ---- waiting rooms: admission.c --------------------------------------------------------------
- * */
+/* ---- waiting rooms: admission.c -------------------------------------------------------------- */
 
 struct admission {
     struct slab rooms; /* of struct admission_room */
@@ -354,8 +350,7 @@ void call_refuse_as_engine(struct service_call *call);
 void call_refuse_as_ledger(struct service_call *call, enum ledger_answer answer,
                            const struct problem *problem);
 
-/* ---- service.c and service_open.c ------------------------------------------------------------
- * */
+/* ---- service.c and service_open.c ------------------------------------------------------------ */
 
 /* What the inner engine does not have, the service does not have either. */
 void service_fill_type(struct service *service);
@@ -372,8 +367,7 @@ void service_carry_out(struct service *service, struct command *command, engine_
 /* Is the engine a service? */
 bool service_is(const struct engine *engine);
 
-/* ---- the ledger: service_ledger.c ------------------------------------------------------------
- * */
+/* ---- the ledger: service_ledger.c ------------------------------------------------------------ */
 
 /* service_turn() has something to do. From another thread. */
 void service_wake(void *service);
@@ -384,16 +378,14 @@ void service_ledger_turn(struct service *service);
 void service_ledger_close(struct service *service);
 int64_t service_ledger_timeout(const struct service *service);
 
-/* ---- rebuild.c -------------------------------------------------------------------------------
- * */
+/* ---- rebuild.c ------------------------------------------------------------------------------- */
 
 /* What an answer says of the engine. */
 void rebuild_note(struct service *service, enum hf_error code, bool unknown);
 /* Looks whether the engine is away. */
 void rebuild_watch(struct service *service);
 
-/* ---- product.c -------------------------------------------------------------------------------
- * */
+/* ---- product.c ------------------------------------------------------------------------------- */
 
 /* Why a product that is being compared with the ledger is not sold: LOADING, or LEDGER_DOWN if the
  * ledger is not to be reached. */
@@ -430,8 +422,7 @@ bool product_is_doubtful(const struct service_product *product);
 void product_turn(struct service *service, int64_t now_ms);
 void products_free(struct service *service);
 
-/* ---- look.c ----------------------------------------------------------------------------------
- * */
+/* ---- look.c ---------------------------------------------------------------------------------- */
 
 /* Compares a product with the ledger. call->look says how; call->command is a STOCK.OPEN with the
  * product. look.ended is called once; the call is its owner's again then. */
@@ -439,8 +430,7 @@ void look_begin(struct service_call *call);
 /* A call of the service's own for a product; NULL when there is no memory. */
 struct service_call *look_new(struct service *service, struct hf_bytes product);
 
-/* ---- settle.c --------------------------------------------------------------------------------
- * */
+/* ---- settle.c -------------------------------------------------------------------------------- */
 
 /* Settles an order that is in the ledger; its texts are kept until `next` runs, with the engine's
  * last answer in call->engine. */
@@ -449,8 +439,7 @@ void settle_order(struct service_call *call, const struct hf_stock_take_args *or
 /* The ledger's `late`. */
 void settle_late_sale(void *service, const struct ledger_sale *sale);
 
-/* ---- the topics ------------------------------------------------------------------------------
- * */
+/* ---- the topics ------------------------------------------------------------------------------ */
 
 void purchase_begin(struct service_call *call);     /* STOCK.BUY */
 void order_find(struct service_call *call);         /* STOCK.ORDER */
@@ -485,8 +474,7 @@ void sagas_turn(struct service *service, int64_t now_ms);
 /* When sagas_turn() has something to do. */
 int64_t sagas_due(const struct service *service);
 
-/* ---- quota_sync.c ----------------------------------------------------------------------------
- * */
+/* ---- quota_sync.c ---------------------------------------------------------------------------- */
 
 enum hf_error quota_sync_check(const struct service_options *settings, struct problem *problem);
 bool quota_sync_open(struct service *service); /* false when there is no memory */
@@ -498,8 +486,7 @@ void quota_sync_turn(struct service *service, int64_t now_ms);
 int64_t quota_sync_due(const struct service *service);
 void quota_sync_figures(const struct service *service, engine_figure *each, void *context);
 
-/* ---- webhooks: webhooks.h --------------------------------------------------------------------
- * */
+/* ---- webhooks: webhooks.h -------------------------------------------------------------------- */
 
 enum hf_error webhooks_check(const struct service_options *settings, struct problem *problem);
 /* Opens them, and the HTTP client, if there is a receiver; webhooks_free() frees what there is. */
@@ -519,8 +506,7 @@ static inline const char *webhooks_type(const struct service *service, const cha
     return service->webhooks != NULL ? type : NULL;
 }
 
-/* ---- holds.c ---------------------------------------------------------------------------------
- * */
+/* ---- holds.c --------------------------------------------------------------------------------- */
 
 void holds_init(struct service *service);
 void holds_turn(struct service *service, int64_t now_ms);
@@ -528,8 +514,7 @@ void holds_turn(struct service *service, int64_t now_ms);
 int64_t holds_due(const struct service *service);
 void holds_close(struct service *service);
 
-/* ---- admission.c -----------------------------------------------------------------------------
- * */
+/* ---- admission.c ----------------------------------------------------------------------------- */
 
 void admission_init(struct service *service, int64_t now_ms);
 void admission_free(struct service *service);

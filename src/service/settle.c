@@ -6,8 +6,7 @@
  * user's limit; what the engine refuses then is left to reconciliation. */
 #include "service/seats_booking.h"
 
-/* ---- an order --------------------------------------------------------------------------------
- * */
+/* ---- an order -------------------------------------------------------------------------------- */
 
 static void submit_settle(struct service_call *call, service_run *next)
 {
@@ -49,8 +48,7 @@ void settle_order(struct service_call *call, const struct hf_stock_take_args *or
     submit_settle(call, settled);
 }
 
-/* ---- sales that were answered as unknown -----------------------------------------------------
- * */
+/* ---- sales that were answered as unknown ----------------------------------------------------- */
 
 static void late_done(struct service_call *call)
 {

@@ -43,8 +43,7 @@ static void clear(struct call_part *part)
 static void read_page(struct service_call *call);
 static void settle_next(struct service_call *call);
 
-/* ---- collecting ------------------------------------------------------------------------------
- * */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static void keep_text(char out[HF_ID_SIZE], struct hf_bytes text)
 {
@@ -83,8 +82,7 @@ static void collect(void *context, const struct ledger_item *row)
     item->ended = row->ended;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void finish(struct service_call *call)
 {
@@ -110,8 +108,7 @@ static void page_done(struct service_call *call)
     }
 }
 
-/* ---- settling --------------------------------------------------------------------------------
- * */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 static void item_done(struct service_call *call)
 {
@@ -174,8 +171,7 @@ static void settle_next(struct service_call *call)
     }
 }
 
-/* ---- pages -----------------------------------------------------------------------------------
- * */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static void page_read(struct service_call *call)
 {

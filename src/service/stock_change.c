@@ -31,8 +31,7 @@ static struct hf_bytes change_product(const struct service_call *call)
                          : call->command.args.stock_adjust.product;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void unleased(struct service_call *call)
 {
@@ -65,8 +64,7 @@ static void answer(struct service_call *call)
     finish(call);
 }
 
-/* ---- the ledger ------------------------------------------------------------------------------
- * */
+/* ---- the ledger ------------------------------------------------------------------------------ */
 
 static void undone(struct service_call *call)
 {
@@ -132,8 +130,7 @@ static void write(struct service_call *call)
     call_submit(call, written);
 }
 
-/* ---- the engine ------------------------------------------------------------------------------
- * */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 static void refuse_by_engine(struct service_call *call)
 {
@@ -204,8 +201,7 @@ static void change(struct service_call *call)
     engine_submit(call->service->inner, &get, totals_after, call);
 }
 
-/* ---- the beginning ---------------------------------------------------------------------------
- * */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void lock(struct service_call *call);
 
@@ -303,8 +299,7 @@ void stock_change_begin(struct service_call *call)
     }
 }
 
-/* ---- STOCK.OPEN ------------------------------------------------------------------------------
- * */
+/* ---- STOCK.OPEN ------------------------------------------------------------------------------ */
 
 static void opened(struct service_call *call)
 {
@@ -352,8 +347,7 @@ void stock_change_open(struct service_call *call)
     }
 }
 
-/* ---- STOCK.TAKE ------------------------------------------------------------------------------
- * */
+/* ---- STOCK.TAKE ------------------------------------------------------------------------------ */
 
 static void pass(struct service_call *call)
 {

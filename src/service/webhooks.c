@@ -34,8 +34,7 @@ static size_t count_in(const struct webhooks *webhooks, enum delivery_state stat
     return count;
 }
 
-/* ---- the end of a cycle ----------------------------------------------------------------------
- * */
+/* ---- the end of a cycle ---------------------------------------------------------------------- */
 
 static void cycle_ended(struct service_call *call)
 {
@@ -67,8 +66,7 @@ static struct ledger_job *outbox_job(struct service_call *call, enum ledger_task
     return job;
 }
 
-/* ---- the lease -------------------------------------------------------------------------------
- * */
+/* ---- the lease ------------------------------------------------------------------------------- */
 
 static void leased(struct service_call *call)
 {
@@ -125,8 +123,7 @@ static void cycle_begin(struct service_call *call)
     lease(call, LEDGER_TASK_LEASE, leased);
 }
 
-/* ---- settling --------------------------------------------------------------------------------
- * */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 static void settled(struct service_call *call)
 {
@@ -175,8 +172,7 @@ static void settle(struct service_call *call)
     call_submit(call, settled);
 }
 
-/* ---- sending ---------------------------------------------------------------------------------
- * */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static struct webhook_delivery *find_free(struct webhooks *webhooks)
 {
@@ -304,8 +300,7 @@ static void look(struct service_call *call)
     call_submit(call, looked);
 }
 
-/* ---- sweeping --------------------------------------------------------------------------------
- * */
+/* ---- sweeping -------------------------------------------------------------------------------- */
 
 static void swept(struct service_call *call)
 {
@@ -331,8 +326,7 @@ static void sweep(struct service_call *call)
     call_submit(call, swept);
 }
 
-/* ---- turns -----------------------------------------------------------------------------------
- * */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 int64_t webhooks_due(const struct service *service)
 {
@@ -373,8 +367,7 @@ void webhooks_kick(struct service *service)
     }
 }
 
-/* ---- opening and closing ---------------------------------------------------------------------
- * */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static enum hf_error named(struct problem *problem, const char *name, enum hf_error code)
 {

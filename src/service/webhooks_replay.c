@@ -88,8 +88,7 @@ void webhooks_replay(struct service_call *call)
     replay_when_noted(call);
 }
 
-/* ---- figures ---------------------------------------------------------------------------------
- * */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 void webhooks_figures(const struct service *service, engine_figure *each, void *context)
 {

@@ -38,8 +38,7 @@ int64_t delivery_delay_ms(struct service *service, int64_t attempts)
     return delay_ms - delay_ms / 10 + random % (delay_ms / 5 + 1);
 }
 
-/* ---- what an answer means --------------------------------------------------------------------
- * */
+/* ---- what an answer means -------------------------------------------------------------------- */
 
 static void delivery_describe(const struct trace_source *source, struct trace_request *out)
 {
@@ -127,8 +126,7 @@ static void answered(struct http_exchange *exchange, void *context)
     delivery_move(delivery, DELIVERY_ANSWERED);
 }
 
-/* ---- the message -----------------------------------------------------------------------------
- * */
+/* ---- the message ----------------------------------------------------------------------------- */
 
 static void write_body(struct webhook_delivery *delivery)
 {

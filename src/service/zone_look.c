@@ -52,8 +52,7 @@ struct service_call *zone_look_new(struct service *service, struct hf_bytes even
     return call;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void end(struct service_call *call)
 {
@@ -86,8 +85,7 @@ static void fail_by_ledger(struct service_call *call)
     finish(call, LOOK_LEDGER);
 }
 
-/* ---- correcting ------------------------------------------------------------------------------
- * */
+/* ---- correcting ------------------------------------------------------------------------------ */
 
 static void read_first(struct service_call *call);
 
@@ -159,8 +157,7 @@ static void correct(struct service_call *call, int64_t delta)
     call_engine(call, &open, corrected);
 }
 
-/* ---- deciding --------------------------------------------------------------------------------
- * */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 /* Was no refund on its way to the engine between its two readings? */
 static bool is_calm(const struct zone_look *zone)
@@ -194,8 +191,7 @@ static void decide(struct service_call *call)
     }
 }
 
-/* ---- reading ---------------------------------------------------------------------------------
- * */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void read_ledger(struct service_call *call, struct ledger_counter *counter,
                         service_run *next)
@@ -315,8 +311,7 @@ static void read_first(struct service_call *call)
     read_ledger(call, &zone->first, first_read);
 }
 
-/* ---- the beginning ---------------------------------------------------------------------------
- * */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void leased(struct service_call *call)
 {

@@ -144,8 +144,7 @@ static void rooms_of_a_former_run_are_found(void **state)
     }
 }
 
-/* ---- how long it takes -----------------------------------------------------------------------
- * */
+/* ---- how long it takes ----------------------------------------------------------------------- */
 
 /* estimated_wait_s of the last reply, the eighth of its values, each behind a space; 0 where it has
  * fewer. */

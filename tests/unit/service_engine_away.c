@@ -23,8 +23,7 @@ static void load(struct sale_world *w)
     sale_expect(w, "STOCK.BUY sneaker o0 ann 1", "1 9 SOLD");
 }
 
-/* ---- single failures -------------------------------------------------------------------------
- * */
+/* ---- single failures ------------------------------------------------------------------------- */
 
 static void a_take_that_cannot_be_made_is_no_purchase(void **state)
 {
@@ -107,8 +106,7 @@ static void a_take_that_is_gone_is_taken_again(void **state)
     sale_expect(w, "STOCK.GET sneaker", "1 7 0 3 10 1 single");
 }
 
-/* ---- the breaker -----------------------------------------------------------------------------
- * */
+/* ---- the breaker ----------------------------------------------------------------------------- */
 
 static void fail_often(struct sale_world *w, int count)
 {
@@ -182,8 +180,7 @@ static void a_repaired_engine_is_put_right_before_it_sells(void **state)
     assert_int_equal(orders(w), 10);
 }
 
-/* ---- rollback and rebuild --------------------------------------------------------------------
- * */
+/* ---- rollback and rebuild -------------------------------------------------------------------- */
 
 static void in_a_directory(struct sale_world *w)
 {

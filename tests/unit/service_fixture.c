@@ -13,8 +13,7 @@
 
 #define SETTLED_WITHIN_MS 20000
 
-/* ---- the engine between ----------------------------------------------------------------------
- * */
+/* ---- the engine between ---------------------------------------------------------------------- */
 
 /* Stands in front of the embedded engine. Its type is a copy of that one's with another submit. */
 struct flaky {
@@ -134,8 +133,7 @@ void sale_fail(struct sale_world *world, enum sale_fault fault, unsigned command
     world->fault_count = count;
 }
 
-/* ---- open and close --------------------------------------------------------------------------
- * */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 int sale_setup(void **state)
 {
@@ -215,8 +213,7 @@ void sale_close(struct sale_world *world)
     world->engine = NULL;
 }
 
-/* ---- commands --------------------------------------------------------------------------------
- * */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static void write_value(const struct reply *reply, size_t i, char *out, size_t size)
 {
@@ -315,8 +312,7 @@ void sale_expect_at(struct sale_world *world, const char *words, const char *rep
     }
 }
 
-/* ---- the database ----------------------------------------------------------------------------
- * */
+/* ---- the database ---------------------------------------------------------------------------- */
 
 int64_t sale_sql(struct sale_world *world, const char *statement)
 {
@@ -342,8 +338,7 @@ int64_t sale_sql(struct sale_world *world, const char *statement)
     return value;
 }
 
-/* ---- files -----------------------------------------------------------------------------------
- * */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
 {

@@ -170,8 +170,7 @@ static void without_any_ledger_the_refusal_names_the_flag(void **state)
     assert_null(service_status(w->engine));
 }
 
-/* ---- the default ledger ----------------------------------------------------------------------
- * */
+/* ---- the default ledger ---------------------------------------------------------------------- */
 
 static void the_default_ledger_is_made_when_first_needed(void **state)
 {

@@ -34,8 +34,7 @@ static void load(struct sale_world *w)
     sale_expect(w, "STOCK.BUY sneaker o0 ann 10", "1 90 SOLD");
 }
 
-/* ---- on demand -------------------------------------------------------------------------------
- * */
+/* ---- on demand ------------------------------------------------------------------------------- */
 
 static void it_corrects_the_engine_in_either_direction(void **state)
 {
@@ -94,8 +93,7 @@ static void only_what_both_sides_have_is_compared(void **state)
     sale_expect(w, "RECONCILE PRODUCT nothing", "0 PRODUCT_NOT_FOUND");
 }
 
-/* ---- the timer -------------------------------------------------------------------------------
- * */
+/* ---- the timer ------------------------------------------------------------------------------- */
 
 static void the_timer_corrects_by_itself(void **state)
 {
@@ -111,8 +109,7 @@ static void the_timer_corrects_by_itself(void **state)
     sale_expect(w, "STOCK.GET sneaker", "1 90 0 10 100 1 single");
 }
 
-/* ---- in a rush -------------------------------------------------------------------------------
- * */
+/* ---- in a rush ------------------------------------------------------------------------------- */
 
 static void a_rush_that_never_pauses_is_left_alone(void **state)
 {
@@ -149,8 +146,7 @@ static void a_rush_that_never_pauses_is_left_alone(void **state)
     sale_expect(w, "RECONCILE", "1 1 0 0");
 }
 
-/* ---- other servers ---------------------------------------------------------------------------
- * */
+/* ---- other servers --------------------------------------------------------------------------- */
 
 /* A server died between the sale and the settlement: its writer is still in the ledger, and so is
  * the order; the take is still in the engine. */
