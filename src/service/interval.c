@@ -46,6 +46,11 @@ int64_t interval_correction(const struct interval *interval, const struct interv
     return interval->high < 0 ? -interval->high : 0;
 }
 
+int64_t interval_difference(const struct interval *interval)
+{
+    return interval->low > 0 ? interval->low : interval->high < 0 ? -interval->high : 0;
+}
+
 bool interval_is_suspicious(const struct interval_reading *reading)
 {
     return reading->engine_before > reading->stock + reading->selling ||

@@ -31,6 +31,9 @@ struct interval interval_of(const struct interval_reading *reading);
 int64_t interval_correction(const struct interval *interval,
                             const struct interval_reading *reading);
 
+/* How far the engine is off at least, to either side. */
+int64_t interval_difference(const struct interval *interval);
+
 /* Could a second reading of the engine show a difference that is certain? Needs only the first. */
 bool interval_is_suspicious(const struct interval_reading *reading);
 

@@ -13,8 +13,6 @@
 #include "base/fault.h"
 #include "service/service_state.h"
 
-#define LOOK_TRIES 3
-
 static void read_engine(struct service_call *call);
 static void read_before(struct service_call *call);
 
@@ -32,44 +30,6 @@ struct service_call *look_new(struct service *service, struct hf_bytes product)
     return call_new(service, &command, NULL, NULL);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
-
-static void end(struct service_call *call)
-{
-    call->service->looks++;
-    call->look.leased = false;
-    if (call->look.locked != NULL) {
-        product_unlock(call->look.locked, call);
-        call->look.locked = NULL;
-    }
-    call->look.ended(call);
-}
-
-/* Gives the lease back, whose failure only means that it runs out by itself. */
-static void finish(struct service_call *call, enum look_result result)
-{
-    call->look.result = result;
-    if (call->look.leased) {
-        call_give_lease(call, end);
-    } else {
-        end(call);
-    }
-}
-
-static void fail_by_engine(struct service_call *call)
-{
-    call->look.problem = call->engine.problem;
-    finish(call, LOOK_ENGINE);
-}
-
-/* Where the ledger did not carry out a job. */
-static void fail_by_ledger(struct service_call *call)
-{
-    call->look.problem = call->job.problem;
-    call->look.problem.code = call->job.answer == LEDGER_UNKNOWN ? HF_TIMEOUT : HF_LEDGER_DOWN;
-    finish(call, LOOK_LEDGER);
-}
-
 /* ---- who may change it ----------------------------------------------------------------------- */
 
 static void take_lock(struct service_call *call);
@@ -83,7 +43,7 @@ static void wait_for_other(struct service_call *call, const char *who)
         call_later(call, look->locked != NULL ? take_lock : read_before, LEASE_RETRY_MS);
     } else {
         problem_set(&look->problem, HF_BUSY, "%s is changing the product", who);
-        finish(call, LOOK_BUSY);
+        look_finish(call, LOOK_BUSY);
     }
 }
 
@@ -99,7 +59,7 @@ static void lease_answered(struct service_call *call)
         look->leased = false;
         wait_for_other(call, "another server");
     } else {
-        fail_by_ledger(call);
+        look_fail_by_ledger(call);
     }
 }
 
@@ -113,7 +73,7 @@ static void take_lock(struct service_call *call)
         product = product_get(call->service, look_product(call));
         if (product == NULL) {
             problem_set(&look->problem, HF_BUSY, "out of memory");
-            finish(call, LOOK_BUSY);
+            look_finish(call, LOOK_BUSY);
             return;
         }
         if (!product_lock(product, call)) {
@@ -147,12 +107,12 @@ static bool may_change(struct service_call *call)
 static void loaded(struct service_call *call)
 {
     if (call->engine.code != HF_OK) {
-        fail_by_engine(call);
+        look_fail_by_engine(call);
         return;
     }
     FAULT_POINT(look_opened);
     call->look.reading.available_after = call->engine.numbers[0];
-    finish(call, LOOK_OPENED);
+    look_finish(call, LOOK_OPENED);
 }
 
 /* What is left to sell, and what is in flight: those orders are taken again and settled. */
@@ -174,11 +134,11 @@ static void load_engine(struct service_call *call)
 static void adopted(struct service_call *call)
 {
     if (call->job.answer != LEDGER_DONE) {
-        fail_by_ledger(call);
+        look_fail_by_ledger(call);
         return;
     }
     FAULT_POINT(look_adopted);
-    finish(call, LOOK_ADOPTED);
+    look_finish(call, LOOK_ADOPTED);
 }
 
 static void adopt(struct service_call *call)
@@ -189,18 +149,6 @@ static void adopt(struct service_call *call)
     job->delta = call->look.reading.engine_before;
     job->create = true;
     call_submit(call, adopted);
-}
-
-static void drift_written(struct service_call *call)
-{
-    if (call->job.answer != LEDGER_DONE) {
-        log_line(&call->service->options.log, LOG_WARNING,
-                 "a correction of %lld of product %.*s is not in the ledger's drift: %s",
-                 (long long)call->look.applied, (int)look_product(call).size,
-                 look_product(call).data, call->job.problem.message);
-    }
-    FAULT_POINT(look_written);
-    finish(call, LOOK_CORRECTED);
 }
 
 static const char *cause_of(const struct service_call *call)
@@ -220,35 +168,12 @@ static const char *cause_of(const struct service_call *call)
 
 static void adjusted(struct service_call *call)
 {
-    struct service_look *look = &call->look;
-    struct service *service = call->service;
+    const struct service_look *look = &call->look;
 
-    if (call->engine.code == HF_CAPACITY_IN_USE) {
-        if (++look->tries < LOOK_TRIES) {
-            read_before(call); /* something was taken meanwhile */
-        } else {
-            finish(call, LOOK_DIFFERS);
-        }
-        return;
+    if (look_moved(call, read_before)) {
+        look_write_drift(call, look_product(call), (struct hf_bytes){"", 0}, cause_of(call),
+                         look->counter.selling + look->counter.ending);
     }
-    if (call->engine.code != HF_OK) {
-        fail_by_engine(call);
-        return;
-    }
-    FAULT_POINT(look_adjusted);
-    look->applied = call->delta;
-    service->corrections++;
-    service->drift += (uint64_t)(look->applied < 0 ? -look->applied : look->applied);
-    struct ledger_job *job = call_job(call, LEDGER_TASK_DRIFT);
-    job->scope = look_product(call);
-    job->id = hf_text(cause_of(call));
-    job->user = hf_text(service->server_id);
-    job->before = look->reading.engine_after;
-    job->now = look->reading.engine_after + look->applied;
-    job->in_flight = look->counter.selling + look->counter.ending;
-    log_line(&service->options.log, LOG_WARNING, "product %.*s: %s, corrected by %lld",
-             (int)job->scope.size, job->scope.data, job->id.data, (long long)look->applied);
-    call_submit(call, drift_written);
 }
 
 static void adjust(struct service_call *call, int64_t delta)
@@ -269,13 +194,13 @@ static void decide(struct service_call *call)
     struct interval interval = interval_of(&look->reading);
     int64_t correction = interval_correction(&interval, &look->reading);
 
-    look->difference = interval.low > 0 ? interval.low : interval.high < 0 ? -interval.high : 0;
+    look->difference = interval_difference(&interval);
     if (!interval.known && ++look->tries < LOOK_TRIES) {
         read_before(call);
     } else if (correction == 0) {
-        finish(call, look->difference > 0 ? LOOK_DIFFERS : LOOK_AGREES);
+        look_finish(call, look->difference > 0 ? LOOK_DIFFERS : LOOK_AGREES);
     } else if (look->dry) {
-        finish(call, LOOK_DIFFERS);
+        look_finish(call, LOOK_DIFFERS);
     } else if (may_change(call)) {
         adjust(call, correction);
     }
@@ -290,7 +215,7 @@ static void after_read(struct service_call *call)
         return;
     }
     if (call->engine.code != HF_OK) {
-        fail_by_engine(call);
+        look_fail_by_engine(call);
         return;
     }
     reading->available_after = call->engine.numbers[0];
@@ -305,14 +230,14 @@ static void only_one_knows(struct service_call *call)
 
     if (look->known) {
         if (call->service->guards || !look->opens) {
-            finish(call, LOOK_FOREIGN);
+            look_finish(call, LOOK_FOREIGN);
         } else if (may_change(call)) {
             adopt(call);
         }
     } else if (!look->counter.found) {
-        finish(call, LOOK_UNKNOWN);
+        look_finish(call, LOOK_UNKNOWN);
     } else if (!look->opens || look->dry) {
-        finish(call, LOOK_AGREES); /* it is opened when it is first used */
+        look_finish(call, LOOK_AGREES); /* it is opened when it is first used */
     } else if (may_change(call)) {
         load_engine(call);
     }
@@ -323,7 +248,7 @@ static void ledger_read(struct service_call *call)
     struct service_look *look = &call->look;
 
     if (call->job.answer != LEDGER_DONE) {
-        fail_by_ledger(call);
+        look_fail_by_ledger(call);
         return;
     }
     if (!look->known || !look->counter.found) {
@@ -337,7 +262,7 @@ static void ledger_read(struct service_call *call)
         call->run = after_read;
         read_engine(call);
     } else {
-        finish(call, LOOK_AGREES);
+        look_finish(call, LOOK_AGREES);
     }
 }
 
@@ -348,7 +273,7 @@ static void before_read(struct service_call *call)
 
     look->known = call->engine.code == HF_OK;
     if (!look->known && call->engine.code != HF_PRODUCT_NOT_FOUND) {
-        fail_by_engine(call);
+        look_fail_by_engine(call);
         return;
     }
     look->reading = (struct interval_reading){

@@ -32,6 +32,11 @@ static uint32_t hash_of(const struct service *service, struct hf_bytes id)
     return (uint32_t)siphash(service->hash_key, id.data, id.size);
 }
 
+bool product_is_open(const struct service_product *product)
+{
+    return product->gate == GATE_OPEN && product->era == product->service->era;
+}
+
 struct service_product *product_find(struct service *service, struct hf_bytes id)
 {
     struct product_wanted wanted = {&service->products, id};

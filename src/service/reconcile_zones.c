@@ -49,6 +49,7 @@ static void looked(struct service_call *look)
     struct zones_work *work = call->state;
     struct service_look found = look->look;
 
+    call_drop_state(look);
     call_end(look);
     if (found.result == LOOK_ENGINE || found.result == LOOK_LEDGER) {
         fail(call, &found.problem);

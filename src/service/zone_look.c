@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_TRIES 3
-
 struct zone_look {
     struct ledger_counter first, counter, last;
     int64_t capacity, max, lifetime; /* of the engine */
@@ -52,94 +50,20 @@ struct service_call *zone_look_new(struct service *service, struct hf_bytes even
     return call;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
-
-static void end(struct service_call *call)
-{
-    call->service->looks++;
-    call->look.leased = false;
-    call_drop_state(call);
-    call->look.ended(call);
-}
-
-static void finish(struct service_call *call, enum look_result result)
-{
-    call->look.result = result;
-    if (call->look.leased) {
-        call_give_lease(call, end);
-    } else {
-        end(call);
-    }
-}
-
-static void fail_by_engine(struct service_call *call)
-{
-    call->look.problem = call->engine.problem;
-    finish(call, LOOK_ENGINE);
-}
-
-static void fail_by_ledger(struct service_call *call)
-{
-    call->look.problem = call->job.problem;
-    call->look.problem.code = call->job.answer == LEDGER_UNKNOWN ? HF_TIMEOUT : HF_LEDGER_DOWN;
-    finish(call, LOOK_LEDGER);
-}
-
 /* ---- correcting ------------------------------------------------------------------------------ */
 
 static void read_first(struct service_call *call);
 
-static void drift_written(struct service_call *call)
-{
-    if (call->job.answer != LEDGER_DONE) {
-        log_line(&call->service->options.log, LOG_WARNING,
-                 "a correction of %lld of zone %s is not in the ledger's drift: %s",
-                 (long long)call->look.applied, ((struct zone_look *)call->state)->name,
-                 call->job.problem.message);
-    }
-    finish(call, LOOK_CORRECTED);
-}
-
-static void write_drift(struct service_call *call)
-{
-    struct service *service = call->service;
-    const struct service_look *look = &call->look;
-    struct ledger_job *job = call_job(call, LEDGER_TASK_DRIFT);
-
-    job->scope = args_of(call)->event;
-    job->zone = args_of(call)->zone;
-    job->id = hf_text(look->applied > 0 ? "the engine had less than the ledger"
-                                        : "the engine had more than the ledger");
-    job->user = hf_text(service->server_id);
-    job->before = look->reading.engine_after;
-    job->now = look->reading.engine_after + look->applied;
-    job->in_flight = look->reading.selling;
-    log_line(&service->options.log, LOG_WARNING, "event %.*s, zone %.*s: %s, corrected by %lld",
-             (int)job->scope.size, job->scope.data, (int)job->zone.size, job->zone.data,
-             job->id.data, (long long)look->applied);
-    call_submit(call, drift_written);
-}
-
 static void corrected(struct service_call *call)
 {
-    struct service_look *look = &call->look;
+    const struct service_look *look = &call->look;
 
-    if (call->engine.code == HF_CAPACITY_IN_USE) {
-        if (++look->tries < LOOK_TRIES) {
-            read_first(call); /* seats were reserved meanwhile */
-        } else {
-            finish(call, LOOK_DIFFERS);
-        }
-        return;
+    if (look_moved(call, read_first)) {
+        look_write_drift(call, args_of(call)->event, args_of(call)->zone,
+                         look->applied > 0 ? "the engine had less than the ledger"
+                                           : "the engine had more than the ledger",
+                         look->reading.selling);
     }
-    if (call->engine.code != HF_OK) {
-        fail_by_engine(call);
-        return;
-    }
-    look->applied = call->delta;
-    call->service->corrections++;
-    call->service->drift += (uint64_t)(look->applied < 0 ? -look->applied : look->applied);
-    write_drift(call);
 }
 
 static void correct(struct service_call *call, int64_t delta)
@@ -179,13 +103,13 @@ static void decide(struct service_call *call)
         if (++look->tries < LOOK_TRIES) {
             read_first(call);
         } else {
-            finish(call, LOOK_AGREES); /* nothing is certain: at a calmer moment */
+            look_finish(call, LOOK_AGREES); /* nothing is certain: at a calmer moment */
         }
         return;
     }
-    look->difference = interval.low > 0 ? interval.low : interval.high < 0 ? -interval.high : 0;
+    look->difference = interval_difference(&interval);
     if (correction == 0 || look->dry || !fresh) {
-        finish(call, look->difference > 0 ? LOOK_DIFFERS : LOOK_AGREES);
+        look_finish(call, look->difference > 0 ? LOOK_DIFFERS : LOOK_AGREES);
     } else {
         correct(call, correction);
     }
@@ -210,11 +134,11 @@ static void read_ledger(struct service_call *call, struct ledger_counter *counte
 static bool is_read(struct service_call *call, const struct ledger_counter *counter)
 {
     if (call->job.answer != LEDGER_DONE) {
-        fail_by_ledger(call);
+        look_fail_by_ledger(call);
         return false;
     }
     if (!counter->found) {
-        finish(call, LOOK_FOREIGN);
+        look_finish(call, LOOK_FOREIGN);
         return false;
     }
     return true;
@@ -226,9 +150,9 @@ static bool is_seen(struct service_call *call)
         return true;
     }
     if (call->engine.code == HF_ZONE_NOT_FOUND) {
-        finish(call, LOOK_AGREES); /* it was closed; its first use opens it from the ledger */
+        look_finish(call, LOOK_AGREES); /* it was closed; its first use opens it from the ledger */
     } else {
-        fail_by_engine(call);
+        look_fail_by_engine(call);
     }
     return false;
 }
@@ -319,9 +243,9 @@ static void leased(struct service_call *call)
         call->look.leased = true;
         read_first(call);
     } else if (call->job.answer == LEDGER_SOLD_OUT) {
-        finish(call, LOOK_BUSY); /* it is being opened: at the next pass */
+        look_finish(call, LOOK_BUSY); /* it is being opened: at the next pass */
     } else {
-        fail_by_ledger(call);
+        look_fail_by_ledger(call);
     }
 }
 

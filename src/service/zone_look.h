@@ -7,7 +7,8 @@
 #include "service/service_state.h"
 
 /* A call of the service's own that compares one zone, and corrects it unless call->look.dry;
- * call->look.ended is called once, with what was found in call->look. NULL without memory. */
+ * call->look.ended is called once, with what was found in call->look, and drops the call's state.
+ * NULL without memory. */
 struct service_call *zone_look_new(struct service *service, struct hf_bytes event,
                                    struct hf_bytes zone);
 void zone_look_begin(struct service_call *call);
