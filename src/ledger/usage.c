@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reading of usage: its thread, and the rows it has read. Whoever began it may give it up at any
- * time; the last of the two frees it. */
+ * A reading of usage: its thread, which reads a page after the other. Whoever began it may give it
+ * up at any time; the last of the two frees it. */
 #include "ledger/usage.h"
 
-#include "base/check.h"
-#include "base/text.h"
 #include "base/thread.h"
 #include "ledger/usage_query.h"
+#include "ledger/usage_rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* One more is asked for than a page has, so that a tenant that comes twice is noticed also where a
  * page ends and the next one begins. */
 #define PAGE 5000
 #define ATTEMPTS 3
-#define VALUE_SHOWN 40
-
-struct stored_row {
-    size_t offset; /* of its tenant in `texts`; the value of a faulty one stands behind it */
-    int64_t used;
-    uint8_t tenant_size, value_size, fault;
-};
 
 struct usage {
     pthread_mutex_t mutex; /* guards the six that follow */
@@ -37,9 +28,7 @@ struct usage {
     void *wake_context;
 
     /* The thread's until it has ended. */
-    struct stored_row *rows;
-    char *texts;
-    size_t count, capacity, texts_size, texts_capacity;
+    struct usage_rows rows;
     char *after; /* the last tenant of the page before */
     size_t after_size;
     bool no_memory, twice;
@@ -67,95 +56,7 @@ void usage_show(const char *url, char *out, size_t size)
     }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-/* Room for `more` elements of a size; false when there is no memory. */
-static bool grow(void **array, size_t *capacity, size_t count, size_t more, size_t size)
-{
-    if (count + more <= *capacity) {
-        return true;
-    }
-    size_t wanted = (count + more) * 2;
-    void *larger = realloc(*array, wanted * size);
-    if (larger == NULL) {
-        return false;
-    }
-    *array = larger;
-    *capacity = wanted;
-    return true;
-}
-
-/* A whole number, to which a database may have added zeros behind a point. */
-static enum usage_fault read_used(const struct sql_value *value, int64_t *used)
-{
-    char digits[32];
-    struct hf_bytes text = value->text;
-
-    *used = 0;
-    if (value->kind == SQL_NULL) {
-        return USAGE_NULL;
-    }
-    if (value->kind == SQL_INTEGER) {
-        int size = snprintf(digits, sizeof digits, "%lld", (long long)value->integer);
-        text = (struct hf_bytes){digits, (size_t)size};
-    }
-    const char *point = text.size > 0 ? memchr(text.data, '.', text.size) : NULL;
-    size_t whole = point == NULL ? text.size : (size_t)(point - text.data);
-    for (size_t i = whole + 1; i < text.size; i++) {
-        if (text.data[i] != '0') {
-            return USAGE_NO_NUMBER;
-        }
-    }
-    bool negative = whole > 1 && text.data[0] == '-';
-    for (size_t i = negative ? 1 : 0; i < whole; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') {
-            return USAGE_NO_NUMBER;
-        }
-    }
-    if (whole == 0) {
-        return USAGE_NO_NUMBER;
-    }
-    if (negative) {
-        return USAGE_NEGATIVE;
-    }
-    bool fits = text_to_integer((struct hf_bytes){text.data, whole}, used) && *used >= 0 &&
-                *used <= HF_INTEGER_MAX;
-    *used = fits ? *used : 0;
-    return fits ? USAGE_FINE : USAGE_TOO_LARGE;
-}
-
-static struct hf_bytes row_tenant(const struct usage *usage, const struct stored_row *row)
-{
-    return (struct hf_bytes){usage->texts + row->offset, row->tenant_size};
-}
-
-static bool store(struct usage *usage, struct hf_bytes tenant, const struct sql_value *value)
-{
-    int64_t used;
-    enum usage_fault fault = read_used(value, &used);
-    struct hf_bytes shown = {"", 0};
-
-    fault = text_is_id(tenant) ? fault : USAGE_NO_ID;
-    tenant.size = tenant.size < HF_ID_MAX ? tenant.size : HF_ID_MAX;
-    if (fault != USAGE_FINE && value->kind == SQL_TEXT) {
-        shown = value->text;
-        shown.size = shown.size < VALUE_SHOWN ? shown.size : VALUE_SHOWN;
-    }
-    if (!grow((void **)&usage->rows, &usage->capacity, usage->count, 1, sizeof *usage->rows) ||
-        !grow((void **)&usage->texts, &usage->texts_capacity, usage->texts_size,
-              tenant.size + shown.size + 1, 1)) {
-        return false;
-    }
-    usage->rows[usage->count++] = (struct stored_row){.offset = usage->texts_size,
-                                                      .used = used,
-                                                      .tenant_size = (uint8_t)tenant.size,
-                                                      .value_size = (uint8_t)shown.size,
-                                                      .fault = (uint8_t)fault};
-    memcpy(usage->texts + usage->texts_size, tenant.data, tenant.size);
-    memcpy(usage->texts + usage->texts_size + tenant.size, shown.data, shown.size);
-    usage->texts_size += tenant.size + shown.size;
-    return true;
-}
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* A page while it is read: it may have to be read again. */
 struct usage_page {
@@ -193,7 +94,8 @@ static void see_row(void *context, size_t row, const struct sql_value *columns, 
         usage->twice = true;
     }
     if (page->rows++ < PAGE) {
-        usage->no_memory = !store(usage, tenant, &columns[1]) || !keep_last(page, tenant);
+        usage->no_memory =
+            !usage_rows_add(&usage->rows, tenant, &columns[1]) || !keep_last(page, tenant);
     }
 }
 
@@ -203,7 +105,7 @@ static bool is_given_up(struct usage *usage)
 {
     pthread_mutex_lock(&usage->mutex);
     bool given_up = usage->given_up;
-    usage->progress = usage->count;
+    usage->progress = usage->rows.count;
     pthread_mutex_unlock(&usage->mutex);
     return given_up;
 }
@@ -223,7 +125,7 @@ static enum hf_error explain(const struct usage *usage, enum sql_result result,
         return problem_set(problem, HF_LEDGER_DOWN, "usage could not be read: %.180s",
                            outcome->problem.message);
     }
-    return usage->count > USAGE_TENANTS_MAX
+    return usage->rows.count > USAGE_TENANTS_MAX
                ? problem_set(problem, HF_INVALID_STATE,
                              "quota-sync-query answers more than %d tenants", USAGE_TENANTS_MAX)
                : HF_OK;
@@ -244,8 +146,8 @@ static enum hf_error read_page(struct usage *usage, const struct sql_statement *
     enum sql_result result = SQL_AGAIN;
 
     for (unsigned i = 0; i < ATTEMPTS && result == SQL_AGAIN; i++) {
-        usage->count = page->first;
-        usage->texts_size = page->first_text;
+        usage->rows.count = page->first;
+        usage->rows.texts_size = page->first_text;
         page->rows = 0;
         result = sql_run(usage->connection, &step, 1, true, sql_now_ms() + usage->page_timeout_ms,
                          &outcome);
@@ -260,8 +162,8 @@ static enum hf_error read_pages(struct usage *usage, const struct sql_statement 
     enum hf_error code = HF_OK;
 
     while (code == HF_OK && page.rows > PAGE && !is_given_up(usage)) {
-        page.first = usage->count;
-        page.first_text = usage->texts_size;
+        page.first = usage->rows.count;
+        page.first_text = usage->rows.texts_size;
         code = read_page(usage, statement, &page, problem);
         if (code == HF_OK && usage->tenant == NULL && page.rows > 0) {
             free(usage->after);
@@ -274,35 +176,14 @@ static enum hf_error read_pages(struct usage *usage, const struct sql_statement 
     return code;
 }
 
-static _Thread_local const struct usage *sorted; /* qsort() has no context */
-
-static int compare_names(struct hf_bytes a, struct hf_bytes b)
-{
-    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-
-    return order != 0 ? order : a.size < b.size ? -1 : a.size > b.size;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    return compare_names(row_tenant(sorted, a), row_tenant(sorted, b));
-}
-
-/* In the order of their bytes, which need not be the database's. */
 static enum hf_error sort(struct usage *usage, struct problem *problem)
 {
-    sorted = usage;
-    if (usage->count > 1) {
-        qsort(usage->rows, usage->count, sizeof *usage->rows, compare_rows);
-    }
-    for (size_t i = 1; i < usage->count && !usage->twice; i++) {
-        usage->twice = usage->rows[i].fault != USAGE_NO_ID &&
-                       compare_rows(&usage->rows[i - 1], &usage->rows[i]) == 0;
-    }
-    return usage->twice ? problem_set(problem, HF_INVALID_STATE,
-                                      "quota-sync-query answers a tenant more than once: it needs "
-                                      "a GROUP BY of the tenant")
-                        : HF_OK;
+    bool twice = usage_rows_sort(&usage->rows) || usage->twice;
+
+    return twice ? problem_set(problem, HF_INVALID_STATE,
+                               "quota-sync-query answers a tenant more than once: it needs a GROUP "
+                               "BY of the tenant")
+                 : HF_OK;
 }
 
 static struct sql_connection *connect_to(struct usage *usage, struct problem *problem)
@@ -350,8 +231,7 @@ static void destroy(struct usage *usage)
     free(usage->query);
     free(usage->tenant);
     free(usage->after);
-    free(usage->rows);
-    free(usage->texts);
+    usage_rows_free(&usage->rows);
     free(usage);
 }
 
@@ -389,7 +269,7 @@ static void *run(void *context)
     problem.code = read_all(usage, &problem);
     pthread_mutex_lock(&usage->mutex);
     usage->problem = problem;
-    usage->progress = usage->count;
+    usage->progress = usage->rows.count;
     usage->ended = true;
     bool given_up = usage->given_up;
     bool waking = !given_up && usage->wake != NULL;
@@ -488,46 +368,15 @@ bool usage_ended(struct usage *usage, struct problem *problem)
 
 size_t usage_count(const struct usage *usage)
 {
-    return usage->count;
+    return usage->rows.count;
 }
 
 struct usage_row usage_at(const struct usage *usage, size_t index)
 {
-    CHECK(index < usage->count);
-    const struct stored_row *row = &usage->rows[index];
-    return (struct usage_row){
-        .tenant = row_tenant(usage, row),
-        .fault = row->fault,
-        .used = row->used,
-        .value = {usage->texts + row->offset + row->tenant_size, row->value_size}};
+    return usage_rows_at(&usage->rows, index);
 }
 
 bool usage_has(const struct usage *usage, struct hf_bytes tenant)
 {
-    size_t low = 0, high = usage->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_names(row_tenant(usage, &usage->rows[middle]), tenant);
-        if (order == 0) {
-            return true;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return false;
-}
-
-const char *usage_fault_text(enum usage_fault fault)
-{
-    static const char *const texts[] = {
-        [USAGE_FINE] = "",
-        [USAGE_NO_ID] = "no tenant can have this name",
-        [USAGE_NULL] = "the database answers NULL",
-        [USAGE_NEGATIVE] = "the database answers less than 0",
-        [USAGE_NO_NUMBER] = "the database answers no whole number",
-        [USAGE_TOO_LARGE] = "the database answers more than 2^53-1",
-    };
-
-    return texts[fault];
+    return usage_rows_have(&usage->rows, tenant);
 }
