@@ -170,6 +170,16 @@ const struct setting *setting_find(struct hf_bytes name)
     return NULL;
 }
 
+const char *setting_hint(struct hf_bytes name, const char *before, char hint[TEXT_HINT_SIZE])
+{
+    struct text_guess guess = {.given = name};
+
+    for (size_t i = 0; i < setting_count; i++) {
+        text_guess_try(&guess, setting_table[i].name);
+    }
+    return text_hint(&guess, before, hint);
+}
+
 uint64_t setting_bit(const struct setting *setting)
 {
     return UINT64_C(1) << (setting - setting_table);

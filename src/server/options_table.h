@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of settings: for options.c, and for the tests that compare the documentation with
- * it. */
+ * The table of settings: for the files that read and check them, and for the tests that compare the
+ * documentation with it. */
 #ifndef SERVER_OPTIONS_TABLE_H
 #define SERVER_OPTIONS_TABLE_H
 
+#include "base/text.h"
 #include "server/options.h"
 
 #define SETTING_LABEL_SIZE 160
@@ -42,6 +43,9 @@ extern const size_t setting_count;
 /* NULL if there is none of this name. */
 const struct setting *setting_find(struct hf_bytes name);
 
+/* What may have been meant by a name that no setting has; `before` is "--" for a flag. */
+const char *setting_hint(struct hf_bytes name, const char *before, char hint[TEXT_HINT_SIZE]);
+
 /* Of server_options.given. */
 uint64_t setting_bit(const struct setting *setting);
 
@@ -58,5 +62,15 @@ enum hf_error setting_set_text(char **member, struct hf_bytes value, struct prob
 
 /* Frees what the value is made of. */
 void setting_free(struct server_options *options, const struct setting *setting);
+
+/* ---- parts of options_load() ----------------------------------------------------------------- */
+
+/* Sets what a file says: options_file.c. */
+enum hf_error options_read_file(struct server_options *options, const char *path,
+                                struct problem *problem);
+/* Do all of them fit together? They are all set: options_check.c. */
+enum hf_error options_check(struct server_options *options, struct problem *problem);
+/* Is the data kept where the engine's URL says, and not by the settings for it? */
+bool options_are_elsewhere(const struct server_options *options);
 
 #endif
