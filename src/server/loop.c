@@ -6,7 +6,6 @@
 
 #include "server/audit_log.h"
 #include "server/systemd_notify.h"
-#include "server/loop_work.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,9 +13,6 @@
 
 #define TICK_MS 250
 #define DRAIN_TICK_MS 10
-#define EVICT_EXAMINED 512 /* connections that one turn may examine to reclaim memory */
-/* A connection that waits, and holds no more, is never closed for it. */
-#define WAITER_SMALL ((size_t)4 << 10)
 #define LINGER_MS 2000
 #define HEALTH_MS 1000
 /* A server whose disk failed goes on refusing for so long, so that health checks see it before it
@@ -24,11 +20,6 @@
 #define FAILED_MS 5000
 
 /* ---- turns ----------------------------------------------------------------------------------- */
-
-static bool has_time(uint64_t ends)
-{
-    return clock_ticks() <= ends;
-}
 
 /* Resumes the sessions of a queue for so many microseconds, the first one in any case. A session
  * that is not done then, or not reached, waits for the next turn, so that each gets its share. */
@@ -40,7 +31,7 @@ static void serve(struct loop *loop, struct list *queue, uint64_t microseconds)
 
     list_init(&waiting);
     list_splice_last(&waiting, queue);
-    while (!list_empty(&waiting) && !connections_full(loop) && (some || has_time(ends))) {
+    while (!list_empty(&waiting) && !connections_full(loop) && (some || turn_has_time(ends))) {
         ahead_read(loop, &waiting);
         struct session *session = LIST_ENTRY(waiting.next, struct session, resumed);
         list_remove(&session->resumed);
@@ -65,62 +56,11 @@ static void serve_all(struct loop *loop)
     loop->handshakes_next = !shake;
 }
 
-/* Closes connections of a list that hold at least `least` bytes, the longest there first, until the
- * memory in use is `enough`. Returns how many were closed. */
-static unsigned close_some(struct loop *loop, struct time_limit *limit, size_t least, size_t enough)
-{
-    struct list *head = &limit->connections;
-    unsigned closed = 0, seen = 0;
-
-    for (struct list *node = head->next, *next; node != head; node = next) {
-        struct connection *connection = LIST_ENTRY(node, struct connection, limited);
-        next = node->next;
-        if (connections_memory(loop) <= enough || seen++ == EVICT_EXAMINED) {
-            break;
-        }
-        if (connection_memory(connection) >= least) {
-            connection_end(connection);
-            closed++;
-        }
-    }
-    return closed;
-}
-
-/* Closes connections that hold memory without need: strangers first, then those that do not read
- * their answers, the largest first, then those that wait with more behind them than a waiter has.
- * More is reclaimed than is missing, so that the next turn does not have to do it again. */
-static void evict(struct loop *loop)
-{
-    enum { BACKLOGS = 4 };
-    static const size_t backlogs[BACKLOGS] = {(size_t)64 << 10, (size_t)16 << 10, WAITER_SMALL,
-                                              CONNECTION_SMALL};
-    struct server *server = &loop->server;
-    size_t limit = (size_t)server->options->client_memory_bytes, used = connections_memory(loop);
-    size_t enough = limit / 4 * 3;
-
-    unsigned strangers = strangers_evict(loop, enough), closed = 0;
-    for (size_t i = 0; i < BACKLOGS; i++) {
-        closed += close_some(loop, &loop->slow, backlogs[i], enough);
-    }
-    for (size_t i = 0; i < BACKLOGS && backlogs[i] >= WAITER_SMALL; i++) {
-        closed += close_some(loop, &loop->crowding, backlogs[i], enough);
-    }
-    closed += close_some(loop, &loop->slow, 0, limit);
-    if (closed + strangers > 0) {
-        server->metrics.evicted += closed + strangers;
-        server_warn(
-            server, WARNING_MEMORY,
-            "clients kept %zu bytes waiting, at most %zu are allowed: closed %u of them, and "
-            "%u that had not signed in",
-            used, limit, closed, strangers);
-    }
-}
-
 static bool send_some(struct loop *loop, struct list *list, uint64_t ends)
 {
     bool some = true;
 
-    while (!list_empty(list) && (some || has_time(ends))) {
+    while (!list_empty(list) && (some || turn_has_time(ends))) {
         ahead_write(loop, list);
         struct session *session = LIST_ENTRY(list->next, struct session, sending);
         list_remove(&session->sending);
@@ -147,9 +87,9 @@ static void commit_and_send(struct loop *loop)
         send_some(loop, &server->sending, ends);
         if (connections_memory(loop) > (size_t)server->options->client_memory_bytes ||
             strangers_full(loop)) {
-            evict(loop);
+            loop_evict(loop);
         }
-    } while (!list_empty(&server->touched) && !server->in_flight && has_time(ends));
+    } while (!list_empty(&server->touched) && !server->in_flight && turn_has_time(ends));
     send_some(loop, &earlier, ends);
     list_splice_first(&server->sending, &earlier);
 }
@@ -222,7 +162,22 @@ static void stop_if_done(struct loop *loop)
     }
 }
 
-static void on_tick(uv_timer_t *timer);
+/* The work itself is done in this turn and the next ones, a little each time. */
+static void on_tick(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+
+    if (loop->server.state == SERVER_LOADING) {
+        systemd_notify("EXTEND_TIMEOUT_USEC=60000000"); /* as long as it loads, it is not stuck */
+    }
+    loop->limits_due = true;
+    loop->ticks_left = loop->server.ticking_count;
+    logins_tick(&loop->server);
+    warnings_tick(&loop->server.warnings, &loop->server.log);
+    if (loop->server.audit_log != NULL) {
+        audit_log_tick(loop->server.audit_log);
+    }
+}
 
 static void on_deadline(uv_timer_t *timer)
 {
@@ -288,8 +243,6 @@ static void end_turn(struct loop *loop)
     stop_if_done(loop);
 }
 
-static void keep_house(struct loop *loop);
-
 /* Before the loop waits: commits and sends what timers and finished work have left. */
 static void on_prepare(uv_prepare_t *prepare)
 {
@@ -303,150 +256,9 @@ static void on_check(uv_check_t *check)
 
     serve_all(loop);
     if (loop->limits_due || loop->ticks_left > 0) {
-        keep_house(loop);
+        loop_keep_house(loop);
     }
     end_turn(loop);
-}
-
-/* ---- time ------------------------------------------------------------------------------------ */
-
-/* Answers a slow client that is in the middle of a request with an error, and gives it as much time
- * again to read that. */
-static bool warn(struct time_limit *limit, struct connection *connection, uint64_t now_ns)
-{
-    struct session *session = &connection->session;
-
-    if (!(session->partial || session->only_health) || session->closing || session->waits) {
-        return false;
-    }
-    if (session->only_health) {
-        server_refused(session->server, session->peer);
-        buffer_text(&session->out, session->front->sorry);
-    } else {
-        session->front->timed_out(session);
-    }
-    session->closing = true;
-    session->partial = false;
-    session_touch(session);
-    connection->limited_ns = now_ns;
-    list_remove(&connection->limited);
-    list_add_last(&limit->connections, &connection->limited);
-    return true;
-}
-
-/* Closes connections that were in a list for too long. False if there was no time for all. */
-static bool end_overdue(struct loop *loop, struct time_limit *limit, uint64_t ends)
-{
-    uint64_t limit_ns = (uint64_t)limit->limit_ms * 1000000, now_ns = clock_nanoseconds();
-
-    while (limit->limit_ms > 0 && !list_empty(&limit->connections)) {
-        struct connection *connection =
-            LIST_ENTRY(limit->connections.next, struct connection, limited);
-        if (now_ns - connection->limited_ns < limit_ns) {
-            return true;
-        }
-        if (!has_time(ends)) {
-            return false;
-        }
-        bool slow = limit == &loop->slow;
-        loop->server.metrics.timed_out += slow;
-        if (!(slow || limit == &loop->health) || !warn(limit, connection, now_ns)) {
-            connection_end(connection);
-        }
-    }
-    return true;
-}
-
-/* The first session of the list gets its tick and becomes the last. */
-static void tick_one(struct server *server)
-{
-    struct session *session = LIST_ENTRY(server->ticking.next, struct session, ticking);
-
-    list_remove(&session->ticking);
-    list_add_last(&server->ticking, &session->ticking);
-    if (!session->gone) {
-        session->front->tick(session);
-    }
-}
-
-/* A server that stops does not wait for its clients to hang up first. */
-static void hang_up(struct loop *loop, uint64_t ends)
-{
-    struct list *head = &loop->lingering.connections;
-
-    for (struct list *node = head->next, *next; node != head && has_time(ends); node = next) {
-        next = node->next;
-        connection_hang_up(LIST_ENTRY(node, struct connection, limited));
-    }
-}
-
-static void keep_house(struct loop *loop)
-{
-    uint64_t ends = turn_deadline(&loop->server, TURN_HOUSEKEEPING);
-
-    if (loop->server.state == SERVER_DRAINING) {
-        hang_up(loop, ends);
-    }
-
-    if (loop->limits_due) {
-        loop->limits_due =
-            !(end_overdue(loop, &loop->slow, ends) && end_overdue(loop, &loop->quiet, ends) &&
-              end_overdue(loop, &loop->lingering, ends) && end_overdue(loop, &loop->health, ends) &&
-              strangers_end_overdue(loop, ends));
-    }
-    while (loop->ticks_left > 0 && !list_empty(&loop->server.ticking) && has_time(ends)) {
-        loop->ticks_left--;
-        tick_one(&loop->server);
-    }
-    if (list_empty(&loop->server.ticking)) {
-        loop->ticks_left = 0;
-    }
-}
-
-/* The work itself is done in this turn and the next ones, a little each time. */
-static void on_tick(uv_timer_t *timer)
-{
-    struct loop *loop = timer->data;
-
-    if (loop->server.state == SERVER_LOADING) {
-        systemd_notify("EXTEND_TIMEOUT_USEC=60000000"); /* as long as it loads, it is not stuck */
-    }
-    loop->limits_due = true;
-    loop->ticks_left = loop->server.ticking_count;
-    logins_tick(&loop->server);
-    warnings_tick(&loop->server.warnings, &loop->server.log);
-    if (loop->server.audit_log != NULL) {
-        audit_log_tick(loop->server.audit_log);
-    }
-}
-
-/* ---- work on other threads ------------------------------------------------------------------- */
-
-static void run_work(uv_work_t *request)
-{
-    struct loop_work *work = request->data;
-    work->run(work);
-}
-
-static void work_done(uv_work_t *request, int status)
-{
-    struct loop_work *work = request->data;
-    (void)status;
-    work->done(work);
-}
-
-void loop_work_begin(struct loop_work *work, struct loop *loop, void (*run)(struct loop_work *work),
-                     void (*done)(struct loop_work *work))
-{
-    work->run = run;
-    work->done = done;
-    if (loop == NULL) {
-        run(work);
-        done(work);
-        return;
-    }
-    work->request.data = work;
-    uv_queue_work(&loop->uv, &work->request, run_work, work_done);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */

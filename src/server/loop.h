@@ -48,6 +48,11 @@ void loop_init(struct loop *loop, const struct server_options *options);
 /* Ends all connections. */
 void loop_free(struct loop *loop);
 
+/* Parts of a turn, in loop_close.c: the first reclaims memory of connections that hold it without
+ * need, the second closes those that are slow or silent, and gives sessions their ticks. */
+void loop_evict(struct loop *loop);
+void loop_keep_house(struct loop *loop);
+
 /* Called from any thread: the engine has answers. */
 void loop_wake(void *loop);
 

@@ -38,3 +38,8 @@ bool turn_is_over(struct server *server, uint64_t microseconds)
     return server->turn.bounded &&
            clock_ticks() - server->turn.began_ticks > microseconds * server->turn.ticks_a_ms / 1000;
 }
+
+bool turn_has_time(uint64_t deadline)
+{
+    return clock_ticks() <= deadline;
+}

@@ -33,5 +33,6 @@ bool turn_is_over(struct server *server, uint64_t microseconds);
 
 /* When so many microseconds from now are over, in ticks; never, if turns have no bounds. */
 uint64_t turn_deadline(struct server *server, uint64_t microseconds);
+bool turn_has_time(uint64_t deadline);
 
 #endif
