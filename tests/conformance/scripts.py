@@ -20,8 +20,16 @@ from model import MALFORMED, Model
 from model_arguments import Malformed, Refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ADMIT_MAX = 4_000  # users of one ROOM.ADMIT, in calls of at most 50
-ADMIT_CHUNK = 50
+
+
+def limit(name):
+    """One of the limits that the scripts have from src/base/limits.h."""
+    text = (ROOT / "src/base/limits.h").read_text()
+    return int(re.search(rf"^#define {name} (\d+)\b", text, re.MULTILINE).group(1))
+
+
+ADMIT_MAX = limit("ROOM_ADMIT_MAX")  # users of one ROOM.ADMIT or ROOM.TICK
+ADMIT_CHUNK = limit("ROOM_ADMITTED_AT_ONCE")  # of one call of their scripts
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LEASE_S = b"2592000"  # the time of tests makes leaps; who waits here does not die of them
 CHANNEL = b"conformance"
@@ -153,7 +161,7 @@ class ScriptEngine:
                 return [0, "INVALID_ARGUMENT"]
         values = row.values(positional, options)
         special = {"SEM.ACQUIRE": self.acquire, "ROOM.ADMIT": self.admit,
-                   "LIST": self.list}.get(row.name)
+                   "ROOM.TICK": self.tick, "LIST": self.list}.get(row.name)
         if special:
             return special(row, values)
         arguments = row.script_arguments(values, MADE)
@@ -186,6 +194,14 @@ class ScriptEngine:
             left -= len(got) // 2
             if len(got) // 2 < ADMIT_CHUNK:
                 break
+        return shaped(row, admitted)
+
+    def tick(self, row, values):
+        admitted, more = [], True
+        while more and len(admitted) // 2 < ADMIT_MAX:
+            got = self.run(row.script, row.keys(values), row.script_arguments(values, MADE))
+            admitted += got
+            more = len(got) // 2 == ADMIT_CHUNK
         return shaped(row, admitted)
 
     def admit_by_id(self, row, values):

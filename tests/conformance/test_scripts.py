@@ -11,7 +11,7 @@ from generate import START_MS, Generator
 from model import Model
 from model_values import OrderedFences, matches
 from redis_connection import RedisConnection
-from scripts import ScriptEngine, assemble, load
+from scripts import ADMIT_CHUNK, ScriptEngine, assemble, load
 from servers import RedisServer
 
 SEEDS = (1, 2)
@@ -93,19 +93,33 @@ CROWDS = {
 }
 
 
-@pytest.mark.parametrize("what", CROWDS)
-def test_a_crowd_that_falls_due_at_once_is_given_back_over_several_calls(engine, what):
-    before, each, after = CROWDS[what]
+def stepper(engine):
+    """step(at_ms, text): one command, answered as the model does; gives the answer."""
     model = Model(OrderedFences())
 
     def step(at_ms, text):
         argv = [word.encode() for word in text.split(" ")]
         expected, got = model.apply(START_MS + at_ms, argv), engine.apply(START_MS + at_ms, argv)
         assert matches(expected, got), f"{text}: {got}, expected {expected}"
+        return got[0]
+    return step
 
+
+@pytest.mark.parametrize("what", CROWDS)
+def test_a_crowd_that_falls_due_at_once_is_given_back_over_several_calls(engine, what):
+    before, each, after = CROWDS[what]
+    step = stepper(engine)
     for text in [*before, *[each.format(n=n) for n in range(MANY)]]:
         step(0, text)
     for at_ms in (9_999, 10_000, 10_500, 11_000, 12_000):
         for text in after:
             step(at_ms, text)
     assert engine.again >= MANY // 100
+
+
+@pytest.mark.parametrize("admission", ["ROOM.ADMIT ev 1000", "ROOM.ADMIT ev 1000 ID wave", "ROOM.TICK ev"])
+def test_more_users_are_admitted_than_one_call_of_a_script_admits(engine, admission):
+    step, users = stepper(engine), 2 * ADMIT_CHUNK + 1
+    for n in range(users):
+        step(0, f"ROOM.JOIN ev u-{n}")
+    assert step(1, admission)[::2] == [f"u-{n}" for n in range(users)]
