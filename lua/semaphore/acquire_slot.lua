@@ -74,6 +74,9 @@ if position and slots_wanted(note) ~= slots then
 end
 local fits = fits_behind(sem, position and position - 1 or sem.waiting, slots, limit)
 if not fits and wait == 0 then
+    if position and note and note.token == token and token ~= '' then
+        remove_waiters(sem, {id}, WAITED) -- this call, made again; the limit was lowered
+    end
     return no_slot(sem, slots, limit)
 end
 
@@ -105,6 +108,9 @@ write_note(sem, id, terms)
 redis.call('ZADD', sem.alive, math.min(wait_end, sem.now + lease) / 1000, id)
 keep_line(sem, wait)
 if hand_out_now(sem) then
+    -- The same call comes again and must find its place in line, even if its wait is over.
+    redis.call('ZADD', sem.alive, 'XX', (sem.now + lease) / 1000, id)
+    keep_line(sem, lease)
     return again()
 end
 if sem.granted[id] then -- also if it did not fit, but a waiter ahead was refused

@@ -123,3 +123,13 @@ def test_more_users_are_admitted_than_one_call_of_a_script_admits(engine, admiss
     for n in range(users):
         step(0, f"ROOM.JOIN ev u-{n}")
     assert step(1, admission)[::2] == [f"u-{n}" for n in range(users)]
+
+
+def test_a_call_made_again_keeps_its_place_in_line(engine):
+    """It raises the limit from the middle of the line, for more grants than one call of the script makes."""
+    step, waiting = stepper(engine), 100
+    step(0, "SEM.ACQUIRE s holder 1")
+    for n in range(waiting):
+        step(0, f"SEM.ACQUIRE s c-{n} 1 WAIT 60000")
+    assert step(1, f"SEM.ACQUIRE s c-{waiting - 10} 1000")[:2] == [1, waiting + 1]
+    assert engine.again > 0
