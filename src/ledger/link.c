@@ -13,6 +13,10 @@
 
 #include <stdio.h>
 
+/* An attempt to connect that nobody waits for may take so long, even if the ledger's timeout is
+ * shorter: to connect is many round trips, and a database that comes back has much else to do. */
+#define CONNECT_MAX_MS ((int64_t)5000)
+
 /* ---- how it stands with the connections ------------------------------------------------------ */
 
 /* Under the lock. */
@@ -182,10 +186,10 @@ static enum hf_error set_up(struct ledger_writer *writer, int64_t deadline_ms,
     return error;
 }
 
-bool ledger_link_up(struct ledger_writer *writer, struct problem *problem)
+/* One attempt, until a time at the latest. */
+static bool attempt(struct ledger_writer *writer, int64_t deadline_ms, struct problem *problem)
 {
     struct ledger *ledger = writer->ledger;
-    int64_t deadline_ms = sql_now_ms() + ledger->timeout_ms;
 
     if (writer->connection != NULL) {
         return true;
@@ -200,6 +204,25 @@ bool ledger_link_up(struct ledger_writer *writer, struct problem *problem)
     writer->connection = NULL;
     is_down(writer, problem);
     return false;
+}
+
+bool ledger_link_up(struct ledger_writer *writer, struct problem *problem)
+{
+    return attempt(writer, sql_now_ms() + writer->ledger->timeout_ms, problem);
+}
+
+bool ledger_link_try(struct ledger_writer *writer, int64_t until_ms, struct problem *problem)
+{
+    int64_t now_ms = sql_now_ms(), timeout_ms = writer->ledger->timeout_ms,
+            patience_ms = timeout_ms;
+
+    for (unsigned i = 0; i < writer->failures && patience_ms < CONNECT_MAX_MS; i++) {
+        patience_ms = patience_ms * 2 < CONNECT_MAX_MS ? patience_ms * 2 : CONNECT_MAX_MS;
+    }
+    if (patience_ms > timeout_ms && patience_ms > until_ms - now_ms) {
+        patience_ms = until_ms - now_ms > timeout_ms ? until_ms - now_ms : timeout_ms;
+    }
+    return attempt(writer, now_ms + patience_ms, problem);
 }
 
 void ledger_link_drop(struct ledger_writer *writer)
@@ -254,7 +277,7 @@ enum ledger_fate ledger_link_resolve(struct ledger_writer *writer, uint64_t numb
     pthread_mutex_lock(&ledger->lock);
     ledger->figures.unknown++;
     pthread_mutex_unlock(&ledger->lock);
-    while (!ledger_link_up(writer, &problem)) {
+    while (!ledger_link_try(writer, deadline_ms, &problem)) {
         if (sql_now_ms() >= deadline_ms || !ledger_writer_pause(writer, writer->failures)) {
             return LEDGER_FATE_OPEN;
         }

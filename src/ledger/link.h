@@ -12,6 +12,11 @@
  * INVALID_STATE: it is not one that this program can use. */
 bool ledger_link_up(struct ledger_writer *writer, struct problem *problem);
 
+/* The same for a writer whom no sale waits for: after each attempt that failed the next one has
+ * twice the time, up to a few seconds, but no more than until `until_ms`, or the ledger's timeout.
+ * Where connecting takes longer than a transaction may, no attempt would succeed otherwise. */
+bool ledger_link_try(struct ledger_writer *writer, int64_t until_ms, struct problem *problem);
+
 /* The connection is of no use any more. */
 void ledger_link_drop(struct ledger_writer *writer);
 

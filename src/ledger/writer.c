@@ -164,7 +164,7 @@ static void connect_again(struct ledger_writer *writer)
     struct problem problem;
 
     pthread_mutex_unlock(&writer->ledger->lock);
-    if (!ledger_link_up(writer, &problem)) {
+    if (!ledger_link_try(writer, INT64_MAX, &problem)) {
         ledger_writer_pause(writer, writer->failures);
     }
     pthread_mutex_lock(&writer->ledger->lock);

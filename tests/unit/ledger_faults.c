@@ -291,6 +291,30 @@ static void a_ledger_can_be_opened_before_its_database(void **state)
     assert_int_equal(world_buy(world, "lamp", "o-1", "ann", 2), LEDGER_DONE);
 }
 
+/* To connect takes longer than a transaction may. */
+static void a_database_slow_to_let_in_is_connected_to_in_the_end(void **state)
+{
+    struct world *world = *state;
+
+    world->options.timeout_ms = 2000;
+    faulty_slow(3500);
+    assert_int_equal(world_open(world), HF_OK);
+    faulty_wait_for_entry();
+    while (ledger_unready(world->ledger) != NULL) {
+        ledger_turn(world->ledger);
+    }
+    faulty_slow(0);
+    assert_int_equal(world_stock(world, "lamp", 10), 10);
+    faulty_slow(3500);
+    faulty_fail(FAULT_LOST_BEFORE, LEDGER_ORDER_ADD, 0, 1);
+    const struct sold *sold = world_sell(world, "lamp", "o-1", "ann", 2);
+    faulty_wait_for_entry(); /* to look the COMMIT up */
+    faulty_slow(0);
+    world_wait(world);
+    assert_int_equal(sold->sale.answer, LEDGER_DONE);
+    assert_int_equal(stock(world), 8);
+}
+
 static void a_ledger_is_closed_while_an_outcome_is_unknown(void **state)
 {
     struct world *world = *state;
@@ -371,6 +395,7 @@ int main(void)
         CASE(a_job_past_its_deadline_is_answered_while_the_database_hangs),
         CASE(a_database_that_is_away_answers_at_once),
         CASE(a_ledger_can_be_opened_before_its_database),
+        CASE(a_database_slow_to_let_in_is_connected_to_in_the_end),
         CASE(a_ledger_is_closed_while_an_outcome_is_unknown),
         CASE(a_writer_that_was_buried_joins_anew),
         CASE(a_writer_that_was_buried_looks_its_ids_up),

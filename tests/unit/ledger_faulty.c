@@ -22,6 +22,8 @@ static struct {
     unsigned skipped, times;
     bool hangs, hanging, released, refuses;
     unsigned connects;
+    bool entered;
+    int64_t slow_ms;
     struct sql_connection *lingering;
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -32,6 +34,7 @@ void faulty_reset(void)
     plan.fault = FAULT_NONE;
     plan.skipped = plan.times = plan.connects = 0;
     plan.hangs = plan.hanging = plan.released = plan.refuses = false;
+    plan.slow_ms = 0;
     CHECK(plan.lingering == NULL);
 }
 
@@ -80,10 +83,30 @@ void faulty_refuse(bool refuses)
     change(set_refuses, &refuses);
 }
 
+static void set_slow(const void *context)
+{
+    plan.slow_ms = *(const int64_t *)context;
+    plan.entered = false;
+}
+
+void faulty_slow(int64_t ms)
+{
+    change(set_slow, &ms);
+}
+
 void faulty_wait_until_hanging(void)
 {
     pthread_mutex_lock(&plan.lock);
     while (!plan.hanging) {
+        pthread_cond_wait(&plan.changed, &plan.lock);
+    }
+    pthread_mutex_unlock(&plan.lock);
+}
+
+void faulty_wait_for_entry(void)
+{
+    pthread_mutex_lock(&plan.lock);
+    while (!plan.entered) {
         pthread_cond_wait(&plan.changed, &plan.lock);
     }
     pthread_mutex_unlock(&plan.lock);
@@ -205,8 +228,9 @@ static struct sql_connection *faulty_connect(const char *url, int64_t deadline_m
                                              struct problem *problem)
 {
     pthread_mutex_lock(&plan.lock);
-    bool refuses = plan.refuses;
+    bool refuses = plan.refuses || deadline_ms - sql_now_ms() < plan.slow_ms;
     plan.connects++;
+    plan.entered = plan.entered || !refuses;
     pthread_cond_broadcast(&plan.changed);
     pthread_mutex_unlock(&plan.lock);
     if (refuses) {

@@ -29,6 +29,10 @@ void faulty_wait_until_hanging(void);
 void faulty_release(void);
 /* Nobody is let in, or everybody is again. */
 void faulty_refuse(bool refuses);
+/* Who has less time than this to connect is not let in. */
+void faulty_slow(int64_t ms);
+/* Waits until somebody is let in, since then. */
+void faulty_wait_for_entry(void);
 /* Waits until somebody has tried to connect so many times, in all. */
 void faulty_wait_for_connects(unsigned times);
 unsigned faulty_connects(void);
