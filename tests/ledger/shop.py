@@ -19,6 +19,9 @@ from server import Error, Server, wait_until
 
 PRODUCT = "sneaker"
 FLAGS = ["--reconcile-every", "200ms"]
+# A buyer who is refused because the ledger is away rests before the next order. The refusal takes no time: without a rest
+# the buyers keep the machine from bringing the ledger back, and leave tens of thousands of orders to try again.
+REST_S = 0.05
 
 
 class EmbeddedEngine:
@@ -160,6 +163,11 @@ def stock_of(server, product=PRODUCT):
     return dict(zip(words[::2], words[1::2]))
 
 
+def load(server, quantity, product=PRODUCT):
+    """There is so much to sell, which a ledger with little time on a busy machine does not take at once."""
+    wait_until(lambda: server.call("STOCK.LOAD", product, quantity) == [1, quantity], f"{quantity} of {product}")
+
+
 def buy(server, order, user=None, quantity=1, product=PRODUCT, *more, timeout=30):
     return server.call("STOCK.BUY", product, order, user or f"u-{order}", quantity, *more,
                        timeout=timeout)
@@ -197,7 +205,8 @@ class Rush:
             for i in orders:
                 if stopped.is_set():
                     return
-                self.one(connection, f"{self.prefix}-{number}-{i}")
+                if self.one(connection, f"{self.prefix}-{number}-{i}") == "LEDGER_DOWN":
+                    stopped.wait(REST_S)
 
     def run(self, each):
         """Every buyer buys so often."""
