@@ -57,6 +57,7 @@ static struct engine *open_engine(enum journal_policy policy, int64_t segment_by
     struct embedded_options options = {.policy = policy,
                                        .segment_bytes = segment_bytes,
                                        .snapshot_bytes = -1,
+                                       .pages_ahead = true, /* as the program has it */
                                        .log = {.level = LOG_WARNING}};
     struct engine *engine;
     struct problem problem;
