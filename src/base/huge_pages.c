@@ -24,7 +24,8 @@ struct huge_pages {
 
     /* Only the thread that uses the memory reads these. */
     size_t after;
-    bool started;
+    bool tried, started; /* the thread */
+    bool at_once;
     void *(*direct)(struct memory *memory, size_t size);
 };
 
@@ -79,6 +80,17 @@ static void *map_aligned(void)
 }
 #endif
 
+/* A zeroed block that is in a huge page as soon as it is touched; NULL when there is no memory. */
+static void *huge_page_new(void)
+{
+    char *block = map_aligned();
+
+    if (block != NULL) {
+        madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* a hint: it does not matter if it fails */
+    }
+    return block;
+}
+
 /* Has the system find and clear the memory here, so that its user does not wait. A byte of each
  * page is enough: the system has cleared the rest. */
 static void touch(volatile char *block)
@@ -86,19 +98,6 @@ static void touch(volatile char *block)
     for (size_t i = 0; i < HUGE_PAGE; i += SMALLEST_PAGE) {
         block[i] = 0;
     }
-}
-
-/* A zeroed block in a huge page; NULL when there is no memory. */
-static void *huge_page_new(void)
-{
-    char *block = map_aligned();
-
-    if (block == NULL) {
-        return NULL;
-    }
-    madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* a hint: it does not matter if it fails */
-    touch(block);
-    return block;
 }
 
 static void *find_pages(void *context)
@@ -113,6 +112,9 @@ static void *find_pages(void *context)
         }
         pthread_mutex_unlock(&pages->mutex);
         void *block = huge_page_new();
+        if (block != NULL) {
+            touch(block);
+        }
         pthread_mutex_lock(&pages->mutex);
         if (block == NULL) {
             pages->stopped = true; /* no memory: the caller finds out when it needs some */
@@ -126,8 +128,9 @@ static void *find_pages(void *context)
 
 static void start(struct huge_pages *pages)
 {
+    pages->tried = true;
     pages->started = thread_start(&pages->thread, find_pages, pages);
-    pages->after = pages->started ? 0 : SIZE_MAX; /* not tried again */
+    pages->after = 0;
 }
 
 static void *take(struct huge_pages *pages)
@@ -149,11 +152,15 @@ static void *zeroed_ahead(struct memory *memory, size_t size)
     struct huge_pages *pages = memory->ahead;
     void *block = NULL;
 
-    if (!pages->started && memory->used > pages->after) {
+    if (memory->used <= pages->after) {
+        return pages->direct(memory, size);
+    }
+    if (!pages->tried) {
         start(pages);
     }
-    if (size == HUGE_PAGE && pages->started) {
-        block = take(pages);
+    if (size == HUGE_PAGE) {
+        block = pages->started ? take(pages) : NULL;
+        block = block == NULL && pages->at_once ? huge_page_new() : block;
     }
     return block != NULL ? block : pages->direct(memory, size);
 }
@@ -171,6 +178,13 @@ void huge_pages_ahead(struct memory *memory, size_t after)
     pages->direct = memory->zeroed;
     memory->ahead = pages;
     memory->zeroed = zeroed_ahead;
+}
+
+void huge_pages_at_once(struct memory *memory, bool at_once)
+{
+    if (memory->ahead != NULL) {
+        memory->ahead->at_once = at_once;
+    }
 }
 
 void huge_pages_end(struct memory *memory)

@@ -10,6 +10,8 @@
 
 #include "base/memory.h"
 
+#include <stdbool.h>
+
 #define HUGE_PAGE ((size_t)2 << 20)
 
 struct huge_pages;
@@ -23,6 +25,11 @@ void huge_page_unmap(void *block);
 /* The memory's blocks of HUGE_PAGE bytes come from a thread from now on; not if there is none to be
  * had. The thread begins its work when `after` bytes are in use. */
 void huge_pages_ahead(struct memory *memory, size_t after);
+
+/* While `at_once` is true, a block that the thread does not have ready is in a huge page all the
+ * same: its user waits for the first touch. Right where nobody else waits for the user, as while a
+ * state is recovered. */
+void huge_pages_at_once(struct memory *memory, bool at_once);
 
 /* Ends the thread; blocks that were handed out stay. */
 void huge_pages_end(struct memory *memory);

@@ -2,6 +2,7 @@
  *
  * The state as its directory has it: read from a snapshot, then every record of the journal after
  * it applied. Records are decoded on one thread and applied on another; see journal/journal.h. */
+#include "base/huge_pages.h"
 #include "command/binary.h"
 #include "engine/embedded_state.h"
 #include "engine/own_record.h"
@@ -163,7 +164,9 @@ struct journal *embedded_replay(struct embedded *embedded, const struct journal_
                                 .progress =
                                     embedded->options.progress != NULL ? tell_progress : NULL,
                                 .context = replaying};
+    huge_pages_at_once(&embedded->memory, true);
     struct journal *journal = journal_open(storage, options, &sink, why);
+    huge_pages_at_once(&embedded->memory, false);
     free(replaying);
     return journal;
 }

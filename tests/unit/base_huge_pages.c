@@ -79,6 +79,24 @@ static void thread_that_was_never_needed_ends_too(void **state)
     huge_pages_end(&memory); /* without one it does nothing */
 }
 
+/* Whatever the thread has ready: those that it lacks are made where they are needed. */
+static void blocks_are_zeroed_when_they_are_wanted_at_once(void **state)
+{
+    struct memory memory;
+    char *blocks[BLOCKS];
+
+    (void)state;
+    memory_init(&memory);
+    huge_pages_at_once(&memory, true); /* without a thread it does nothing */
+    huge_pages_ahead(&memory, HUGE_PAGE);
+    for (int round = 0; round < 3; round++) {
+        huge_pages_at_once(&memory, round != 1);
+        fill(&memory, blocks);
+        give_back(&memory, blocks);
+    }
+    huge_pages_end(&memory);
+}
+
 /* A child of fork() has no thread, and finds what it needs itself. */
 static void child_does_without_the_thread(void **state)
 {
@@ -111,6 +129,7 @@ int main(void)
         cmocka_unit_test(blocks_are_zeroed_also_after_they_were_used),
         cmocka_unit_test(blocks_outlive_the_thread),
         cmocka_unit_test(thread_that_was_never_needed_ends_too),
+        cmocka_unit_test(blocks_are_zeroed_when_they_are_wanted_at_once),
         cmocka_unit_test(child_does_without_the_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
