@@ -201,6 +201,16 @@ bool slab_reserve(struct slab *slab, uint32_t count)
     return true;
 }
 
+bool slab_expect(struct slab *slab, uint32_t count)
+{
+    CHECK(slab->count == slab->top);
+    if (count > RECORDS_MAX - slab->count) {
+        return false;
+    }
+    uint32_t chunks = (slab->top + count) / SLAB_CHUNK + 1;
+    return grow_chunks(slab, chunks + block_chunks(slab, chunks));
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static uint64_t *used_word(const struct slab *slab, uint32_t index)

@@ -55,6 +55,11 @@ void slab_give(struct slab *slab, uint32_t index);
  * given back in between, for more until something is, or for as long as they are `kept`. */
 bool slab_reserve(struct slab *slab, uint32_t count);
 
+/* The next `count` records of a slab that nothing was given back to are taken without moving what
+ * slab_at() reads: another thread may look at those that were taken before. False when there is no
+ * memory. Unlike with slab_reserve(), there may be none for the records themselves. */
+bool slab_expect(struct slab *slab, uint32_t count);
+
 /* Is the index a record in use? Safe for any index. */
 bool slab_has(const struct slab *slab, uint32_t index);
 

@@ -188,7 +188,9 @@ static bool grow_by_segment(struct table *table)
         table->round_mask = table->round_mask * 2 + 1; /* all are split: the next round */
     }
     uint32_t bit = (table->round_mask + 1) / 2;
-    divide(table->segments[table->segment_count - bit], fresh, bit);
+    if (table->count > 0) { /* otherwise the memory of an empty table would be touched */
+        divide(table->segments[table->segment_count - bit], fresh, bit);
+    }
     table->segments[table->segment_count++] = fresh;
     return true;
 }

@@ -310,7 +310,8 @@ static void link_some(void *context, uint64_t from, uint64_t to)
 
 /* While a thread puts the records into the index of their kind, the next ones are read: a lookup in
  * a large table waits for memory about as long as it takes to read a record. The table has room for
- * all, and reading touches it no more until they are in. */
+ * all, and reading touches it no more until they are in. The slab gets its memory as it is filled,
+ * so that a thread can find the next of it meanwhile; nothing that the other side reads moves. */
 static void read_records(struct codec *codec, enum kind kind, uint32_t count)
 {
     struct store *store = &codec->core->stores[kind];
@@ -321,6 +322,10 @@ static void read_records(struct codec *codec, enum kind kind, uint32_t count)
     follower_begin(&follower, count < LINKED_BY_THREAD, link_some, &linking);
     while (done < count && !codec->failed) {
         uint32_t index = slab_take(&store->slab);
+        if (index == NONE) {
+            codec->failed = true;
+            break;
+        }
         CHECK(index == done); /* in a new slab the ordinal is the index */
         codec_record(codec, kind, index);
         if (!codec->failed) {
@@ -342,7 +347,8 @@ static void read_kind(struct codec *codec, enum kind kind)
     uint64_t count = reader_varint(codec->reader);
 
     /* A record takes some bytes, so that a wrong count cannot ask for more memory than its file. */
-    codec->failed |= count > reader_left(codec->reader) || !store_reserve(store, (uint32_t)count);
+    codec->failed |= count > reader_left(codec->reader) || count > RECORDS_MAX ||
+                     !store_expect(store, (uint32_t)count);
     if (!codec->failed) {
         read_records(codec, kind, (uint32_t)count);
     }

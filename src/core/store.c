@@ -205,6 +205,11 @@ bool store_reserve(struct store *store, uint32_t count)
     return slab_reserve(&store->slab, count) && table_reserve(&store->table, count);
 }
 
+bool store_expect(struct store *store, uint32_t count)
+{
+    return slab_expect(&store->slab, count) && table_reserve(&store->table, count);
+}
+
 static void unlink_name(struct store *store, uint32_t index)
 {
     struct record *record = store_at(store, index);

@@ -132,6 +132,9 @@ uint32_t store_add(struct store *store, const struct key *key);
 
 /* Room for `count` more records, so that store_adopt() cannot fail. */
 bool store_reserve(struct store *store, uint32_t count);
+/* The same of the index of a new store alone: records are taken with slab_take(), which may fail,
+ * while another thread has store_link() add those before. */
+bool store_expect(struct store *store, uint32_t count);
 /* As store_add(), taking over a name that is owned already. */
 uint32_t store_adopt(struct store *store, const struct key *owned);
 
