@@ -171,15 +171,16 @@ uint8_t reader_byte(struct reader *reader)
     return byte ? *byte : 0;
 }
 
-uint64_t reader_varint(struct reader *reader)
+#define VARINT_MAX 10 /* bytes of the largest number */
+
+uint64_t reader_long_varint(struct reader *reader)
 {
+    /* Whatever the number is, it does not end behind what is there. */
+    bool is_near = reader->end - reader->at >= VARINT_MAX && !reader->failed;
     uint64_t number = 0;
 
-    if (reader->at < reader->end && *reader->at < 0x80 && !reader->failed) {
-        return *reader->at++; /* most are short */
-    }
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = reader_byte(reader);
+        uint8_t byte = is_near ? *reader->at++ : reader_byte(reader);
         if (shift == 63 && byte > 1) {
             break;
         }
@@ -190,10 +191,4 @@ uint64_t reader_varint(struct reader *reader)
     }
     reader->failed = true;
     return 0;
-}
-
-int64_t reader_signed(struct reader *reader)
-{
-    uint64_t coded = reader_varint(reader);
-    return (int64_t)((coded >> 1) ^ (0 - (coded & 1)));
 }

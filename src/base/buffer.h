@@ -71,8 +71,23 @@ struct reader {
 void reader_init(struct reader *reader, const void *data, size_t size);
 size_t reader_left(const struct reader *reader);
 uint8_t reader_byte(struct reader *reader);
-uint64_t reader_varint(struct reader *reader);
-int64_t reader_signed(struct reader *reader);
+/* Of any length; the next two are what is called. */
+uint64_t reader_long_varint(struct reader *reader);
+
+static inline uint64_t reader_varint(struct reader *reader)
+{
+    if (reader->at < reader->end && *reader->at < 0x80 && !reader->failed) {
+        return *reader->at++; /* most are short */
+    }
+    return reader_long_varint(reader);
+}
+
+static inline int64_t reader_signed(struct reader *reader)
+{
+    uint64_t coded = reader_varint(reader);
+    return (int64_t)((coded >> 1) ^ (0 - (coded & 1)));
+}
+
 /* A view of the next `size` bytes, until something else is read; NULL if there are fewer. */
 const uint8_t *reader_bytes(struct reader *reader, size_t size);
 
