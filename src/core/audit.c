@@ -95,19 +95,6 @@ static void sums_free(struct sums *sums)
     memory_free(sums->memory, sums->of, sums->size);
 }
 
-static void count_booking(const struct booking *booking, int64_t zone[4], int64_t user[4])
-{
-    unsigned state = booking->record.state;
-    bool lifetime = state == BOOKING_CONFIRMED && booking->record.flags & BOOKING_LIFETIME;
-
-    zone[0] += state == BOOKING_RESERVED ? booking->quantity : 0;
-    zone[1] += state == BOOKING_CONFIRMED ? booking->quantity : 0;
-    user[0] += state == BOOKING_RESERVED || state == BOOKING_LAPSED ? booking->quantity : 0;
-    user[1] += state == BOOKING_CONFIRMED ? booking->quantity : 0;
-    user[2] += lifetime ? booking->quantity : 0;
-    user[3]++;
-}
-
 /* Adds to a sum that may be more than one number holds: what is left over, then how often
  * HF_INTEGER_MAX + 1 is in it. */
 static void add_seats(int64_t sum[2], int64_t seats)
@@ -117,19 +104,27 @@ static void add_seats(int64_t sum[2], int64_t seats)
     sum[0] &= HF_INTEGER_MAX;
 }
 
+static void count_booking(const struct booking *booking, int64_t event[4], int64_t zone[4],
+                          int64_t user[4])
+{
+    unsigned state = booking->record.state;
+    bool lifetime = state == BOOKING_CONFIRMED && booking->record.flags & BOOKING_LIFETIME;
+
+    add_seats(event, state == BOOKING_RESERVED ? booking->quantity : 0);
+    add_seats(event + 2, state == BOOKING_CONFIRMED ? booking->quantity : 0);
+    zone[0] += state == BOOKING_RESERVED ? booking->quantity : 0;
+    zone[1] += state == BOOKING_CONFIRMED ? booking->quantity : 0;
+    user[0] += state == BOOKING_RESERVED || state == BOOKING_LAPSED ? booking->quantity : 0;
+    user[1] += state == BOOKING_CONFIRMED ? booking->quantity : 0;
+    user[2] += lifetime ? booking->quantity : 0;
+    user[3]++;
+}
+
 /* The totals of an event are those of its bookings. */
-static void check_events(struct core_audit *audit, struct sums *events)
+static void check_events(struct core_audit *audit, const struct sums *events)
 {
     struct core *core = audit->core;
 
-    EACH (core, CORE_BOOKINGS, i) {
-        const struct booking *booking = core_at(core, CORE_BOOKINGS, i);
-        int64_t *event = events->of[booking->record.scope];
-        bool reserved = booking->record.state == BOOKING_RESERVED;
-        bool confirmed = booking->record.state == BOOKING_CONFIRMED;
-        add_seats(event, reserved ? booking->quantity : 0);
-        add_seats(event + 2, confirmed ? booking->quantity : 0);
-    }
     EACH (core, CORE_EVENTS, i) {
         const struct seat_event *event = core_at(core, CORE_EVENTS, i);
         const int64_t *seats = events->of[i];
@@ -140,8 +135,8 @@ static void check_events(struct core_audit *audit, struct sums *events)
     }
 }
 
-static void check_seats(struct core_audit *audit, struct sums *zones, struct sums *users,
-                        struct sums *shows)
+/* All that bookings add up to, in one pass: they are most of a large state. */
+static void add_bookings(struct core_audit *audit, struct sums sums[CORE_KIND_COUNT])
 {
     struct core *core = audit->core;
     int64_t lapsed = 0;
@@ -150,7 +145,8 @@ static void check_seats(struct core_audit *audit, struct sums *zones, struct sum
         const struct booking *booking = core_at(core, CORE_BOOKINGS, i);
         const struct zone *zone = core_at(core, CORE_ZONES, booking->zone);
         const struct seat_user *user = core_at(core, CORE_SEAT_USERS, booking->user);
-        count_booking(booking, zones->of[booking->zone], users->of[booking->user]);
+        count_booking(booking, sums[CORE_EVENTS].of[booking->record.scope],
+                      sums[CORE_ZONES].of[booking->zone], sums[CORE_SEAT_USERS].of[booking->user]);
         expect(audit, CORE_BOOKINGS, i, "event of its zone", zone->record.scope,
                booking->record.scope);
         expect(audit, CORE_BOOKINGS, i, "event of its user", user->record.scope,
@@ -159,12 +155,20 @@ static void check_seats(struct core_audit *audit, struct sums *zones, struct sum
                booking->record.state == BOOKING_CONFIRMED);
         if (booking->show != NONE) {
             const struct show *show = core_at(core, CORE_SHOWS, booking->show);
-            shows->of[booking->show][0]++;
+            sums[CORE_SHOWS].of[booking->show][0]++;
             expect(audit, CORE_BOOKINGS, i, "event of its show", show->record.scope,
                    booking->record.scope);
         }
         lapsed += booking->record.state == BOOKING_LAPSED;
     }
+    expect_all(audit, CORE_BOOKINGS, "number in their grace", core->lapsed, lapsed);
+}
+
+static void check_seats(struct core_audit *audit, const struct sums *zones,
+                        const struct sums *users, const struct sums *shows)
+{
+    struct core *core = audit->core;
+
     EACH (core, CORE_ZONES, i) {
         const struct zone *zone = core_at(core, CORE_ZONES, i);
         int64_t available = zone->capacity - zone->reserved - zone->confirmed;
@@ -185,7 +189,6 @@ static void check_seats(struct core_audit *audit, struct sums *zones, struct sum
         const struct show *show = core_at(core, CORE_SHOWS, i);
         expect(audit, CORE_SHOWS, i, "bookings", show->bookings, shows->of[i][0]);
     }
-    expect_all(audit, CORE_BOOKINGS, "number in their grace", core->lapsed, lapsed);
 }
 
 static void check_quota(struct core_audit *audit, struct sums *tenants)
@@ -465,6 +468,7 @@ static uint64_t run(struct core *core, bool look_up, hf_audit_report *report, vo
         enough = sums_init(&sums[parents[i]], core, parents[i]);
     }
     if (enough) {
+        add_bookings(&audit, sums);
         check_events(&audit, &sums[CORE_EVENTS]);
         check_seats(&audit, &sums[CORE_ZONES], &sums[CORE_SEAT_USERS], &sums[CORE_SHOWS]);
         check_quota(&audit, &sums[CORE_TENANTS]);
