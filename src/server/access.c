@@ -123,6 +123,35 @@ void access_filter(const struct access *access, struct reply *reply,
     reply->count = reply->count > 0 ? reply_item(spec, kept) : 0;
 }
 
+/* What of the names of one scope begin with `match`; NULL: none. Behind the whole name of a scope
+ * only a space may come, which the names of zones have there. */
+static struct hf_bytes narrow_to(const struct access_scope *own, struct hf_bytes match)
+{
+    if (match.size == 0 || begins_with(own->text, match)) {
+        return own->text;
+    }
+    bool theirs =
+        begins_with(match, own->text) && (own->is_prefix || match.data[own->text.size] == ' ');
+    return theirs ? match : (struct hf_bytes){NULL, 0};
+}
+
+struct hf_bytes access_narrow(const struct access *access, struct hf_bytes match)
+{
+    struct hf_bytes common = {NULL, 0};
+
+    for (size_t i = 0; i < access->scope_count; i++) {
+        struct hf_bytes one = narrow_to(&access->scopes[i], match);
+        if (one.data != NULL && common.data == NULL) {
+            common = one;
+        }
+        for (size_t same = 0; one.data != NULL && same < common.size; same++) {
+            common.size =
+                same < one.size && one.data[same] == common.data[same] ? common.size : same;
+        }
+    }
+    return common;
+}
+
 /* ---- after a reload -------------------------------------------------------------------------- */
 
 /* Is every scope that `part` stands for one of the user's? */

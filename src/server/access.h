@@ -77,6 +77,11 @@ bool access_filters(const struct access *access, const struct command_spec *spec
 void access_filter(const struct access *access, struct reply *reply,
                    const struct command_spec *spec);
 
+/* What names have to begin with to be the user's, if they begin with `match` at all: no shorter
+ * than that, and NULL if none of them is. Asked for more, a list would have pages for names of
+ * others, with nothing on them, and tell by that which there are. */
+struct hf_bytes access_narrow(const struct access *access, struct hf_bytes match);
+
 /* May whoever has `now` reach all that `before` could? NULL: all there is. */
 bool access_covers(const struct access *now, const struct access *before);
 

@@ -35,6 +35,8 @@ struct auth {
     size_t count, capacity;
     const struct user *first_password; /* NULL: nobody has one */
 
+    uint8_t cursor_key[CURSOR_KEY_SIZE];
+
     /* User and password of those that were found right, hashed with a key of our own: the newest
      * REMEMBERED_MAX of them. */
     uint8_t key[32];
@@ -264,6 +266,23 @@ static enum hf_error parse(struct auth *auth, const char *name, struct hf_bytes 
     return code;
 }
 
+static void make_cursor_key(struct auth *auth)
+{
+    for (size_t i = 0; i < auth->count; i++) {
+        const struct identity *who = &auth->users[i].who;
+        uint8_t before[CURSOR_KEY_SIZE];
+        unsigned size = CURSOR_KEY_SIZE;
+        memcpy(before, auth->cursor_key, sizeof before);
+        CHECK(HMAC(EVP_sha256(), before, CURSOR_KEY_SIZE, who->secret_id, sizeof who->secret_id,
+                   auth->cursor_key, &size) != NULL);
+    }
+}
+
+const uint8_t *auth_cursor_key(const struct auth *auth)
+{
+    return auth->cursor_key;
+}
+
 struct auth *auth_parse(const char *name, struct hf_bytes text, struct problem *problem)
 {
     struct auth *auth = calloc(1, sizeof *auth);
@@ -280,6 +299,7 @@ struct auth *auth_parse(const char *name, struct hf_bytes text, struct problem *
     for (size_t i = auth->count; i-- > 0;) {
         auth->first_password = auth->users[i].has_token ? auth->first_password : &auth->users[i];
     }
+    make_cursor_key(auth);
     return auth;
 }
 

@@ -17,6 +17,7 @@
 
 #include "command/command.h"
 #include "server/access.h"
+#include "server/sealed_cursor.h"
 #include "server/secret.h"
 
 enum role { ROLE_NONE, ROLE_READ, ROLE_WRITE, ROLE_ADMIN };
@@ -37,6 +38,11 @@ void auth_free(struct auth *auth);
 /* Of users that were loaded anew: the passwords that were found right are not to be hashed again,
  * for those whose secret is the same, and nobody's rate begins anew. */
 void auth_inherit(struct auth *auth, const struct auth *before);
+
+/* What cursors are sealed with (sealed_cursor.h). It follows from the secrets of all users, so that
+ * all servers with the same file have the same, and whoever knows all of that could sign in as
+ * anybody. */
+const uint8_t *auth_cursor_key(const struct auth *auth);
 
 const char *role_name(enum role role);
 bool role_find(struct hf_bytes text, enum role *role);

@@ -10,6 +10,8 @@
 #include "server/server.h"
 #include "server/session_trace.h"
 
+#include <stdio.h>
+
 #define SHOWN_MAX 96 /* bytes of a user's scopes that a message shows */
 
 /* ---- scopes and families --------------------------------------------------------------------- */
@@ -71,6 +73,78 @@ bool session_reaches_all(struct session *session, const char *what)
                    "%s concerns all there is, and %s is kept to some scopes or families", what,
                    session->who.name);
     return false;
+}
+
+/* ---- lists of which a part is shown ---------------------------------------------------------- */
+
+#define PURPOSE_SIZE 128
+
+_Static_assert(AUTH_NAME_SIZE + RESP_NAME_MAX < PURPOSE_SIZE, "a user and a list fit");
+
+/* Whose cursor of what list. */
+static struct hf_bytes purpose_of(const struct session *session, const struct command_spec *spec,
+                                  char out[PURPOSE_SIZE])
+{
+    int size = snprintf(out, PURPOSE_SIZE, "%s %s", session->who.name, spec->name);
+
+    return (struct hf_bytes){out, (size_t)size};
+}
+
+/* The text that the command has behind AFTER, or NULL if its row has none. */
+static struct hf_bytes *cursor_of(struct command *command)
+{
+    const struct command_spec *spec = command->spec;
+
+    for (size_t i = 0; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        if (arg->keyword != NULL && strcmp(arg->keyword, "AFTER") == 0) {
+            return (struct hf_bytes *)(void *)((char *)&command->args + arg->offset);
+        }
+    }
+    return NULL;
+}
+
+bool session_narrow_limited(struct session *session, struct command *command,
+                            char after[HF_CURSOR_SIZE])
+{
+    struct hf_bytes *cursor = cursor_of(command);
+    char purpose[PURPOSE_SIZE];
+
+    if (cursor != NULL && cursor->size > 0) {
+        if (!cursor_open(auth_cursor_key(session->server->auth),
+                         purpose_of(session, command->spec, purpose), *cursor, after)) {
+            session_refuse(session, HF_INVALID_ARGUMENT,
+                           "AFTER is no cursor that %s was given of this list: begin without it",
+                           session->who.name);
+            return false;
+        }
+        *cursor = hf_text(after);
+    }
+    if (command_id(command->spec) == LIST) {
+        struct hf_bytes *match = &command->args.list.match;
+        struct hf_bytes narrowed = access_narrow(session->who.access, *match);
+        *match = narrowed.data != NULL ? narrowed : hf_text(" "); /* which no name begins with */
+    }
+    return true;
+}
+
+void session_filter(const struct session *session, struct reply *reply)
+{
+    const struct command_spec *spec = session->spec;
+    char purpose[PURPOSE_SIZE], sealed[HF_CURSOR_SIZE];
+
+    access_filter(session->who.access, reply, spec);
+    if (reply->code != HF_OK || spec->shape != REPLY_PAGE || reply_bytes(reply, 0).size == 0) {
+        return;
+    }
+    if (cursor_seal(auth_cursor_key(session->server->auth), purpose_of(session, spec, purpose),
+                    reply_bytes(reply, 0), sealed) &&
+        reply_reserve(reply, 1, sizeof sealed)) {
+        reply_set_text(reply, 0, hf_text(sealed));
+    } else {
+        reply_clear(reply);
+        reply_refuse(reply, HF_BUSY, "out of memory");
+    }
 }
 
 /* ---- rate ------------------------------------------------------------------------------------ */

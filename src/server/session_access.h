@@ -35,6 +35,27 @@ bool session_prepays(struct session *session, const struct command *command);
  * front refuses it in its own way. */
 bool session_pays_server(struct session *session, struct problem *problem);
 
+/* ---- lists of which a part is shown ---------------------------------------------------------- */
+
+/* Makes a command whose reply will be filtered ask for no more than the user may have: its cursor
+ * is opened, into `after`, and MATCH is narrowed to the user's scopes. Refuses a cursor that is not
+ * this user's of this list, and returns false. The command's texts are good as long as `after`. */
+bool session_narrow_limited(struct session *session, struct command *command,
+                            char after[HF_CURSOR_SIZE]);
+
+static inline bool session_narrow(struct session *session, struct command *command,
+                                  char after[HF_CURSOR_SIZE])
+{
+    return session->who.access == NULL || !access_filters(session->who.access, command->spec) ||
+           session_narrow_limited(session, command, after);
+}
+
+/* Takes out of the reply to the session's command what is not of the user's scopes, and seals its
+ * cursor. */
+void session_filter(const struct session *session, struct reply *reply);
+
+/* ---- what concerns all ----------------------------------------------------------------------- */
+
 /* Is the user limited to some scopes or families? */
 static inline bool session_is_limited(const struct session *session)
 {

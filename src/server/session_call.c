@@ -273,7 +273,7 @@ static void answer_part(struct session *session, const struct reply *reply, stru
             reply_conceal(&copy, session->spec);
         }
         if (hidden.scopes) {
-            access_filter(session->who.access, &copy, session->spec);
+            session_filter(session, &copy);
         }
         session->front->answer(session, &copy);
     } else {
@@ -394,6 +394,7 @@ bool session_submit(struct session *session, struct command *command)
 {
     struct server *server = session->server;
     const struct command_spec *spec = command->spec;
+    char after[HF_CURSOR_SIZE];
 
     if (!session_accepts(session, spec) || !session_reaches(session, command)) {
         return true;
@@ -402,7 +403,7 @@ bool session_submit(struct session *session, struct command *command)
         session_yield(session);
         return false;
     }
-    if (!session_pays(session, command)) {
+    if (!session_pays(session, command) || !session_narrow(session, command, after)) {
         return true;
     }
     if (spec->undo != NULL && !undo_remember(session, command)) {

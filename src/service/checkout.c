@@ -50,13 +50,25 @@ static bool is_same(const struct ledger_saga *a, const struct ledger_saga *b, bo
            (!same_saga || strcmp(a->saga, b->saga) == 0);
 }
 
+/* The saga may be one of another event, which is no business of whoever may not reach that: the
+ * message names nothing of it. */
+static void refuse_taken_id(struct service_call *call, const struct checkout_work *work)
+{
+    if (strcmp(work->row.event, work->looked.event) == 0) {
+        call_refuse(call, HF_INVALID_STATE, "the saga \"%s\" is that of booking \"%s\"",
+                    work->row.saga, work->looked.booking);
+    } else {
+        call_refuse(call, HF_INVALID_STATE,
+                    "the saga \"%s\" is one of another event: use another id", work->row.saga);
+    }
+}
+
 static void saga_id_found(struct service_call *call)
 {
     struct checkout_work *work = checkout_work_of(call);
 
     if (call->job.answer == LEDGER_DONE) {
-        call_refuse(call, HF_INVALID_STATE, "the saga \"%s\" is that of booking \"%s\" of \"%s\"",
-                    work->row.saga, work->looked.booking, work->looked.event);
+        refuse_taken_id(call, work);
         checkout_finish(call);
     } else if (call->job.answer == LEDGER_NOT_FOUND) {
         call_refuse_problem(call, &work->problem); /* the database refuses the row itself */

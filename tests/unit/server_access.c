@@ -309,6 +309,34 @@ static void a_reload_gives_nobody_new_tokens(void **state)
     access_free(now);
 }
 
+static void a_list_is_asked_for_no_more_than_the_users_names(void **state)
+{
+    static const char *const cases[][3] = {
+        /* scopes, MATCH, what is asked for; NULL: nothing */
+        {"shop:*", "", "shop:"},        {"shop:*", "s", "shop:"},
+        {"shop:*", "shop:", "shop:"},   {"shop:*", "shop:1 f", "shop:1 f"},
+        {"shop:*", "tour", NULL},       {"shop:*", "shoe", NULL},
+        {"gala", "", "gala"},           {"gala", "gal", "gala"},
+        {"gala", "gala fl", "gala fl"}, {"gala", "galax", NULL},
+        {"shop:*,shoe", "", "sho"},     {"shop:*,shoe", "shop", "shop:"},
+        {"shop:*,gala", "", ""},        {"shop:*,gala", "g", "gala"},
+        {"shop:*,gala", "x", NULL},     {"shop:1,shop:*", "shop:1", "shop:1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "scopes=%s", cases[i][0]);
+        struct access *access = read_words(words);
+        struct hf_bytes narrowed = access_narrow(access, hf_text(cases[i][1]));
+        assert_int_equal(narrowed.data == NULL, cases[i][2] == NULL);
+        if (cases[i][2] != NULL) {
+            assert_true(text_equal(narrowed, hf_text(cases[i][2])));
+        }
+        access_free(access);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_servers_own_keys_are_no_scopes),
         cmocka_unit_test(less_than_before_is_noticed),
         cmocka_unit_test(a_page_shows_the_users_scopes),
+        cmocka_unit_test(a_list_is_asked_for_no_more_than_the_users_names),
         cmocka_unit_test(a_rate_is_in_a_second_a_minute_or_an_hour),
         cmocka_unit_test(a_reload_gives_nobody_new_tokens),
     };
