@@ -115,6 +115,15 @@ void reply_set_text(struct reply *reply, size_t i, struct hf_bytes text)
     reply->values[i] = reply->values[reply->count];
 }
 
+bool reply_set_cursor(struct reply *reply, struct hf_bytes cursor)
+{
+    if (!reply_reserve(reply, 1, cursor.size)) {
+        return false;
+    }
+    reply_set_text(reply, 0, cursor);
+    return true;
+}
+
 void reply_refuse_with(struct reply *reply, enum hf_error code, const char *why, int64_t a,
                        int64_t b, int64_t c)
 {

@@ -110,6 +110,10 @@ static inline size_t reply_item(const struct command_spec *spec, size_t item)
 /* Another text in place of value i; there must be room for it. */
 void reply_set_text(struct reply *reply, size_t i, struct hf_bytes text);
 
+/* Another cursor for a page that has all its items, however much room they left. False if there is
+ * no memory for it, and the page is as it was. */
+bool reply_set_cursor(struct reply *reply, struct hf_bytes cursor);
+
 /* Text i of the reply. */
 struct hf_bytes reply_bytes(const struct reply *reply, size_t i);
 

@@ -139,12 +139,11 @@ void session_filter(const struct session *session, struct reply *reply)
     }
     if (cursor_seal(auth_cursor_key(session->server->auth), purpose_of(session, spec, purpose),
                     reply_bytes(reply, 0), sealed) &&
-        reply_reserve(reply, 1, sizeof sealed)) {
-        reply_set_text(reply, 0, hf_text(sealed));
-    } else {
-        reply_clear(reply);
-        reply_refuse(reply, HF_BUSY, "out of memory");
+        reply_set_cursor(reply, hf_text(sealed))) {
+        return;
     }
+    reply_clear(reply);
+    reply_refuse(reply, HF_BUSY, "out of memory");
 }
 
 /* ---- rate ------------------------------------------------------------------------------------ */

@@ -106,7 +106,7 @@ static void begin_page(struct bookings_work *work)
     reply_clear(&work->reply);
     work->count = work->read = 0;
     work->ended = work->failed = false;
-    work->failed = !reply_reserve(&work->reply, 1, HF_PAIR_CURSOR_SIZE);
+    work->failed = !reply_reserve(&work->reply, 1, 0);
     if (!work->failed) {
         reply_word(&work->reply, "");
     }
@@ -146,18 +146,19 @@ static void collect(void *context, const struct ledger_booking *row)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static void set_cursor(struct service_call *call)
+static bool set_cursor(struct service_call *call)
 {
     struct bookings_work *work = call->state;
     bool of_user = command_id(call->command.spec) == SEATS_BOOKINGS;
     char cursor[HF_PAIR_CURSOR_SIZE];
     bool full = work->count == (size_t)call->total || work->read == work->most;
 
-    if (full && !work->ended) {
-        int size = snprintf(cursor, sizeof cursor, "%s%s%s", of_user ? work->event_read : "",
-                            of_user ? " " : "", work->booking_read);
-        reply_set_text(&work->reply, 0, (struct hf_bytes){cursor, (size_t)size});
+    if (!full || work->ended) {
+        return true;
     }
+    int size = snprintf(cursor, sizeof cursor, "%s%s%s", of_user ? work->event_read : "",
+                        of_user ? " " : "", work->booking_read);
+    return reply_set_cursor(&work->reply, (struct hf_bytes){cursor, (size_t)size});
 }
 
 static void listed(struct service_call *call)
@@ -166,10 +167,9 @@ static void listed(struct service_call *call)
 
     if (call->job.answer != LEDGER_DONE) {
         call_refuse_as_ledger(call, call->job.answer, &call->job.problem);
-    } else if (work->failed) {
+    } else if (work->failed || !set_cursor(call)) {
         call_refuse(call, HF_BUSY, "out of memory");
     } else {
-        set_cursor(call);
         call_answer(call, &work->reply);
     }
     finish(call);

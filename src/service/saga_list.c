@@ -35,7 +35,7 @@ static void finish(struct service_call *call)
 static void begin_page(struct saga_list_work *work)
 {
     reply_clear(&work->reply);
-    work->failed = !reply_reserve(&work->reply, 1, HF_CURSOR_SIZE);
+    work->failed = !reply_reserve(&work->reply, 1, 0);
     if (!work->failed) {
         reply_word(&work->reply, "");
     }
@@ -64,12 +64,10 @@ static void listed(struct service_call *call)
 
     if (call->job.answer != LEDGER_DONE) {
         call_refuse_as_ledger(call, call->job.answer, &call->job.problem);
-    } else if (work->failed) {
+    } else if (work->failed ||
+               (call->job.more && !reply_set_cursor(&work->reply, hf_text(call->job.after)))) {
         call_refuse(call, HF_BUSY, "out of memory");
     } else {
-        if (call->job.more) {
-            reply_set_text(&work->reply, 0, hf_text(call->job.after));
-        }
         call_answer(call, &work->reply);
     }
     finish(call);

@@ -91,11 +91,10 @@ static void finish(struct listing *listing)
         snprintf(cursor, sizeof cursor, "%08" PRIx32 ".%s.%016" PRIx64, listing->master,
                  listing->scan, listing->last);
     }
-    if (!reply_reserve(&pending->reply, 1, sizeof cursor)) {
+    if (!reply_set_cursor(&pending->reply, hf_text(cursor))) {
         refuse_memory(listing);
         return;
     }
-    reply_set_text(&pending->reply, 0, hf_text(cursor));
     free_listing(listing);
     pending_finish(pending);
 }

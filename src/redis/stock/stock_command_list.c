@@ -36,11 +36,10 @@ static void end_page(struct stock_command *command, size_t counter, struct hf_by
     struct hf_bytes place = hf_text(name);
     memcpy(cursor, place.data, place.size);
     memcpy(cursor + place.size, after.data, after.size);
-    if (!reply_reserve(reply, 0, sizeof cursor)) {
+    if (!reply_set_cursor(reply, (struct hf_bytes){cursor, place.size + after.size})) {
         stock_command_fail(command, &no_memory);
         return;
     }
-    reply_set_text(reply, 0, (struct hf_bytes){cursor, place.size + after.size});
     pending_finish(stock_command_end(command));
 }
 
