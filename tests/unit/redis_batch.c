@@ -242,7 +242,7 @@ static void a_script_that_is_missing_is_loaded_and_called_again(void **state)
         fake_until_done(fake, &calls[i]);
         assert_int_equal(calls[i].integer, i + 1);
     }
-    assert_int_equal(fake->redis[0].loads, script_count + 2);
+    assert_int_equal(fake->redis[0].loads, script_count + 3);
 }
 
 /* ---- what is held back ----------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static void a_client_is_ready_when_it_was_let_in(void **state)
 
     fake->redis[0].answer = say_seven;
     fake_open_ready(fake, "redis://:secret@127.0.0.1:%u/3");
-    assert_int_equal(fake->redis[0].loads, script_count);
+    assert_int_equal(fake->redis[0].loads, script_count + 1);
     fake_send(fake, &call, "INCR a");
     fake_until_done(fake, &call);
     assert_int_equal(call.fate, REDIS_ANSWERED);

@@ -56,15 +56,27 @@ static void note_auth(struct fake_redis *redis, const redisReply *command)
     }
 }
 
+/* What every SCRIPT LOAD is answered with. Only the script that looks what the user may run is
+ * called by that. */
+#define LOADED "0123456789012345678901234567890123456789"
+
+static bool is_greeting(const redisReply *command)
+{
+    static const char *const words[] = {"AUTH", "SELECT", "PING", "ROLE", "SCRIPT"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (fake_is(command, words[i])) {
+            return true;
+        }
+    }
+    return fake_is(command, "EVALSHA") && strcmp(command->element[1]->str, LOADED) == 0;
+}
+
 static const char *answer_greeting(struct fake_redis *redis, struct fake_session *session,
                                    const redisReply *command)
 {
-    static const char *const words[] = {"AUTH", "SELECT", "PING", "ROLE", "SCRIPT"};
-    bool greets = false;
+    bool greets = is_greeting(command);
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        greets = greets || fake_is(command, words[i]);
-    }
     if (!greets || redis->refuses != NULL) {
         return greets ? redis->refuses : NULL;
     }
@@ -77,7 +89,10 @@ static const char *answer_greeting(struct fake_redis *redis, struct fake_session
         note_auth(redis, command);
         session->authenticated = true;
     }
-    redis->loads += fake_is(command, "SCRIPT");
+    if (fake_is(command, "SCRIPT")) {
+        redis->loads++;
+        return "$40\r\n" LOADED "\r\n";
+    }
     return "+OK\r\n";
 }
 

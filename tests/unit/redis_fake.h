@@ -28,7 +28,7 @@ struct fake_redis {
     uint16_t port;
     struct fake_session sessions[FAKE_SESSIONS_MAX];
     /* What a command is answered with, in RESP; NULL: nothing. The greeting (AUTH, SELECT, SCRIPT
-     * LOAD, PING, ROLE) is answered without asking. */
+     * LOAD and the call of the last one, PING, ROLE) is answered without asking. */
     const char *(*answer)(struct fake_redis *redis, struct fake_session *session,
                           const redisReply *command);
     const char *refuses; /* the greeting is answered with this error */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The connection to a node: attempts and their backoff, the greeting, and the pipeline, which knows
- * for every reply what it answers, and for every request whether its bytes were sent when the
- * connection broke. */
+ * The connection to a node: attempts and their backoff, the greeting, and what replies mean. */
 #include "redis/client/node.h"
 
 #include "base/check.h"
 #include "base/error.h"
 #include "redis/client/error_reply.h"
 #include "redis/client/client_state.h"
+#include "redis/client/node_access.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #define BACKOFF_MAX_MS 2000
 #define DRAINED_MS 250 /* until a node that takes no writes is connected again */
 #define SILENT_MS 300  /* a node that has not replied for so long is not healthy */
-#define PIPELINE_MIN 64
 
 #define LOG_AGAIN_MS 1000 /* between two problems of a node in the log */
 
@@ -40,79 +38,6 @@ static void move(struct redis_node *node, enum node_state to)
     node->state = to;
     CHECK((node->stream == NULL) == (to == NODE_DOWN));
     CHECK(to != NODE_DOWN || node->pipeline.first == node->pipeline.next);
-}
-
-/* ---- the pipeline ---------------------------------------------------------------------------- */
-
-static bool pipeline_grow(struct node_pipeline *pipeline)
-{
-    uint64_t size = pipeline->at != NULL ? pipeline->mask + 1 : 0;
-    uint64_t new_size = size > 0 ? 2 * size : PIPELINE_MIN;
-    struct node_command *grown = calloc(new_size, sizeof *grown);
-
-    if (grown == NULL) {
-        return false;
-    }
-    CHECK(pipeline->at != NULL || pipeline->first == pipeline->next);
-    for (uint64_t number = pipeline->first; number != pipeline->next; number++) {
-        grown[number & (new_size - 1)] = pipeline->at[number & pipeline->mask];
-    }
-    free(pipeline->at);
-    pipeline->at = grown;
-    pipeline->mask = new_size - 1;
-    return true;
-}
-
-bool node_pipeline_reserve(struct redis_node *node, uint64_t count)
-{
-    struct node_pipeline *pipeline = &node->pipeline;
-
-    while (pipeline->at == NULL || pipeline->next - pipeline->first + count > pipeline->mask + 1) {
-        if (!pipeline_grow(pipeline)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-struct node_command *node_pipeline_at(const struct redis_node *node, uint64_t number)
-{
-    const struct node_pipeline *pipeline = &node->pipeline;
-
-    CHECK(number - pipeline->first < pipeline->next - pipeline->first);
-    return &pipeline->at[number & pipeline->mask];
-}
-
-uint64_t node_pipeline_append(struct redis_node *node, enum node_command_kind kind,
-                              struct redis_request *request)
-{
-    struct node_pipeline *pipeline = &node->pipeline;
-    uint64_t number = pipeline->next++;
-
-    if (kind == NODE_COMMAND_REQUEST || kind == NODE_COMMAND_BATCH) {
-        node->wait.needed = true;
-    }
-    if (number == pipeline->answered) {
-        node->last_reply_ms = uv_now(node->client->loop);
-    }
-    node_probe_sent(&node->probe, number);
-    *node_pipeline_at(node, number) = (struct node_command){
-        .request = request, .end = reply_stream_written(node->stream), .kind = kind};
-    if (request != NULL) {
-        request->private.position = number;
-    }
-    return number;
-}
-
-uint64_t node_pipeline_append_batch(struct redis_node *node, struct redis_batch *batch)
-{
-    uint64_t number = node_pipeline_append(node, NODE_COMMAND_BATCH, NULL);
-
-    node_pipeline_at(node, number)->batch = batch;
-    for (size_t i = 0; i < batch->count; i++) {
-        batch->items[i]->private.position = number;
-    }
-    return number;
 }
 
 /* ---- going down ------------------------------------------------------------------------------ */
@@ -139,7 +64,7 @@ static void go_down(struct redis_node *node, const char *why)
 
     reply_stream_close(node->stream);
     node->stream = NULL;
-    node->draining = false;
+    node->draining = NULL;
     node->pipeline = (struct node_pipeline){
         .first = pipeline.next, .answered = pipeline.next, .next = pipeline.next};
     node->probe.sent_ns = 0;
@@ -227,11 +152,11 @@ static void write_load(struct buffer *out, const struct script *script)
 
 static void greet(void *owner)
 {
-    static const char *const ping[] = {"PING"}, *const role[] = {"ROLE"};
+    static const char *const ping[] = {"PING"};
     struct redis_node *node = owner;
     struct buffer *out = reply_stream_out(node->stream);
 
-    if (!node_pipeline_reserve(node, script_count + 4)) {
+    if (!node_pipeline_reserve(node, script_count + 6)) {
         node_lose(node, "out of memory");
         return;
     }
@@ -256,6 +181,22 @@ static void greet(void *owner)
     if (node_wait_greet(node, out) > 0) {
         node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     }
+    node_access_load(out);
+    node_pipeline_append(node, NODE_COMMAND_ACCESS, NULL);
+}
+
+/* The script that looks whether all commands may be run is loaded. */
+static void greet_on(struct redis_node *node, const redisReply *loaded)
+{
+    static const char *const ping[] = {"PING"}, *const role[] = {"ROLE"};
+    struct buffer *out = reply_stream_out(node->stream);
+
+    if (loaded->type != REDIS_REPLY_STRING || !node_pipeline_reserve(node, 2)) {
+        node_lose(node, "no script can be loaded");
+        return;
+    }
+    node_access_run(node, out, loaded->str);
+    node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     client_write_command(out, 1, node->must_be_master ? role : ping);
     node_pipeline_append(node, NODE_COMMAND_LAST_GREETING, NULL);
 }
@@ -281,7 +222,8 @@ static void greeting_refused(struct redis_node *node, const redisReply *reply)
         return;
     }
     error_reply_read(reply, &error);
-    node->refused = error.action != ERROR_RETRY && !full;
+    /* Scripts may be flushed between their load and the first call. */
+    node->refused = error.action != ERROR_RETRY && error.action != ERROR_NO_SCRIPT && !full;
     fail_attempt(node,
                  error.code == HF_LOADING || error.code == HF_BUSY ? error.code : HF_ENGINE_DOWN,
                  node->refused ? "not let in by" : "cannot come in at", reply->str);
@@ -352,9 +294,12 @@ static void handle_reply(struct redis_node *node, const struct node_command *com
         }
         break;
     case NODE_COMMAND_GREETING:
+    case NODE_COMMAND_ACCESS:
     case NODE_COMMAND_LAST_GREETING:
         if (reply->type == REDIS_REPLY_ERROR) {
             greeting_refused(node, reply);
+        } else if (command->kind == NODE_COMMAND_ACCESS) {
+            greet_on(node, reply);
         } else if (command->kind == NODE_COMMAND_LAST_GREETING) {
             greeted(node, reply);
         }
@@ -381,9 +326,9 @@ static void reply_came(void *owner, const redisReply *reply)
     }
     pipeline->first += pipeline->first == number; /* no reply before it is held */
     handle_reply(node, &command, number, reply);
-    if (node->draining && node->pipeline.first == node->pipeline.next) {
-        problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s does not take writes", node->name);
-        go_down(node, "it does not take writes");
+    if (node->draining != NULL && node->pipeline.first == node->pipeline.next) {
+        problem_set(&node->problem, HF_ENGINE_DOWN, "redis %s %s", node->name, node->draining);
+        go_down(node, node->draining);
         /* It may take them from one moment to the next, or its name lead to another server. */
         alarm_set(&node->client->alarms, &node->alarm, client_jitter(node->client, DRAINED_MS));
     }
@@ -450,7 +395,7 @@ void node_dismiss(struct redis_node *node)
 
 bool node_is_open(const struct redis_node *node)
 {
-    return node->state == NODE_UP && !node->draining;
+    return node->state == NODE_UP && node->draining == NULL;
 }
 
 bool node_send(struct redis_node *node, struct redis_request *request)
@@ -532,12 +477,11 @@ bool node_abandon(struct redis_node *node, struct redis_request *request)
     return true;
 }
 
-void node_drain(struct redis_node *node)
+void node_drain(struct redis_node *node, const char *why)
 {
-    if (node->state == NODE_UP && !node->draining) {
-        node->draining = true;
-        log_line(&node->client->log, LOG_WARNING, "redis %s does not take writes; connecting anew",
-                 node->name);
+    if (node_is_open(node)) {
+        node->draining = why;
+        log_line(&node->client->log, LOG_WARNING, "redis %s %s; connecting anew", node->name, why);
     }
 }
 

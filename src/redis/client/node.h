@@ -28,6 +28,7 @@ enum node_command_kind {
     NODE_COMMAND_REQUEST,
     NODE_COMMAND_BATCH,         /* several requests */
     NODE_COMMAND_GREETING,      /* its reply only must not be an error */
+    NODE_COMMAND_ACCESS,        /* the load of the script in node_access.c, in the greeting */
     NODE_COMMAND_LAST_GREETING, /* PING or ROLE */
     NODE_COMMAND_ASIDE,         /* SCRIPT LOAD or ASKING in front of a request */
     NODE_COMMAND_MARK,          /* in front of a WAIT */
@@ -74,7 +75,7 @@ struct redis_node {
     bool wanted;              /* it is a master, as far as the topology knows */
     unsigned missed;          /* of a cluster: how many maps in a row did not have it as a master */
     bool must_be_master;      /* its role is checked when it is greeted */
-    bool draining;            /* nothing is sent any more; connected anew when all is answered */
+    const char *draining;     /* why nothing more is sent until it is connected anew; or NULL */
     unsigned pinned_requests; /* requests that may go to this node alone */
     bool refused;             /* it refused the greeting or TLS, and would refuse it again */
     struct problem problem;   /* why it is not up; HF_OK: it was never tried, or is up */
@@ -110,8 +111,10 @@ bool node_abandon(struct redis_node *node, struct redis_request *request);
 
 /* The connection is broken or useless: requests in flight there go to client_lost(). */
 void node_lose(struct redis_node *node, const char *why);
-/* Sends nothing more; connects anew when everything in flight is answered. */
-void node_drain(struct redis_node *node);
+/* Sends nothing more; connects anew when everything in flight is answered. The reason, a constant,
+ * goes on from "redis 127.0.0.1:6379 ". */
+void node_drain(struct redis_node *node, const char *why);
+#define NODE_TAKES_NO_WRITES "does not take writes"
 bool node_is_idle(const struct redis_node *node);
 /* Is it up, and does it answer in time? One that does not may have been replaced. */
 bool node_is_healthy(const struct redis_node *node);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "redis/client/error_reply.h"
+#include "redis/client/node_access.h"
 
 #include <stdio.h>
 
@@ -353,6 +354,10 @@ static void answer_error(struct redis_node *node, struct redis_request *request,
     error_reply_read(reply, &error);
     if (request->verbatim && error.action == ERROR_MOVED) {
         learn_move(node, &error);
+    }
+    if (node_access_is_missing(reply->str)) {
+        /* It was revoked: what else is sent could be half done, too. */
+        node_drain(node, "refuses a command to the user that we are");
     }
     bool in_order = request->scope.size > 0 && !request->unordered;
     if (request->verbatim || error.action == ERROR_ANSWER ||

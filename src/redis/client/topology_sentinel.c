@@ -309,7 +309,7 @@ static void node_down(struct redis_client *client, struct redis_node *node)
 static void not_master(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
-    node_drain(node); /* its role is checked when it is connected again */
+    node_drain(node, NODE_TAKES_NO_WRITES); /* its role is checked when it is connected again */
 }
 
 static bool is_ready(struct redis_client *client, bool late)

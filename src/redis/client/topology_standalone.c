@@ -35,7 +35,7 @@ static void ignore(struct redis_client *client, struct redis_node *node)
 static void not_master(struct redis_client *client, struct redis_node *node)
 {
     (void)client;
-    node_drain(node);
+    node_drain(node, NODE_TAKES_NO_WRITES);
 }
 
 static bool is_ready(struct redis_client *client, bool late)
