@@ -28,6 +28,7 @@ end
 local function begin_admission(room, id, now, count, given_ms)
     local admission = {key = room.admission .. id, count = count, given_ms = given_ms,
         deadline = now + limits.RETRY_WINDOW_MS, left = count, size = 0}
+    redis.call('ZCARD', room.queue) -- an error, if it is no line
     redis.call('RPUSH', admission.key, admission_terms(admission))
     redis.call('PEXPIRE', admission.key, digits(redis_ttl(limits.RETRY_WINDOW_MS)))
     return admission

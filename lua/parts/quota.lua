@@ -65,6 +65,9 @@ local function figures()
         return nil, redis.error_reply('ERR ' .. USED .. ' holds no whole number up to 2^53-1: '
             .. 'set it right, by SET or QUOTA.SYNC; nothing was changed')
     end
+    if not values[1] then
+        redis.call('STRLEN', USED) -- an error, if it is of another type
+    end
     local limit = tonumber(values[2] or 0) or 0
     limit = limit == limit and limit or 0
     limit = math.max(-limits.HF_INTEGER_MAX, math.min(limits.HF_INTEGER_MAX, math.floor(limit)))
@@ -106,7 +109,7 @@ local function reclaim_holds(now, limit)
     end
     redis.call('ZREMRANGEBYRANK', DUE, 0, taken - 1)
     redis.call('HDEL', HOLDS, unpack(holds))
-    redis.call('ZREM', NAMES, unpack(holds))
+    redis.pcall('ZREM', NAMES, unpack(holds))
     change_figures(-amount, -amount)
     return due - taken, taken, first_due
 end

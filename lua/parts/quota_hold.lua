@@ -50,7 +50,7 @@ end
 local function close_hold(closed_key, hold, how, amount, ttl_ms, used, now)
     redis.call('ZREM', DUE, hold)
     redis.call('HDEL', HOLDS, hold)
-    redis.call('ZREM', NAMES, hold)
+    redis.pcall('ZREM', NAMES, hold)
     change_figures(used - amount, -amount)
     local memory = {how, digits(amount), digits(ttl_ms), digits(now), digits(used),
         redis.call('GET', ENDED) or '0'}

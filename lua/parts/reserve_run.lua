@@ -115,7 +115,7 @@ local function reserve_run(kind, count, replies, size)
         call('DECRBY', zone_key, digits(taken))
         call('ZADD', due_key, unpack(due))
         if names then
-            call('ZADD', namespace .. 'seats:bookings:' .. tag, unpack(names))
+            pcall('ZADD', namespace .. 'seats:bookings:' .. tag, unpack(names))
         end
     end
     return done, size

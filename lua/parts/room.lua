@@ -22,7 +22,7 @@ end
 
 -- Takes a user's pass away.
 local function drop_pass(keys, user)
-    redis.call('HDEL', keys.user .. user, 'pass', 'pass_deadline', 'pass_ttl', 'pass_token')
+    redis.pcall('HDEL', keys.user .. user, 'pass', 'pass_deadline', 'pass_ttl', 'pass_token')
     redis.call('ZREM', keys.passes, user)
 end
 

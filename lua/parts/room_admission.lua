@@ -22,8 +22,12 @@ local function admit_first(room, count, deadline, pass_ms, token, users, reply)
         local user = popped[i]
         local key = room.user .. user
         local pass = redis.sha1hex(token .. ':' .. #users):sub(1, limits.HF_TOKEN_SIZE - 1)
-        redis.call('HSET', key, 'pass', pass, 'pass_deadline', deadline,
-            'pass_ttl', digits(pass_ms), 'pass_token', redis.call('HGET', key, 'token') or '')
+        local entry = redis.pcall('HGET', key, 'token')
+        if type(entry) == 'table' then -- it is something else, for which nobody loses a place
+            redis.call('DEL', key)
+        end
+        redis.call('HSET', key, 'pass', pass, 'pass_deadline', deadline, 'pass_ttl',
+            digits(pass_ms), 'pass_token', type(entry) == 'string' and entry or '')
         redis.call('PEXPIRE', key, digits(pass_ms + GARBAGE_AFTER_MS))
         users[#users + 1] = user
         places[i], places[i + 1] = deadline, user

@@ -52,10 +52,13 @@ local function keys_beside(due_key)
     return event_keys(namespace, event, tagged)
 end
 
--- Takes seats off a user's count, and deletes the count at 0. Returns what is left of it.
+-- Takes seats off a user's count, and deletes the count at 0. Returns what is left of it; 0 if what
+-- stands there is no count, which is left alone.
 local function count_down(user_key, quantity)
-    local left = redis.call('DECRBY', user_key, quantity)
-    if left <= 0 then
+    local left = redis.pcall('DECRBY', user_key, quantity)
+    if type(left) == 'table' then
+        return 0
+    elseif left <= 0 then
         redis.call('DEL', user_key)
         return 0
     end
@@ -127,6 +130,27 @@ local function remove_closed(due_key, key, tagged)
     return false
 end
 
+-- Adds to the free seats of zones what these entries, just taken from among the deadlines, held. If
+-- what stands in the key of one of them is no count, all is put back, and that is an error.
+local function add_seats(key, zones, entries)
+    local done = {}
+    for zone, quantity in pairs(zones) do
+        local zone_key, seats = key('zone:availability', zone), digits(quantity)
+        local answer = redis.pcall('INCRBY', zone_key, seats)
+        if type(answer) == 'table' then
+            for other_key, added in pairs(done) do
+                redis.call('DECRBY', other_key, added)
+            end
+            for i = 1, #entries, 2 do
+                redis.call('ZADD', key('seats:due'), entries[i + 1], entries[i])
+            end
+            error('seats that fell due cannot be given back: ' .. zone_key .. ' holds no count; '
+                .. 'nothing was changed')
+        end
+        done[zone_key] = seats
+    end
+end
+
 -- Gives back what is due at a time (in digits), the oldest first, at most `limit` entries or,
 -- without one, as due_share() says. Returns how many more are due, how many holds expired, the
 -- deadline of the first of them, and whether anything was changed. Of an event that was closed it
@@ -149,9 +173,10 @@ local function reclaim_seats(due_key, at, limit)
         end
         return remove_closed(due_key, key, tagged) and 1 or 0, 0, nil, true
     end
+    -- A full Redis allows what this begins with, and then what follows it.
     redis.call('ZREMRANGEBYRANK', due_key, 0, taken - 1)
 
-    local zones, users, names, first_due = {}, {}, {}, nil
+    local zones, users, names, graces, first_due = {}, {}, {}, {}, nil
     for i = 1, #entries, 2 do
         local entry, deadline = entries[i], entries[i + 1]
         local kind, zone, user, quantity, booking =
@@ -162,25 +187,27 @@ local function reclaim_seats(due_key, at, limit)
             names[#names + 1] = booking
         end
         if kind == 'h' and now < deadline + limits.SEATS_USER_GRACE_MS then
-            -- With a clock set back the same booking may expire at the same time twice: both count.
-            local grace = 'g' .. entry:sub(2) .. ' ' .. deadline
-            local ends = string.format('%d', deadline + limits.SEATS_USER_GRACE_MS)
-            while redis.call('ZADD', due_key, 'NX', ends, grace) == 0 do
-                grace = grace .. '+'
-            end
+            graces[#graces + 1] = i
         elseif kind then
             users[user] = (users[user] or 0) + quantity
         end
     end
-    for zone, quantity in pairs(zones) do
-        redis.call('INCRBY', key('zone:availability', zone), digits(quantity))
+    add_seats(key, zones, entries)
+    for _, i in ipairs(graces) do
+        -- With a clock set back the same booking may expire at the same time twice: both count.
+        local deadline = entries[i + 1]
+        local grace = 'g' .. entries[i]:sub(2) .. ' ' .. deadline
+        local ends = string.format('%d', deadline + limits.SEATS_USER_GRACE_MS)
+        while redis.call('ZADD', due_key, 'NX', ends, grace) == 0 do
+            grace = grace .. '+'
+        end
     end
     for user, quantity in pairs(users) do
         count_down(key('user:reservations', user), digits(quantity))
     end
     if #names > 0 then
         delete_records(key, tagged, names)
-        redis.call('ZREM', key('seats:bookings'), unpack(names))
+        redis.pcall('ZREM', key('seats:bookings'), unpack(names))
     end
     if due == taken and redis.call('EXISTS', due_key) == 0 then
         redis.call('DEL', key('seats:blank')) -- nobody holds anything, so it may be long unused

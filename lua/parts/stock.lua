@@ -78,6 +78,16 @@ local function gain(quantity)
     return redis.call('INCRBY', KEYS[1], quantity), quantity
 end
 
+-- An error, before anything is changed, if what is available or the totals are none.
+local function check_counts()
+    local available = redis.call('GET', KEYS[1])
+    if available and not available:find('^%-?%d+$') then
+        error(KEYS[1] .. ' holds no count; nothing was changed')
+    end
+    redis.call('HLEN', KEYS[2])
+    redis.call('HLEN', KEYS[5])
+end
+
 -- Gives back what orders held that fell due, and forgets closed ones, the oldest first, at most
 -- `limit` of them or, without one, as due_share() says. Returns how many orders gave something
 -- back, whether more are due, the deadline of the first, and by how much what is available grew.
@@ -106,9 +116,12 @@ local function reclaim(now, limit)
             end
         end
     end
+    if back > 0 then
+        check_counts()
+    end
     redis.call('HDEL', KEYS[3], unpack(due))
     redis.call('ZREM', KEYS[4], unpack(due))
-    redis.call('ZREM', KEYS[6], unpack(due))
+    redis.pcall('ZREM', KEYS[6], unpack(due))
     for id, order in pairs(signs) do
         put_order(id, order, GIVEN, order.hides_until)
     end
@@ -130,6 +143,9 @@ local function open_counter(now)
     local found = redis.pcall('MGET', KEYS[1], KEYS[1] .. '{0}')
     if found.err then
         return nil, not_here(KEYS[1], found)
+    end
+    if not tonumber(found[1]) then
+        check_counts()
     end
     local count, more, _, grown = reclaim(now)
     if more then
@@ -188,7 +204,7 @@ local function take(now, available, order, wanted, elsewhere)
     end
     redis.call('HINCRBY', KEYS[2], 'taken', wanted.quantity)
     count_user(USER_TAKEN, wanted.user, wanted.quantity)
-    redis.call('ZADD', KEYS[6], 0, order)
+    redis.pcall('ZADD', KEYS[6], 0, order)
     wanted.started_ms = now
     put_order(order, wanted, TAKEN, now + wanted.ttl_ms)
     return {1, redis.call('DECRBY', KEYS[1], wanted.quantity)}
@@ -243,7 +259,7 @@ local function extend_order(now, order, user, ttl_ms)
     if not known.started_ms then -- from now on the deadline does not tell
         known.started_ms = started
         count_user(USER_TAKEN, known.user, known.quantity)
-        redis.call('ZADD', KEYS[6], 0, order)
+        redis.pcall('ZADD', KEYS[6], 0, order)
     end
     put_order(order, known, TAKEN, deadline)
     return {1, deadline}
@@ -264,7 +280,8 @@ local function close_order(now, available, order, user, state)
             'the order is settled: what is sold is not given back'), SETTLED
     end
     if known.state == TAKEN then
-        redis.call('ZREM', KEYS[6], order) -- a full Redis allows this, and then what follows it
+        redis.call('HLEN', KEYS[5]) -- an error, if it is no hash
+        redis.pcall('ZREM', KEYS[6], order) -- a full Redis allows this, and then what follows it
         redis.call('HINCRBY', KEYS[2], 'taken', -known.quantity)
         if known.started_ms then
             count_user(USER_TAKEN, known.user, -known.quantity)

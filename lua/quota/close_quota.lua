@@ -29,8 +29,8 @@ if held > 0 then
     return {0, 'INVALID_STATE', string.format(
         '%.0f are on hold: commit or cancel the holds, or wait until they expire', held)}
 end
+local before = tonumber(redis.call('GET', ended_key) or 0) or 0
 redis.call('UNLINK', USED, LIMIT, HELD, HOLDS, DUE, NAMES, commits_key)
-local before = tonumber(redis.call('GET', ended_key) or 0)
 redis.call('SET', ended_key, digits(math.max(now, before + 1)),
     'PX', redis_ttl(limits.RETRY_WINDOW_MS))
 return {1, used, limit}

@@ -61,12 +61,14 @@ end
 if amount > limit - used then
     return {-1, used, limit}
 end
+if hold ~= '' then
+    redis.call('INCRBY', HELD, digits(amount)) -- an error, if it is no count
+end
 redis.call('INCRBY', USED, digits(used + amount - stored))
 if hold ~= '' then
-    redis.call('INCRBY', HELD, digits(amount))
     redis.call('HSET', HOLDS, hold, digits(amount) .. ' ' .. digits(ttl_ms))
     redis.call('ZADD', DUE, digits(now + ttl_ms), hold)
-    redis.call('ZADD', NAMES, 0, hold)
+    redis.pcall('ZADD', NAMES, 0, hold)
     if remembered then
         redis.call('DEL', closed_key)
     end

@@ -42,6 +42,7 @@ if total >= max then
         string.format('%.0f in the queue, at most %.0f allowed', total, max)}
 end
 
+local pass_deadline = tonumber(redis.call('HGET', KEYS[2], 'pass_deadline') or nil)
 -- Later than the last in line, whatever the clock says.
 local last = redis.call('ZREVRANGE', room.queue, 0, 0, 'WITHSCORES')
 local arrival = digits(math.max(now, (tonumber(last[2]) or 0) + 1))
@@ -61,7 +62,6 @@ redis.call('ZADD', room.queue, arrival, user)
 redis.call('ZADD', room.due, digits(now + ttl_ms), user)
 
 local kept_ms = ttl_ms
-local pass_deadline = tonumber(redis.call('HGET', KEYS[2], 'pass_deadline') or nil)
 if pass_deadline and pass_deadline <= now then
     drop_pass(room, user)
 elseif pass_deadline then

@@ -25,6 +25,6 @@ end
 local left = redis.call('ZREM', room.queue, ARGV[1])
 if left == 1 then
     redis.call('ZREM', room.due, ARGV[1])
-    redis.call('HDEL', KEYS[2], 'token', 'deadline')
+    redis.pcall('HDEL', KEYS[2], 'token', 'deadline')
 end
 return left

@@ -58,6 +58,7 @@ if random and start > now and not shuffled then
     shuffled = true
 end
 
+redis.call('HLEN', KEYS[5]) -- an error, if it is no hash
 local default = rate == 0 and inside == 0 and start == 0 and not random
     and pass_ms == limits.ROOM_PASS_DEFAULT_MS and ARGV[6] ~= '1' and not gate
 if default then

@@ -91,10 +91,10 @@ redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', booking.
 redis.call('HSET', KEYS[1], 'status', 'confirmed', 'expires_at', '0', 'ttl', booking.ttl or '0',
     'confirmed_at', digits(now), 'payment_id', payment, 'confirmation_code', code)
 redis.call('PERSIST', KEYS[1])
-redis.call('ZADD', key('seats:bookings'), 0, booking.booking_id)
+redis.pcall('ZADD', key('seats:bookings'), 0, booking.booking_id)
 if redis.call('EXISTS', key('queue:room')) == 1 then -- the user's place in the waiting room is free
-    redis.call('HDEL', key('queue:user', booking.user_id), 'pass', 'pass_deadline', 'pass_ttl',
+    redis.pcall('HDEL', key('queue:user', booking.user_id), 'pass', 'pass_deadline', 'pass_ttl',
         'pass_token')
-    redis.call('ZREM', key('queue:passes'), booking.user_id)
+    redis.pcall('ZREM', key('queue:passes'), booking.user_id)
 end
 return {1, 'CONFIRMED', code}

@@ -51,6 +51,7 @@ end
 local max, lifetime = tonumber(ARGV[3]) or limits.HF_INTEGER_MAX, ARGV[4] == '1'
 local key = keys_beside(KEYS[3])
 local rules_key = KEYS[5] or key('seats:rules')
+redis.call('HLEN', rules_key) -- an error, if it is no hash
 redis.call('ZADD', KEYS[4] or key('seats:zones'), 0, zone)
 redis.call('HDEL', rules_key, 'max:' .. zone, 'lifetime:' .. zone)
 if max < limits.HF_INTEGER_MAX then

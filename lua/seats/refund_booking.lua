@@ -46,6 +46,12 @@ local quantity = tonumber(booking.quantity)
 local confirmed_key = key('user:confirmed', booking.user_id)
 local confirmed, lifetime = confirmed_seats(redis.call('GET', confirmed_key))
 confirmed = confirmed - quantity
+-- Errors, if they are not what they should be, before anything is changed.
+local rules_key, totals_key = key('seats:rules'), key('zone:totals', booking.zone_id)
+local refunded = tonumber(redis.call('HGET', rules_key, 'refunded') or 0)
+redis.call('HGET', totals_key, 'confirmed')
+check_counter(zone_key)
+check_counter(key('user:reservations', booking.user_id))
 if booking.lifetime then
     lifetime = lifetime - quantity
     count_down(key('user:reservations', booking.user_id), booking.quantity)
@@ -55,13 +61,12 @@ if confirmed > 0 then
 else
     redis.call('DEL', confirmed_key)
 end
-redis.call('HINCRBY', key('zone:totals', booking.zone_id), 'confirmed', digits(-quantity))
+redis.call('HINCRBY', totals_key, 'confirmed', digits(-quantity))
 -- Modulo 2^53, so that the sum of all refunds ever is never too much for Redis.
-local refunded = tonumber(redis.call('HGET', key('seats:rules'), 'refunded') or 0)
 local room = limits.HF_INTEGER_MAX - refunded
 refunded = room >= quantity and refunded + quantity or quantity - room - 1
-redis.call('HSET', key('seats:rules'), 'refunded', digits(refunded))
-redis.call('ZREM', key('seats:bookings'), booking.booking_id)
+redis.call('HSET', rules_key, 'refunded', digits(refunded))
+redis.pcall('ZREM', key('seats:bookings'), booking.booking_id)
 local available = redis.call('INCRBY', zone_key, booking.quantity)
 redis.call('HDEL', KEYS[1], 'confirmation_code')
 local time = redis.call('TIME')

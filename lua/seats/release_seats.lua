@@ -55,7 +55,7 @@ end
 check_counter(zone_key)
 check_counter(user_key)
 end_hold(booking, key) -- a full Redis allows what this begins with, and then what follows it
-redis.call('ZREM', key('seats:bookings'), booking.booking_id)
+redis.pcall('ZREM', key('seats:bookings'), booking.booking_id)
 local user_count = count_down(user_key, booking.quantity)
 local available = redis.call('INCRBY', zone_key, booking.quantity)
 local time = redis.call('TIME')

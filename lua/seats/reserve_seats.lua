@@ -287,7 +287,7 @@ end
 call('ZADD', due_key, expires_at,
     'h ' .. zone .. ' ' .. user .. ' ' .. wanted .. ' ' .. booking_id)
 if listed then
-    call('ZADD', namespace .. 'seats:bookings:' .. (tagged and '{' .. event .. '}' or event),
+    pcall('ZADD', namespace .. 'seats:bookings:' .. (tagged and '{' .. event .. '}' or event),
         0, booking_id)
 end
 if closing then -- a CLOSE that sums the seats up zone by zone begins anew
