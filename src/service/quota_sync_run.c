@@ -361,14 +361,10 @@ static void listed(void *context, const struct reply *reply)
     struct quota_sync *sync = sync_of(call);
     const struct command_spec *spec = &command_table[LIST];
 
-    if (reply->code != HF_OK) {
-        call_note(call, reply);
-        call_ready(call, engine_failed);
+    if (!call_listed(call, reply, sync->cursor, engine_failed)) {
         return;
     }
-    struct hf_bytes cursor = reply_bytes(reply, 0);
-    snprintf(sync->cursor, sizeof sync->cursor, "%.*s", (int)cursor.size, cursor.data);
-    sync->last = cursor.size == 0;
+    sync->last = sync->cursor[0] == '\0';
     sync->count = 0;
     for (size_t i = 0; i < reply_items(reply, spec) && i < SYNC_BATCH; i++) {
         struct hf_bytes name = reply_bytes(reply, reply_item(spec, i));
@@ -382,7 +378,6 @@ static void listed(void *context, const struct reply *reply)
 static void list_engine(struct service_call *call)
 {
     struct quota_sync *sync = sync_of(call);
-    struct command list = {.spec = &command_table[LIST]};
 
     if (sync->last) {
         finish(call);
@@ -397,11 +392,7 @@ static void list_engine(struct service_call *call)
         run_batch(call);
         return;
     }
-    list.args.list = (struct hf_list_args){.kind = hf_text("tenants"),
-                                           .match = hf_text(""),
-                                           .after = hf_text(sync->cursor),
-                                           .count = SYNC_BATCH};
-    engine_submit(sync->service->inner, &list, listed, call);
+    call_list(call, "tenants", sync->cursor, SYNC_BATCH, listed);
 }
 
 /* ---- the reading ----------------------------------------------------------------------------- */

@@ -298,14 +298,10 @@ static void listed(void *context, const struct reply *reply)
     struct pass *pass = call->state;
     const struct command_spec *spec = &command_table[LIST];
 
-    if (reply->code != HF_OK) {
-        call_note(call, reply);
-        call_ready(call, engine_failed);
+    if (!call_listed(call, reply, pass->cursor, engine_failed)) {
         return;
     }
-    struct hf_bytes cursor = reply_bytes(reply, 0);
-    snprintf(pass->cursor, sizeof pass->cursor, "%.*s", (int)cursor.size, cursor.data);
-    pass->last = cursor.size == 0;
+    pass->last = pass->cursor[0] == '\0';
     pass->count = 0;
     for (size_t i = 0; i < reply_items(reply, spec) && i < PASS_PAGE; i++) {
         struct hf_bytes name = reply_bytes(reply, reply_item(spec, i));
@@ -316,14 +312,9 @@ static void listed(void *context, const struct reply *reply)
 
 static void list_page(struct service_call *call)
 {
-    struct pass *pass = call->state;
-    struct command list = {.spec = &command_table[LIST]};
+    const struct pass *pass = call->state;
 
-    list.args.list = (struct hf_list_args){.kind = hf_text("products"),
-                                           .match = hf_text(""),
-                                           .after = hf_text(pass->cursor),
-                                           .count = PASS_PAGE};
-    engine_submit(call->service->inner, &list, listed, call);
+    call_list(call, "products", pass->cursor, PASS_PAGE, listed);
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */

@@ -163,13 +163,9 @@ static void listed(void *context, const struct reply *reply)
     struct zones_work *work = call->state;
     const struct command_spec *spec = &command_table[LIST];
 
-    if (reply->code != HF_OK) {
-        call_note(call, reply);
-        call_ready(call, engine_failed);
+    if (!call_listed(call, reply, work->cursor, engine_failed)) {
         return;
     }
-    struct hf_bytes cursor = reply_bytes(reply, 0);
-    snprintf(work->cursor, sizeof work->cursor, "%.*s", (int)cursor.size, cursor.data);
     work->count = 0;
     for (size_t i = 0; i < reply_items(reply, spec) && i < ZONES_PAGE; i++) {
         keep(work, reply, reply_item(spec, i));
@@ -179,14 +175,9 @@ static void listed(void *context, const struct reply *reply)
 
 static void list_page(struct service_call *call)
 {
-    struct zones_work *work = call->state;
-    struct command list = {.spec = &command_table[LIST]};
+    const struct zones_work *work = call->state;
 
-    list.args.list = (struct hf_list_args){.kind = hf_text("zones"),
-                                           .match = hf_text(""),
-                                           .after = hf_text(work->cursor),
-                                           .count = ZONES_PAGE};
-    engine_submit(call->service->inner, &list, listed, call);
+    call_list(call, "zones", work->cursor, ZONES_PAGE, listed);
 }
 
 void zones_compare(struct service_call *call, struct zone_totals *totals, service_run *next)

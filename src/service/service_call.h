@@ -102,6 +102,13 @@ void service_work(struct service *service, int64_t now_ms);
 void call_engine(struct service_call *call, struct command *command, service_run *next);
 /* Notes an answer of the engine there, and what it says of the engine's health. */
 void call_note(struct service_call *call, const struct reply *reply);
+/* Asks the inner engine for a page of LIST, whose reply `listed` gets with the call as its context:
+ * call_list.c. */
+void call_list(struct service_call *call, const char *kind, const char *after, int64_t count,
+               engine_done *listed);
+/* Keeps the cursor of that reply, "" at the end. False if the engine refused; `failed` runs. */
+bool call_listed(struct service_call *call, const struct reply *reply, char cursor[HF_CURSOR_SIZE],
+                 service_run *failed);
 /* Is it the engine that failed, not the command that was refused? Whether it happened is unknown
  * with HF_TIMEOUT alone. */
 static inline bool code_is_failure(enum hf_error code, bool unknown)
