@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * QUOTA.LIST: the open holds of a tenant, each once, whatever comes and goes during the walk. */
-#include "snapshot_fixture.h"
-
-#include <stdio.h>
+#include "list_fixture.h"
 
 #define START 1000
-#define HOLDS 250
 
 static void hold(struct fixture *f, int number, const char *ttl)
 {
@@ -16,34 +13,7 @@ static void hold(struct fixture *f, int number, const char *ttl)
     expect(f, line, "1 * 1000");
 }
 
-/* Walks the list in pages of `count`, and counts how often each hold was there. Between two pages
- * `meanwhile` is run, if there is one. */
-static void walk(struct fixture *f, int count, int seen[HOLDS], const char *meanwhile)
-{
-    char line[300], cursor[HF_CURSOR_SIZE] = "";
-
-    do {
-        snprintf(line, sizeof line, "QUOTA.LIST acme COUNT %d%s%s", count, *cursor ? " AFTER " : "",
-                 cursor);
-        run(f, line);
-        size_t items = reply_items(&f->reply, &command_table[QUOTA_LIST]);
-        assert_true(items <= (size_t)count);
-        for (size_t i = 0; i < items; i++) {
-            struct hf_quota_hold item;
-            int number;
-            reply_item_to_struct(&f->reply, &command_table[QUOTA_LIST], i, &item);
-            assert_int_equal(sscanf(item.hold_id, "h-%d", &number), 1);
-            assert_in_range(number, 0, HOLDS - 1);
-            assert_int_equal(item.amount, 1);
-            seen[number]++;
-        }
-        struct hf_bytes next = reply_bytes(&f->reply, 0);
-        snprintf(cursor, sizeof cursor, "%.*s", (int)next.size, next.data);
-        if (meanwhile != NULL) {
-            run(f, meanwhile);
-        }
-    } while (*cursor != '\0');
-}
+static const struct listing listing = {&command_table[QUOTA_LIST], "QUOTA.LIST acme"};
 
 static struct fixture *many_holds(void **state)
 {
@@ -51,7 +21,7 @@ static struct fixture *many_holds(void **state)
 
     at(f, START);
     run(f, "QUOTA.LIMIT acme 1000");
-    for (int i = 0; i < HOLDS; i++) {
+    for (int i = 0; i < LISTED; i++) {
         hold(f, i, "60s");
     }
     return f;
@@ -59,27 +29,20 @@ static struct fixture *many_holds(void **state)
 
 static void every_open_hold_comes_once(void **state)
 {
-    static const int counts[] = {1, 7, 100, HOLDS, 1000};
     struct fixture *f = many_holds(state);
 
     run(f, "QUOTA.COMMIT acme h-3");
     run(f, "QUOTA.CANCEL acme h-4");
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        int seen[HOLDS] = {0};
-        walk(f, counts[i], seen, NULL);
-        for (int number = 0; number < HOLDS; number++) {
-            assert_int_equal(seen[number], number != 3 && number != 4);
-        }
-    }
+    expect_each_once(f, &listing, (const int[]){3, 4});
 }
 
 static void what_goes_meanwhile_moves_no_other(void **state)
 {
     struct fixture *f = many_holds(state);
-    int seen[HOLDS] = {0};
+    int seen[LISTED] = {0};
 
-    walk(f, 10, seen, "QUOTA.CANCEL acme h-0");
-    for (int number = 1; number < HOLDS; number++) {
+    walk(f, &listing, 10, seen, "QUOTA.CANCEL acme h-0");
+    for (int number = 1; number < LISTED; number++) {
         assert_int_equal(seen[number], 1);
     }
 }
@@ -87,12 +50,12 @@ static void what_goes_meanwhile_moves_no_other(void **state)
 static void what_is_due_is_not_listed(void **state)
 {
     struct fixture *f = many_holds(state);
-    int seen[HOLDS] = {0};
+    int seen[LISTED] = {0};
 
     run(f, "QUOTA.EXTEND acme h-7 120s");
     at(f, START + 60000);
-    walk(f, 100, seen, NULL);
-    for (int number = 0; number < HOLDS; number++) {
+    walk(f, &listing, 100, seen, NULL);
+    for (int number = 0; number < LISTED; number++) {
         assert_int_equal(seen[number], number == 7);
     }
 }
@@ -112,19 +75,7 @@ static void an_item_has_the_start_and_the_deadline(void **state)
 
 static void a_cursor_outlives_a_snapshot(void **state)
 {
-    struct fixture *f = many_holds(state);
-
-    run(f, "QUOTA.LIST acme COUNT 249");
-    char line[300];
-    struct hf_bytes cursor = reply_bytes(&f->reply, 0);
-    snprintf(line, sizeof line, "QUOTA.LIST acme AFTER %.*s", (int)cursor.size, cursor.data);
-    struct buffer bytes = snapshot_of(f);
-    struct core *core = restore(&f->memory, bytes.data, bytes.size, NULL);
-    assert_non_null(core);
-    core_destroy(f->core);
-    f->core = core;
-    expect(f, line, "end h-249 1 1000 61000");
-    buffer_free(&bytes);
+    expect_behind_snapshot(many_holds(state), &listing, "end h-249 1 1000 61000");
 }
 
 static void what_is_no_cursor_is_refused(void **state)
