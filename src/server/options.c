@@ -207,7 +207,11 @@ void options_help(struct buffer *out)
 {
     for (size_t i = 0; i < setting_count; i++) {
         const struct setting *setting = &setting_table[i];
-        buffer_format(out, "    --%s%s%s\n        %s", setting->name, setting->value ? " " : "",
+        bool flag = setting->sources & FLAG; /* or else it is a line of the file, or a variable */
+        buffer_format(out, "    %s%s%s%s\n        %s", flag ? "--" : "", setting->name,
+                      setting->value == NULL ? ""
+                      : flag                 ? " "
+                                             : " = ",
                       setting->value ? setting->value : "", setting->help);
         if (setting->preset != NULL) {
             buffer_format(out, " (%s)", setting->preset);

@@ -450,6 +450,7 @@ static void the_help_names_each_setting_with_its_default(void **state)
     assert_non_null(strstr(out.data, "a free one (4653)\n"));
     assert_non_null(strstr(out.data, "    --fsync always|everysec|no\n"));
     assert_non_null(strstr(out.data, "    --memory\n        "));
+    assert_non_null(strstr(out.data, "\n    payment-secret = SECRET\n")); /* no flag: a secret */
     buffer_free(&out);
 }
 
