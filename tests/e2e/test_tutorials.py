@@ -14,7 +14,8 @@ from harness import ROOT, TIMEOUT_S, Build
 from server import Server
 
 SERVERS = {"tutorial.md": ["--payment-url", "test:"], "flash-sale.md": []}
-BLOCK = re.compile(r"```sh\n((?:[^`].*\n)*?)```(?:\n\n((?:    .*\n)+))?")
+KILLED = "<!-- the test kills the server here, and starts it again -->"
+BLOCK = re.compile(rf"({KILLED}\n\n)?```sh\n((?:[^`].*\n)*?)```(?:\n\n((?:    .*\n)+))?")
 VARIES = {"<number>": r"\d+", "<text>": r'"(?:[^"\\\n]|\\.)*"'}
 
 
@@ -31,11 +32,8 @@ class Shell:
     def type(self, line):
         """Runs a line; gives what it printed. One that is to fail says so behind a #."""
         command, _, remark = line.partition(" # ")
-        if command == "kill-and-restart":
-            self.server.restart("kill")
-            return ""
         # The page has the usual ports; redis-cli's and curl's are set to ours.
-        command = command.replace("redis-cli ", f"redis-cli -p {self.server.resp_port} ").replace(
+        command = command.replace("redis-cli -p 4653", f"redis-cli -p {self.server.resp_port}").replace(
             "localhost:4654", f"localhost:{self.server.http_port}")
         ended = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.env(), text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -57,12 +55,14 @@ def pattern_of(shown):
 @pytest.mark.parametrize("page", SERVERS)
 def test_every_line_of_the_page(page, tmp_path):
     blocks = BLOCK.findall((ROOT / "docs" / page).read_text())
-    assert len(blocks) > 5
+    assert len(blocks) > 5 and any(killed for killed, *_ in blocks) == (page == "tutorial.md")
     flags = [*SERVERS[page], *(["--ledger", f"sqlite:{tmp_path}/shop.db"] if page == "flash-sale.md" else [])]
     said = {}
     with Server(*flags) as server:
         shell = Shell(server, tmp_path)
-        for lines, shown in blocks:
+        for killed, lines, shown in blocks:
+            if killed:
+                server.restart("kill")
             for line in lines.splitlines():
                 said[line] = shell.type(line)
             if shown:
