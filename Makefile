@@ -38,7 +38,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install instructions lint model mutate run sanitized sim test test-front-door test-image test-install test-quick threaded with-tests
+.PHONY: bench bench-checkout bench-cycle bench-ledger bench-redis bench-server bench-stall build clean clients deb docs format fuzz fuzz-parsers fuzz-server fuzzers help install instructions lint model mutate run sanitized sim test test-front-door test-image test-install test-quick threaded uninstall with-tests
 
 build: ## build build/holdfast and libholdfast
 	$(call compile,build)
@@ -154,6 +154,10 @@ install: build ## install under PREFIX (/usr/local); DESTDIR is put in front
 	@$(call quietly,env DESTDIR=$(abspath $(DESTDIR)) meson install -C build)
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@echo "Installed under $(abspath $(DESTDIR))$(abspath $(PREFIX))"
+
+uninstall: ## remove what the last make install put in place
+	@$(call quietly,ninja -C build uninstall)
+	@[ "$$(id -u)" != 0 ] || ldconfig
 
 deb: ## make Debian packages in build-deb, and let lintian look at them
 	@tools/install-packages build package
