@@ -244,6 +244,53 @@ func (c *Client) StockList(ctx context.Context, ask StockList) (Page[StockListIt
 	return reply, err
 }
 
+// StockShards is what STOCK.SHARDS is asked for. What is zero and optional is not sent.
+type StockShards struct {
+	// The product.
+	Product string
+	// The cursor that the page before ended with; not given: from the beginning. Optional.
+	After string
+	// How many shards at most. Optional.
+	Count int64
+}
+
+// StockShardsItem is an item of the answer to STOCK.SHARDS. The main counter first. One that is not
+// in shards on a Redis cluster has that alone, and its node is empty. Figures of a shard that does
+// not answer are -1 (null in JSON). They are read one after the other: what is on its way between
+// two shards may be in neither.
+type StockShardsItem struct {
+	Shard     string
+	Available int64
+	Taken     int64
+	Sold      int64
+	Node      string
+}
+
+var stockShardsCommand = command{"STOCK.SHARDS", "page", "", ""}
+
+// StockShards carries out STOCK.SHARDS: a product's shards one by one, each with what it has and
+// the node it is on. Refusals: ErrProductNotFound, ErrInvalidArgument, ErrInvalidQuantity,
+// ErrInvalidID, ErrPayloadTooLarge.
+func (c *Client) StockShards(ctx context.Context, ask StockShards) (Page[StockShardsItem], error) {
+	words := []string{ask.Product}
+	if ask.After != "" {
+		words = append(words, "AFTER", ask.After)
+	}
+	if ask.Count != 0 {
+		words = append(words, "COUNT", number(ask.Count))
+	}
+	var reply Page[StockShardsItem]
+	err := c.execute(ctx, &stockShardsCommand, words, true, noWait, func(a answer) error {
+		return readPage(a, &reply, func(item *StockShardsItem) fields {
+			return fields{
+				{"shard", &item.Shard}, {"available", &item.Available}, {"taken", &item.Taken},
+				{"sold", &item.Sold}, {"node", &item.Node},
+			}
+		})
+	})
+	return reply, err
+}
+
 // StockClose is what STOCK.CLOSE is asked for. What is zero and optional is not sent.
 type StockClose struct {
 	// The product that is no longer sold.

@@ -53,6 +53,7 @@ static inline struct hf_bytes hf_text(const char *text)
 #define HF_CODE_SIZE 11                            /* a confirmation code with its NUL */
 #define HF_TOKEN_SIZE 33                           /* a queue token or pass with its NUL */
 #define HF_WORD_SIZE 16                            /* a state such as "CONFIRMED" with its NUL */
+#define HF_NODE_SIZE 272                           /* "host:port" of a Redis node with its NUL */
 #define HF_CURSOR_MAX 191                          /* bytes of a list's cursor */
 #define HF_CURSOR_SIZE (HF_CURSOR_MAX + 1)         /* a cursor with its NUL */
 #define HF_PAIR_CURSOR_MAX (2 * HF_ID_MAX + 1)     /* of a list in the order of two ids */

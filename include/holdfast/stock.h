@@ -96,6 +96,27 @@ struct hf_stock_list_reply {
 HF_API enum hf_error hf_stock_list(hf_handle *handle, const struct hf_stock_list_args *args,
                                    struct hf_stock_list_reply *reply);
 
+/* STOCK.SHARDS: a product's counters one by one, the main one first; a product that is not in
+ * shards has that alone. What a counter that does not answer has is -1. PRODUCT_NOT_FOUND;
+ * INVALID_ARGUMENT for what is no cursor. */
+struct hf_stock_shards_args {
+    struct hf_bytes product;
+    struct hf_bytes after; /* the cursor of the page before; empty: from the beginning */
+    int64_t count;         /* items at most, up to HF_PAGE_MAX; 0: 100 */
+};
+struct hf_stock_shard {
+    char shard[HF_WORD_SIZE]; /* "main", "0", "1", … */
+    int64_t available, taken, sold;
+    char node[HF_NODE_SIZE]; /* the Redis node that has it; empty: not known, or not in shards */
+};
+struct hf_stock_shards_reply {
+    char cursor[HF_CURSOR_SIZE]; /* for the next page; empty at the end */
+    size_t count;
+    struct hf_stock_shard *items; /* NULL if there are none; free with hf_free() */
+};
+HF_API enum hf_error hf_stock_shards(hf_handle *handle, const struct hf_stock_shards_args *args,
+                                     struct hf_stock_shards_reply *reply);
+
 /* STOCK.CLOSE: remove a product of which nothing is taken; the reply has what was sold and what was
  * left, or zeros if there is no such product. INVALID_STATE while any of it is taken. */
 struct hf_stock_close_args {

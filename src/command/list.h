@@ -70,6 +70,7 @@
     X(STOCK_SETTLE,   stock_settle,   stock_settle_reply,   PLAIN, PRODUCTS)                       \
     X(STOCK_GIVE,     stock_give,     stock_give_reply,     PLAIN, PRODUCTS)                       \
     X(STOCK_LIST,     stock_list,     stock_list_reply,     PAGE,  PRODUCTS)                       \
+    X(STOCK_SHARDS,   stock_shards,   stock_shards_reply,   PAGE,  PRODUCTS)                       \
     X(STOCK_CLOSE,    stock_close,    stock_close_reply,    PLAIN, PRODUCTS)                       \
     X(STOCK_GET,      stock_get,      stock_get_reply,      PLAIN, PRODUCTS)                       \
     X(STOCK_ADJUST,   stock_adjust,   stock_adjust_reply,   PLAIN, PRODUCTS)                       \

@@ -117,6 +117,26 @@
     SCRIPT("list_orders", "after count",
            KEYS_OF_STOCK)},
 
+[STOCK_SHARDS] = {.name = "STOCK.SHARDS", .number = 92, .flags = READS,
+    .help = "A product's shards one by one, each with what it has and the node it is on",
+    EXAMPLE("STOCK.SHARDS sneaker"),
+    BEFORE("STOCK.LOAD sneaker 100", "STOCK.TAKE sneaker o-1 ann 1"),
+    REFUSALS({HF_PRODUCT_NOT_FOUND, "nobody has loaded the product"},
+             {HF_INVALID_ARGUMENT, "AFTER is no cursor of this list"}),
+    .reply_note = "The main counter first. One that is not in shards on a Redis cluster has that "
+                  "alone, and its node is empty. Figures of a shard that does not answer are -1 "
+                  "(null in JSON). They are read one after the other: what is on its way between "
+                  "two shards may be in neither",
+    MEANINGS("the product",
+             "the cursor that the page before ended with; not given: from the beginning",
+             "how many shards at most"),
+    ARGS(stock_shards, 1, ID(stock_shards, product, "product"), PAGE(stock_shards)),
+    ANSWER(REPLY_PAGE, stock_shard, WORD(stock_shard, shard), GUESS(stock_shard, available),
+           GUESS(stock_shard, taken), GUESS(stock_shard, sold), WORD(stock_shard, node)),
+    HTTP("GET", "/v1/products/{product}/shards"),
+    SCRIPT("show_shards", "after",
+           KEYS_OF_STOCK)},
+
 [STOCK_CLOSE] = {.name = "STOCK.CLOSE", .number = 48, .flags = WRITES,
     .help = "The product is no longer sold: remove it, its orders and its users",
     EXAMPLE("STOCK.CLOSE sneaker"),

@@ -139,6 +139,29 @@ CORE_COMMAND(stock_get)
     reply_word(reply, "single");
 }
 
+/* Here a product has one counter, however many shards it was loaded with. */
+CORE_COMMAND(stock_shards)
+{
+    const struct hf_stock_shards_args *a = &args->stock_shards;
+    uint32_t index = find_product(core, a->product, reply);
+    (void)entropy;
+
+    if (index == NONE) {
+        return;
+    }
+    if (a->after.size > 0) {
+        page_refuse_cursor(reply, a->after);
+        return;
+    }
+    const struct core_product *product = product_at(core, index);
+    reply_word(reply, "");
+    reply_word(reply, "main");
+    reply_number(reply, available(product));
+    reply_number(reply, product->taken);
+    reply_number(reply, product->sold);
+    reply_word(reply, "");
+}
+
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 static struct stock_user *user_at(const struct core *core, uint32_t index)

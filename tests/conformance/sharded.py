@@ -30,6 +30,25 @@ class Mode(Open):
         return "<mode>"
 
 
+class Shards(Open):
+    """One counter, or the main one and those of the shards; each is read at another moment."""
+
+    def __init__(self, loaded):
+        self.loaded = loaded
+
+    def accept(self, got):
+        if not isinstance(got, dict):
+            return False
+        shards = {item[1]: dict(zip(item[2::2], item[3::2])) for item in got["items"]}
+        numbers = {str(i) for i in range(len(shards) - 1)}
+        return set(shards) == {"main"} | numbers and all(
+            type(shard[name]) is int and 0 <= shard[name] <= self.loaded
+            for shard in shards.values() for name in ("available", "taken", "sold"))
+
+    def __repr__(self):
+        return f"<shards of {self.loaded}>"
+
+
 class ShardedStock(Stock):
     SHARDS = (1, 2, 5, 16)  # each has to be asked by way of the network
 
@@ -61,6 +80,12 @@ class ShardedStock(Stock):
         reply = super().close(now, name)
         if reply[0] == 1:
             self.sharded.discard(name)
+        return reply
+
+    def list_shards(self, now, name, **page):
+        reply = super().list_shards(now, name, **page)
+        if name in self.sharded and isinstance(reply, dict):
+            return Shards(self.products[name].loaded())
         return reply
 
     def get(self, now, name):

@@ -408,7 +408,7 @@ class StockWorkload(Workload):
     ADD = "take"
     MIX = {
         "load": 9, "take": 40, "extend": 10, "settle": 15, "give": 16, "get": 10, "adjust": 10,
-        "list": 5, "close": 2,
+        "list": 5, "shards": 2, "close": 2,
     }
 
     def __init__(self, *scope):
@@ -498,6 +498,9 @@ class StockWorkload(Workload):
 
     def list(self, target):
         return [b"STOCK.LIST", self.name, *self.page()]
+
+    def shards(self, target):
+        return [b"STOCK.SHARDS", self.name, *self.page()]
 
     def close(self, target):
         return [b"STOCK.CLOSE", self.name]

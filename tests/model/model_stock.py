@@ -71,6 +71,7 @@ class Stock:
             b"STOCK.SETTLE": Command(self.settle, (ID, ID), user=ID),
             b"STOCK.GIVE": Command(self.give, (ID, ID), user=ID),
             b"STOCK.LIST": Command(self.list, (ID,), after=CURSOR, count=PAGE_COUNT),
+            b"STOCK.SHARDS": Command(self.list_shards, (ID,), after=CURSOR, count=PAGE_COUNT),
             b"STOCK.CLOSE": Command(self.close, (ID,)),
             b"STOCK.GET": Command(self.get, (ID,)),
             b"STOCK.ADJUST": Command(self.adjust, (ID, DELTA, REASON)),
@@ -169,6 +170,15 @@ class Stock:
             ["order_id", order_id, "user_id", order.user, "quantity", order.quantity,
              "created_at", order.started_at, "expires_at", order.expires_at, "status", "taken"]
             for order_id, order in product.orders.items()])
+
+    def list_shards(self, now, name, after=None, count=None):
+        product = self.product(name, now)
+        if product is None:
+            return [0, "PRODUCT_NOT_FOUND"]
+        if after not in (None, ""):
+            return [0, "INVALID_ARGUMENT"]
+        return listed([["shard", "main", "available", product.available(), "taken", product.taken(),
+                        "sold", product.sold, "node", ""]])
 
     def close(self, now, name):
         product = self.product(name, now)

@@ -27,6 +27,7 @@ STOCK.EXTEND split o-1 5m
 STOCK.TAKE split o-2 ann 15
 STOCK.SETTLE split o-2
 STOCK.LIST split
+STOCK.SHARDS split
 STOCK.ADJUST split -1 damaged
 STOCK.GET split
 STOCK.GIVE split o-1

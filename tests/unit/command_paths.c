@@ -46,6 +46,7 @@ static const struct {
     {STOCK_TAKE, "POST", "/v1/products/{product}/takes"},
     {STOCK_EXTEND, "POST", "/v1/products/{product}/takes/{order}/extend"},
     {STOCK_LIST, "GET", "/v1/products/{product}/takes"},
+    {STOCK_SHARDS, "GET", "/v1/products/{product}/shards"},
     {STOCK_CLOSE, "DELETE", "/v1/products/{product}"},
     {STOCK_SETTLE, "POST", "/v1/products/{product}/takes/{order}/settle"},
     {STOCK_GIVE, "POST", "/v1/products/{product}/takes/{order}/give"},

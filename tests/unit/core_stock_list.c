@@ -89,6 +89,33 @@ static void what_stands_against_a_page(void **state)
     expect_unchanged(f, "STOCK.LIST shoe COUNT 1001", "0 INVALID_QUANTITY");
 }
 
+static void a_product_has_one_counter_here(void **state)
+{
+    struct fixture *f = *state;
+
+    at(f, START);
+    expect(f, "STOCK.SHARDS shoe", "0 PRODUCT_NOT_FOUND");
+    expect(f, "STOCK.SHARDS shoe AFTER 0", "0 PRODUCT_NOT_FOUND");
+    run(f, "STOCK.LOAD shoe 10 SHARDS 4");
+    run(f, "STOCK.TAKE shoe o-1 ann 2 TTL 60s");
+    run(f, "STOCK.TAKE shoe o-2 ann 3 TTL 60s");
+    run(f, "STOCK.SETTLE shoe o-2");
+    run(f, "STOCK.SHARDS shoe COUNT 1");
+    assert_int_equal(reply_items(&f->reply, &command_table[STOCK_SHARDS]), 1);
+    struct hf_stock_shard shard;
+    reply_item_to_struct(&f->reply, &command_table[STOCK_SHARDS], 0, &shard);
+    assert_string_equal(shard.shard, "main");
+    assert_string_equal(shard.node, "");
+    assert_int_equal(shard.available, 5);
+    assert_int_equal(shard.taken, 2);
+    assert_int_equal(shard.sold, 3);
+    expect(f, "STOCK.SHARDS shoe AFTER 0", "0 INVALID_ARGUMENT");
+    at(f, START + 60000);
+    run(f, "STOCK.SHARDS shoe");
+    reply_item_to_struct(&f->reply, &command_table[STOCK_SHARDS], 0, &shard);
+    assert_int_equal(shard.available, 7);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -99,6 +126,7 @@ int main(void)
         CASE(an_item_has_its_user_the_start_and_the_deadline),
         CASE(a_cursor_outlives_a_snapshot),
         CASE(what_stands_against_a_page),
+        CASE(a_product_has_one_counter_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

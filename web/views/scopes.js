@@ -14,21 +14,38 @@ const seconds = (ms) => duration(isKnown(ms) ? ms / 1000 : ms);
 const bound = (value) => (value === 0 ? "any number" : number(value));
 const when = (title, key) => ({ title, text: (item) => moment(item[key]) });
 
-/** A view of one thing: totals and a bar above, a list below. */
-function one({ title, load, rows, parts, whole, buttons = () => [], list, note }) {
+/** A list in a panel. With `wanted`, it is neither shown nor asked for before the totals say that there is one. */
+function section(list) {
+  const shown = pagedTable(list.title, list.columns, list.key, list.where, list);
+  const element = panel(list.title, shown.element);
+  element.hidden = Boolean(list.wanted);
+  return {
+    element,
+    update: (data) => {
+      const appears = element.hidden && list.wanted?.(data);
+      element.hidden = list.wanted ? !list.wanted(data) : false;
+      return appears ? shown.refresh() : undefined;
+    },
+    refresh: () => (element.hidden ? undefined : shown.refresh()),
+  };
+}
+
+/** A view of one thing: totals and a bar above, lists below. */
+function one({ title, load, rows, parts, whole, buttons = () => [], lists = [], note }) {
   const totals = facts(rows);
   const picture = parts ? bar(parts) : null;
-  const shown = list ? pagedTable(list.title, list.columns, list.key, list.where, list) : null;
+  const sections = lists.map(section);
   let latest = null;
   const loaded = poller(load, (data) => {
     latest = data;
     totals.update(data);
     picture?.update(data, whole(data));
     made.forEach((button) => button?.update?.(data));
+    sections.forEach((part) => part.update(data));
   });
 
   async function refresh() {
-    await Promise.all([loaded.refresh(), shown?.refresh()]);
+    await Promise.all([loaded, ...sections].map((part) => part.refresh()));
   }
 
   const made = buttons(() => latest, refresh).map((button) => (button?.element ? button : { element: button }));
@@ -36,8 +53,7 @@ function one({ title, load, rows, parts, whole, buttons = () => [], list, note }
   return {
     title,
     element: h("div", {}, heading(title, made.map(({ element }) => element)), loaded.note,
-      panel("Totals", picture?.element, totals.element, note),
-      shown ? panel(list.title, shown.element) : null),
+      panel("Totals", picture?.element, totals.element, note), sections.map(({ element }) => element)),
     refresh,
   };
 }
@@ -87,7 +103,7 @@ export function semaphore(_, name) {
     whole: (stats) => stats.max,
     rows: [["Slots in use", (stats) => number(stats.in_use)], ["Limit", (stats) => number(stats.max)],
       ["In line", (stats) => number(stats.waiting)]],
-    list: {
+    lists: [{
       title: "Holders and line",
       arrange: inOrder,
       key: (client) => client.id,
@@ -100,7 +116,7 @@ export function semaphore(_, name) {
         { title: "For", number: true, text: (client) => seconds(client.age_ms) },
         { title: "Due in", number: true, text: (client) => seconds(client.expires_in_ms) },
       ],
-    },
+    }],
   });
 }
 
@@ -115,7 +131,7 @@ export function quota(_, tenant) {
     whole: (totals) => totals.limit,
     rows: [["Used", (totals) => number(totals.used)], ["Held of it", (totals) => number(totals.held)],
       ["Limit", (totals) => number(totals.limit)]],
-    list: {
+    lists: [{
       title: "Open holds",
       key: (hold) => hold.hold_id,
       where: () => ["quotas", tenant, "holds"],
@@ -124,7 +140,7 @@ export function quota(_, tenant) {
         { title: "Amount", number: true, text: (hold) => number(hold.amount) },
         when("Made", "created_at"), when("Due", "expires_at"),
       ],
-    },
+    }],
   });
 }
 
@@ -140,7 +156,19 @@ export function product(context, name) {
     buttons: (_latest, refresh) => [
       actionButton(context, "Adjust", () => adjustStock(name), refresh),
       actionButton(context, "Reconcile", () => reconcile(name), refresh)],
-    list: {
+    lists: [{
+      title: "Shards",
+      wanted: (totals) => isKnown(totals.mode) && totals.mode !== "single",
+      key: (shard) => shard.shard,
+      where: () => ["products", name, "shards"],
+      columns: [
+        { title: "Shard", text: (shard) => shard.shard },
+        { title: "Available", number: true, text: (shard) => number(shard.available) },
+        { title: "Taken", number: true, text: (shard) => number(shard.taken) },
+        { title: "Sold", number: true, text: (shard) => number(shard.sold) },
+        { title: "Node", text: (shard) => text(shard.node) },
+      ],
+    }, {
       title: "Orders that are taken",
       key: (order) => order.order_id,
       where: () => ["products", name, "takes"],
@@ -150,6 +178,6 @@ export function product(context, name) {
         { title: "Quantity", number: true, text: (order) => number(order.quantity) },
         when("Made", "created_at"), when("Due", "expires_at"),
       ],
-    },
+    }],
   });
 }

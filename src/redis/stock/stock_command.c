@@ -244,6 +244,8 @@ void stock_command_begin(struct stock_command *command)
         stock_command_close(command);
     } else if (id == STOCK_LIST) {
         stock_command_list(command);
+    } else if (id == STOCK_SHARDS) {
+        stock_command_shards(command);
     } else {
         stock_command_survey(command, STOCK_WANT_FIGURES, COUNTER_MAIN, 0);
     }

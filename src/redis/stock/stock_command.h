@@ -10,6 +10,7 @@
  *     LOAD, ADJUST   book the difference at the main counter; spread it; read the totals
  *     GET            read the totals
  *     LIST           read the product; then walk over the counters, the main one first
+ *     SHARDS         read the product; then each counter, whether or not those before it answered
  *     CLOSE          change the mode, so that nothing is taken any more; read the totals; change
  *                    the mode back, or go on and wipe all counters
  *
@@ -42,8 +43,9 @@ struct stock_command {
     int64_t taken;           /* CLOSE: of the product, when it was found that something is */
     bool learned;            /* the product was read since this command began */
     unsigned calls;          /* LIST: pages that counters were asked for */
-    bool booked;             /* LOAD, ADJUST: the difference is applied at the main counter */
-    bool spread;             /* LOAD, ADJUST: what was applied is spread over the shards */
+    const struct redis_node *silent; /* SHARDS: one that did not answer, only to be compared */
+    bool booked; /* LOAD, ADJUST: the difference is applied at the main counter */
+    bool spread; /* LOAD, ADJUST: what was applied is spread over the shards */
 };
 
 /* Carries out a command for a product that has or may have shards. If it has none after all, it
@@ -99,6 +101,8 @@ void stock_command_take(struct stock_command *command);
 void stock_command_close(struct stock_command *command);
 /* stock_command_list.c */
 void stock_command_list(struct stock_command *command);
+/* stock_command_shards.c */
+void stock_command_shards(struct stock_command *command);
 /* stock_command_shut.c: CLOSE, and what every command does with a product that is half closed. */
 void stock_command_shut(struct stock_command *command);
 void stock_command_shut_counted(struct stock_command *command, const struct stock_totals *totals);

@@ -55,6 +55,7 @@ from .stock import StockExtendReply
 from .stock import StockSettleReply
 from .stock import StockGiveReply
 from .stock import StockListItem
+from .stock import StockShardsItem
 from .stock import StockCloseReply
 from .stock import StockGetReply
 from .stock import StockAdjustReply
@@ -146,6 +147,7 @@ __all__ = [
     "StockSettleReply",
     "StockGiveReply",
     "StockListItem",
+    "StockShardsItem",
     "StockCloseReply",
     "StockGetReply",
     "StockAdjustReply",

@@ -52,6 +52,20 @@ class StockListItem(NamedTuple):
     status: str = ""
 
 
+class StockShardsItem(NamedTuple):
+    """An item of the answer to STOCK.SHARDS. The main counter first. One that is not in shards on a
+    Redis cluster has that alone, and its node is empty. Figures of a shard that does not answer
+    are -1 (null in JSON). They are read one after the other: what is on its way between two
+    shards may be in neither.
+    """
+
+    shard: str = ""
+    available: int = 0
+    taken: int = 0
+    sold: int = 0
+    node: str = ""
+
+
 class StockCloseReply(NamedTuple):
     """The answer to STOCK.CLOSE. What was sold, and what was left; a product nobody knows is closed
     already: [1, 0, 0].
@@ -122,6 +136,7 @@ _EXTEND: Command[StockExtendReply] = Command("STOCK.EXTEND", "lead", StockExtend
 _SETTLE: Command[StockSettleReply] = Command("STOCK.SETTLE", "lead", StockSettleReply)
 _GIVE: Command[StockGiveReply] = Command("STOCK.GIVE", "lead", StockGiveReply)
 _LIST: Command[Page[StockListItem]] = Command("STOCK.LIST", "page", StockListItem)
+_SHARDS: Command[Page[StockShardsItem]] = Command("STOCK.SHARDS", "page", StockShardsItem)
 _CLOSE: Command[StockCloseReply] = Command("STOCK.CLOSE", "lead", StockCloseReply)
 _GET: Command[StockGetReply] = Command("STOCK.GET", "fields", StockGetReply)
 _ADJUST: Command[StockAdjustReply] = Command("STOCK.ADJUST", "lead", StockAdjustReply)
@@ -225,6 +240,21 @@ class Stock(Family):
         words += option("AFTER", after)
         words += option("COUNT", count)
         return self._execute(_LIST, words, again=True)
+
+    def shards(
+            self, product: str, *, after: Optional[str] = None,
+            count: Optional[int] = None) -> Page[StockShardsItem]:
+        """A product's shards one by one, each with what it has and the node it is on.
+
+        product: the product
+        after: the cursor that the page before ended with; not given: from the beginning
+        count: how many shards at most
+        Raises: ProductNotFound, InvalidArgument, InvalidQuantity, InvalidId, PayloadTooLarge
+        """
+        words: Words = [product]
+        words += option("AFTER", after)
+        words += option("COUNT", count)
+        return self._execute(_SHARDS, words, again=True)
 
     def close(self, product: str) -> StockCloseReply:
         """The product is no longer sold: remove it, its orders and its users.

@@ -146,6 +146,37 @@ const STOCK_LIST = new Command<Page<StockListItem>>(
     },
 );
 
+/** What STOCK.SHARDS is asked for. */
+export interface StockShardsArgs {
+    /** The product. */
+    product: string;
+    /** The cursor that the page before ended with; not given: from the beginning. */
+    after?: string;
+    /** How many shards at most. */
+    count?: number;
+}
+
+/**
+ * An item of the answer to STOCK.SHARDS. The main counter first. One that is not in shards on a
+ * Redis cluster has that alone, and its node is empty. Figures of a shard that does not answer are
+ * -1 (null in JSON). They are read one after the other: what is on its way between two shards may
+ * be in neither.
+ */
+export interface StockShardsItem {
+    shard: string;
+    available: number;
+    taken: number;
+    sold: number;
+    node: string;
+}
+
+const STOCK_SHARDS = new Command<Page<StockShardsItem>>(
+    "STOCK.SHARDS", "page",
+    {
+        shard: "text", available: "number", taken: "number", sold: "number", node: "text",
+    },
+);
+
 /** What STOCK.CLOSE is asked for. */
 export interface StockCloseArgs {
     /** The product that is no longer sold. */
@@ -373,6 +404,17 @@ export class Stock extends Family {
         words.push(...option("AFTER", args.after));
         words.push(...option("COUNT", args.count));
         return this.execute(STOCK_LIST, words, true);
+    }
+
+    /**
+     * A product's shards one by one, each with what it has and the node it is on. Throws:
+     * ProductNotFound, InvalidArgument, InvalidQuantity, InvalidId, PayloadTooLarge.
+     */
+    shards(args: StockShardsArgs): Promise<Page<StockShardsItem>> {
+        const words: Words = [args.product];
+        words.push(...option("AFTER", args.after));
+        words.push(...option("COUNT", args.count));
+        return this.execute(STOCK_SHARDS, words, true);
     }
 
     /**
