@@ -110,14 +110,28 @@ static void answer_with(const char *answer, size_t size)
     assert_int_equal(pthread_create(&scene->thread, NULL, serve, scene), 0);
 }
 
+/* Waits until the peer has read all that was sent to it, and ends it. */
+static void end_peer(void)
+{
+    shutdown(scene->listener, SHUT_RDWR);
+    if (scene->thread != 0) {
+        pthread_join(scene->thread, NULL);
+        scene->thread = 0;
+    }
+}
+
+/* What the peer was sent; it accepts nobody after this. */
+static const char *seen(void)
+{
+    end_peer();
+    return scene->seen;
+}
+
 static int end(void **state)
 {
     (void)state;
     http_client_close(scene->client);
-    shutdown(scene->listener, SHUT_RDWR);
-    if (scene->thread != 0) {
-        pthread_join(scene->thread, NULL);
-    }
+    end_peer();
     close(scene->listener);
     close(scene->woken);
     free(scene->large); /* the peer has sent it, or given up */
@@ -176,11 +190,11 @@ static void an_answer_comes_with_status_and_body(void **state)
     assert_int_equal(answered_with(&request, OK), HTTP_ANSWERED);
     assert_int_equal(request.status, 200);
     assert_string_equal(body, "hi");
-    assert_non_null(strstr(scene->seen, "POST /hook HTTP/1.1\r\n"));
-    assert_non_null(strstr(scene->seen, "webhook-id: 7\r\n"));
-    assert_non_null(strstr(scene->seen, "content-type: text/plain\r\n"));
-    assert_non_null(strstr(scene->seen, "Content-Length: 7\r\n"));
-    assert_null(strstr(scene->seen, "Expect"));
+    assert_non_null(strstr(seen(), "POST /hook HTTP/1.1\r\n"));
+    assert_non_null(strstr(seen(), "webhook-id: 7\r\n"));
+    assert_non_null(strstr(seen(), "content-type: text/plain\r\n"));
+    assert_non_null(strstr(seen(), "Content-Length: 7\r\n"));
+    assert_null(strstr(seen(), "Expect"));
 }
 
 static void a_get_has_no_content(void **state)
@@ -189,8 +203,8 @@ static void a_get_has_no_content(void **state)
 
     (void)state;
     assert_int_equal(answered_with(&request, OK), HTTP_ANSWERED);
-    assert_non_null(strstr(scene->seen, "GET /hook HTTP/1.1\r\n"));
-    assert_null(strstr(scene->seen, "Content-Length"));
+    assert_non_null(strstr(seen(), "GET /hook HTTP/1.1\r\n"));
+    assert_null(strstr(seen(), "Content-Length"));
 }
 
 static void a_redirect_is_an_answer_and_not_followed(void **state)
@@ -202,7 +216,7 @@ static void a_redirect_is_an_answer_and_not_followed(void **state)
                                              "Content-Length: 0\r\nConnection: close\r\n\r\n"),
                      HTTP_ANSWERED);
     assert_int_equal(request.status, 307);
-    assert_null(strstr(scene->seen, "/other"));
+    assert_null(strstr(seen(), "/other"));
 }
 
 static void when_to_come_again_is_told(void **state)
@@ -330,7 +344,7 @@ static void a_peer_without_tls_means_not_sent(void **state)
      * the greeting that is none. */
     request.timeout_ms = 500;
     assert_int_equal(ask(&request, "https", "127.0.0.1"), HTTP_NOT_SENT);
-    assert_null(strstr(scene->seen, "card"));
+    assert_null(strstr(seen(), "card"));
 }
 
 static void disguised_addresses_are_refused_before_they_are_connected_to(void **state)
@@ -345,7 +359,7 @@ static void disguised_addresses_are_refused_before_they_are_connected_to(void **
         assert_int_equal(ask(&request, "http", hosts[i]), HTTP_NOT_SENT);
         assert_non_null(strstr(request.why, "outgoing-allow"));
     }
-    assert_string_equal(scene->seen, "");
+    assert_string_equal(seen(), "");
 }
 
 static void a_header_that_would_be_two_is_not_sent(void **state)
@@ -360,7 +374,7 @@ static void a_header_that_would_be_two_is_not_sent(void **state)
         assert_int_equal(ask(&request, "http", "127.0.0.1"), HTTP_NOT_SENT);
         assert_non_null(strstr(request.why, "control character"));
     }
-    assert_string_equal(scene->seen, "");
+    assert_string_equal(seen(), "");
 }
 
 static void bad_urls_are_not_sent(void **state)
