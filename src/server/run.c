@@ -152,12 +152,13 @@ static void drain(struct loop *loop, const char *why)
         log_finish(&server->log, LAST_WORDS_MS);
         _exit(SERVER_DONE);
     }
-    log_line(&server->log, LOG_INFO, "asked to stop by %s: answering %zu clients", why,
-             server->session_count);
-    systemd_notify("STOPPING=1");
     server->state = SERVER_DRAINING;
     listener_close(&loop->listeners[0]);
     listener_close(&loop->listeners[1]);
+    /* Who is told relies on it that nobody new is let in. */
+    log_line(&server->log, LOG_INFO, "asked to stop by %s: answering %zu clients", why,
+             server->session_count);
+    systemd_notify("STOPPING=1");
     for (struct list *node = server->sessions.next, *next; node != &server->sessions; node = next) {
         struct session *session = LIST_ENTRY(node, struct session, node);
         next = node->next;
