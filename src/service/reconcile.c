@@ -24,6 +24,8 @@
 #define PASS_PAGE 100
 /* A pass is followed by a pause that is so many times as long, at least. */
 #define PASS_REST 10
+/* A pass that came to nothing is tried again after so long, however rare passes are. */
+#define PASS_RETRY_MS 5000
 
 struct pass_item {
     struct service_call *call;
@@ -34,6 +36,7 @@ struct pass_item {
 
 struct pass {
     bool leased;
+    bool left; /* to another server, which is in the middle of its own */
     int64_t began_ms;
     int64_t products, corrected, drift;
     char cursor[HF_CURSOR_SIZE];
@@ -56,6 +59,16 @@ static const struct hf_reconcile_args *pass_args(const struct service_call *call
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* When the timer begins the next one, if nothing keeps it from it: soon after one that has not done
+ * what it is for. The first of a process also writes down holds. */
+static int64_t next_pass_ms(const struct service *service, bool done)
+{
+    int64_t every_ms = service->settings.reconcile_every_ms;
+
+    done = done && (service->holds_rebuilt || !service->guards);
+    return done || every_ms < PASS_RETRY_MS ? every_ms : PASS_RETRY_MS;
+}
+
 static void pass_ended(struct service_call *call)
 {
     struct service *service = call->service;
@@ -70,12 +83,12 @@ static void pass_ended(struct service_call *call)
         reply_number(reply, pass->corrected);
         reply_number(reply, pass->drift);
         call_answer(call, reply);
-        service->reconciliations++;
-        service->reconciled_ms = now_ms;
+        service->reconciliations += !pass->left;
+        service->reconciled_ms = pass->left ? service->reconciled_ms : now_ms;
     }
     if (call->retried) { /* begun by the timer */
         int64_t rest_ms = (now_ms - pass->began_ms) * PASS_REST;
-        int64_t every_ms = service->settings.reconcile_every_ms;
+        int64_t every_ms = next_pass_ms(service, pass->problem.code == HF_OK);
         service->reconciling = false;
         service->reconcile_due_ms = now_ms + (rest_ms > every_ms ? rest_ms : every_ms);
     }
@@ -357,6 +370,7 @@ static void leased(struct service_call *call)
     } else if (call->job.answer != LEDGER_SOLD_OUT) {
         fail(call, &call->job.problem);
     } else if (call->retried) {
+        pass->left = true;
         finish(call);
     } else if (++call->look.waits < LEASE_RETRIES) {
         call_later(call, marked, LEASE_RETRY_MS);
@@ -438,6 +452,7 @@ void reconcile_turn(struct service *service, int64_t now_ms)
     service->reconcile_due_ms = now_ms + every_ms;
     /* A pass is a trial as good as a purchase: an engine that is back is found without buyers. */
     if (engine_is_away(service->inner) || !breaker_allows(&service->breaker, now_ms)) {
+        service->reconcile_due_ms = now_ms + next_pass_ms(service, false);
         return;
     }
     struct service_call *call = call_own(service);

@@ -109,6 +109,54 @@ static void the_timer_corrects_by_itself(void **state)
     sale_expect(w, "STOCK.GET sneaker", "1 90 0 10 100 1 single");
 }
 
+/* What keeps the first pass of a process from being made, and ends. */
+enum obstacle { OBSTACLE_AWAY, OBSTACLE_FAILS, OBSTACLE_LEASED, OBSTACLES };
+
+static void put(struct sale_world *w, enum obstacle obstacle)
+{
+    w->away = obstacle == OBSTACLE_AWAY;
+    if (obstacle == OBSTACLE_FAILS) {
+        sale_fail(w, FAULT_DOWN, LIST, 1);
+    } else if (obstacle == OBSTACLE_LEASED) {
+        sale_sql(w, "UPDATE leases SET owner = 'another server', expires_at = 4000000000000 "
+                    "WHERE name = 'reconcile'");
+    }
+}
+
+static void take_away(struct sale_world *w)
+{
+    w->away = false;
+    sale_sql(w, "UPDATE leases SET expires_at = 0");
+}
+
+static void a_first_pass_that_was_not_made_is_made_up_for_soon(void **state)
+{
+    enum { HOUR_MS = 3600000, LEAP_MS = 6000, TURNS = 20 };
+    struct sale_world *w = *state;
+
+    snprintf(w->engine_url, sizeof w->engine_url, "embedded:%s/data", w->folder);
+    load(w);
+    sale_expect(w, "RECONCILE", "1 1 0 0"); /* there is a row of the lease now */
+    w->simulated = true;
+    w->settings.reconcile_every_ms = HOUR_MS;
+    for (enum obstacle obstacle = 0; obstacle < OBSTACLES; obstacle++) {
+        sale_close(w);
+        sale_sql(w, "UPDATE inventory SET stock = stock - 1");
+        put(w, obstacle);
+        sale_open(w, SALE_GUARDED);
+        int64_t until_ms = w->ahead_ms + HOUR_MS;
+        for (int i = 1; sale_sql(w, "SELECT count(*) FROM drift") <= (int64_t)obstacle; i++) {
+            sale_turn(w);
+            engine_wait(w->engine, 10);
+            if (i % TURNS == 0) {
+                take_away(w);
+                w->ahead_ms += LEAP_MS;
+                assert_true(w->ahead_ms < until_ms);
+            }
+        }
+    }
+}
+
 /* ---- in a rush ------------------------------------------------------------------------------- */
 
 static void a_rush_that_never_pauses_is_left_alone(void **state)
@@ -230,6 +278,7 @@ int main(void)
         CASE(what_is_taken_is_no_difference),
         CASE(only_what_both_sides_have_is_compared),
         CASE(the_timer_corrects_by_itself),
+        CASE(a_first_pass_that_was_not_made_is_made_up_for_soon),
         CASE(a_rush_that_never_pauses_is_left_alone),
         CASE(what_a_dead_server_left_is_settled),
         CASE(what_a_living_server_has_in_flight_is_left_alone),
