@@ -48,8 +48,8 @@ static void redis_close(struct engine *head)
 
     pthread_mutex_lock(&engine->mutex);
     engine->closing = true;
+    uv_async_send(&engine->signal); /* the thread closes it as soon as it sees that */
     pthread_mutex_unlock(&engine->mutex);
-    uv_async_send(&engine->signal);
     pthread_join(engine->thread, NULL);
     uv_loop_close(&engine->loop);
     free_commands(&engine->submitted);
