@@ -278,7 +278,6 @@ void loop_init(struct loop *loop, const struct server_options *options)
     loop->due_ms = -1;
     loop->listeners[0].fd = loop->listeners[1].fd = -1;
     loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    loop->ahead = ahead_start((unsigned)options->threads);
     time_limit_init(&loop->slow, options->request_timeout_ms);
     time_limit_init(&loop->crowding, 0);
     list_init(&loop->released);
@@ -288,6 +287,8 @@ void loop_init(struct loop *loop, const struct server_options *options)
     time_limit_init(&loop->lingering, LINGER_MS);
     time_limit_init(&loop->health, HEALTH_MS);
     uv_loop_init(&loop->uv);
+    loop->has_workers = loop_work_start(loop); /* before those that can be done without */
+    loop->ahead = ahead_start((unsigned)options->threads);
     uv_prepare_init(&loop->uv, &loop->prepare);
     uv_check_init(&loop->uv, &loop->check);
     uv_idle_init(&loop->uv, &loop->idle);

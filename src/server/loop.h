@@ -6,6 +6,7 @@
 
 #include "server/connection.h"
 #include "server/listener.h"
+#include "server/loop_work.h"
 #include "server/server.h"
 #include "server/strangers.h"
 
@@ -39,8 +40,10 @@ struct loop {
     bool limits_due;         /* the time limits of connections are to be checked */
     unsigned muted;          /* connections that this turn has stopped to watch */
     size_t ticks_left;       /* sessions that are still to be given their tick */
-    struct ahead *ahead;     /* what other threads read and write; NULL: nothing */
-    struct list released;    /* sessions to be freed at the end of the turn */
+    bool has_workers;        /* threads for slow work */
+    struct loop_work first_work;
+    struct ahead *ahead;  /* what other threads read and write; NULL: nothing */
+    struct list released; /* sessions to be freed at the end of the turn */
     char read_buffer[READ_SIZE];
 };
 

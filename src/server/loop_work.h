@@ -4,6 +4,7 @@
 #ifndef SERVER_LOOP_WORK_H
 #define SERVER_LOOP_WORK_H
 
+#include <stdbool.h>
 #include <uv.h>
 
 struct loop;
@@ -14,6 +15,9 @@ struct loop_work {
     void (*run)(struct loop_work *work);  /* on another thread */
     void (*done)(struct loop_work *work); /* on the loop */
 };
+
+/* Starts the threads of a loop. False if the system has none: then no work may be begun. */
+bool loop_work_start(struct loop *loop);
 
 /* Without a loop, both are called at once. */
 void loop_work_begin(struct loop_work *work, struct loop *loop, void (*run)(struct loop_work *work),

@@ -238,6 +238,10 @@ static bool prepare(struct loop *loop, struct problem *problem)
 {
     const struct server_options *options = loop->server.options;
 
+    if (!loop->has_workers) {
+        problem_set(problem, HF_BUSY, "the system gives no threads: limits of processes or memory");
+        return false;
+    }
     if (!reload_first(loop, problem) || !open_audit_log(&loop->server, problem)) {
         return false;
     }
@@ -259,8 +263,7 @@ enum server_exit server_run(const struct server_options *options)
     if (loop == NULL) {
         return SERVER_DISK;
     }
-    mallopt(M_MMAP_THRESHOLD, 64 << 10);  /* clients' large buffers go back when they are freed */
-    setenv("UV_THREADPOOL_SIZE", "2", 0); /* hashing a password takes 16 MB */
+    mallopt(M_MMAP_THRESHOLD, 64 << 10); /* clients' large buffers go back when they are freed */
     loop_init(loop, options);
     if (!options->check_config) {
         log_start(&loop->server.log);
@@ -268,7 +271,7 @@ enum server_exit server_run(const struct server_options *options)
     watch_signals(loop);
     if (!prepare(loop, &problem) || !begin_opening(loop)) {
         log_line(&loop->server.log, LOG_ERROR, "%s", problem.message);
-        loop->exit_code = SERVER_USAGE;
+        loop->exit_code = loop->has_workers ? SERVER_USAGE : SERVER_UNAVAILABLE;
     } else {
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     }

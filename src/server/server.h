@@ -128,7 +128,7 @@ enum server_exit {
     SERVER_DONE = 0,
     SERVER_USAGE = 2,        /* the settings are no good */
     SERVER_DISK = 3,         /* the data directory cannot be used, or failed */
-    SERVER_UNAVAILABLE = 69, /* the engine is elsewhere and cannot be reached */
+    SERVER_UNAVAILABLE = 69, /* an engine elsewhere that cannot be reached, or no threads */
 };
 
 /* Tries all that a start would need and says of everything that is wrong; starts and changes
