@@ -94,6 +94,20 @@ def test_once_it_is_revoked_nothing_more_is_sent(redis, store):
                    "the server comes back")
 
 
+def test_a_redis_that_would_delete_keys_is_warned_of(redis, store):
+    warning = "maxmemory-policy volatile-lru: when its memory is full it deletes holds"
+    store.config_set("maxmemory-policy", "volatile-lru")
+    try:
+        with Server("--engine", url_of(redis), memory=True) as server:
+            assert warning not in server.said()
+        store.config_set("maxmemory", "1gb")
+        with Server("--engine", url_of(redis), memory=True) as server:
+            wait_until(lambda: warning in server.said(), "the log warns")
+    finally:
+        store.config_set("maxmemory", "0")
+        store.config_set("maxmemory-policy", "noeviction")
+
+
 def test_on_a_cluster_every_master_is_asked():
     with RedisCluster(masters=3, replicas=0) as cluster:
         for node in cluster.masters:

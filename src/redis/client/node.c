@@ -182,7 +182,7 @@ static void greet(void *owner)
         node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
     }
     node_access_load(out);
-    node_pipeline_append(node, NODE_COMMAND_ACCESS, NULL);
+    node_pipeline_append(node, NODE_COMMAND_ACCESS_LOAD, NULL);
 }
 
 /* The script that looks whether all commands may be run is loaded. */
@@ -196,7 +196,7 @@ static void greet_on(struct redis_node *node, const redisReply *loaded)
         return;
     }
     node_access_run(node, out, loaded->str);
-    node_pipeline_append(node, NODE_COMMAND_GREETING, NULL);
+    node_pipeline_append(node, NODE_COMMAND_ACCESS, NULL);
     client_write_command(out, 1, node->must_be_master ? role : ping);
     node_pipeline_append(node, NODE_COMMAND_LAST_GREETING, NULL);
 }
@@ -294,12 +294,15 @@ static void handle_reply(struct redis_node *node, const struct node_command *com
         }
         break;
     case NODE_COMMAND_GREETING:
+    case NODE_COMMAND_ACCESS_LOAD:
     case NODE_COMMAND_ACCESS:
     case NODE_COMMAND_LAST_GREETING:
         if (reply->type == REDIS_REPLY_ERROR) {
             greeting_refused(node, reply);
-        } else if (command->kind == NODE_COMMAND_ACCESS) {
+        } else if (command->kind == NODE_COMMAND_ACCESS_LOAD) {
             greet_on(node, reply);
+        } else if (command->kind == NODE_COMMAND_ACCESS) {
+            node_access_answered(node, reply);
         } else if (command->kind == NODE_COMMAND_LAST_GREETING) {
             greeted(node, reply);
         }

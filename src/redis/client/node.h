@@ -28,7 +28,8 @@ enum node_command_kind {
     NODE_COMMAND_REQUEST,
     NODE_COMMAND_BATCH,         /* several requests */
     NODE_COMMAND_GREETING,      /* its reply only must not be an error */
-    NODE_COMMAND_ACCESS,        /* the load of the script in node_access.c, in the greeting */
+    NODE_COMMAND_ACCESS_LOAD,   /* of the script in node_access.c, a part of the greeting */
+    NODE_COMMAND_ACCESS,        /* its call */
     NODE_COMMAND_LAST_GREETING, /* PING or ROLE */
     NODE_COMMAND_ASIDE,         /* SCRIPT LOAD or ASKING in front of a request */
     NODE_COMMAND_MARK,          /* in front of a WAIT */

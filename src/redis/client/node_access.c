@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What every version of Redis and Valkey says inside of a script: of a command that the user may not
- * run, in the words of Redis up to 7.0 and of what came after it, and of one that is not there. That
- * a key or a channel may not be used is another matter: which ones are used is the caller's. */
+/* What Redis and Valkey say, inside of a script, of a command that the user may not run, in the
+ * words of Redis up to 7.0 and in those that came after, and of one that they do not have. A key or
+ * a channel that the user may not use is another matter: which ones are used is the caller's. */
 #define DENIED_BEFORE "executing the script can't run"
 #define DENIED "ACL failure in script: User "
 #define DENIED_END " has no permissions to run "
@@ -40,7 +40,9 @@ static const char script[] =
     "    try(ARGV[3])\n"
     "end\n"
     "if #missing == 0 then\n"
-    "    return 1\n"
+    "    local info = redis.pcall('INFO', 'memory')\n"
+    "    local has_end = type(info) == 'string' and not info:find('\\nmaxmemory:0\\r')\n"
+    "    return has_end and info:match('maxmemory_policy:(%S+)') or ''\n"
     "end\n"
     "return redis.error_reply('NOPERM the user may not run what scripts call: '\n"
     "    .. table.concat(missing, ', '):lower())\n";
@@ -68,6 +70,18 @@ void node_access_run(const struct redis_node *node, struct buffer *out, const ch
 
     snprintf(key, sizeof key, "%sholdfast:access", url->name_space);
     client_write_command(out, 6, words);
+}
+
+void node_access_answered(const struct redis_node *node, const redisReply *policy)
+{
+    if (policy->type == REDIS_REPLY_STRING && policy->len > 0 &&
+        strcmp(policy->str, "noeviction") != 0) {
+        log_line(
+            &node->client->log, LOG_WARNING,
+            "redis %s has maxmemory-policy %.40s: when its memory is full it deletes holds and "
+            "counts; set it to noeviction",
+            node->name, policy->str);
+    }
 }
 
 bool node_access_is_missing(const char *error)

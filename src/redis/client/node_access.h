@@ -18,6 +18,8 @@ struct redis_node;
  * is an error if a command is missing. */
 void node_access_load(struct buffer *out);
 void node_access_run(const struct redis_node *node, struct buffer *out, const char *sha);
+/* Otherwise it is the policy by which a Redis with maxmemory deletes keys: the log warns of it. */
+void node_access_answered(const struct redis_node *node, const redisReply *policy);
 
 /* Is it the error of a command that a script may not run, or no longer? */
 bool node_access_is_missing(const char *error);
