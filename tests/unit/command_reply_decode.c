@@ -96,7 +96,7 @@ static void fill(const struct command_spec *spec, size_t from, size_t to)
         if (!field->is_text) {
             reply_number(&reply, (int64_t)(i % 3 == 0 ? -HF_INTEGER_MAX : HF_INTEGER_MAX));
         } else {
-            char text[2 * HF_ID_SIZE]; /* a zone's name has that of its event before it */
+            char text[HF_NODE_SIZE]; /* the longest; a zone's name has two ids */
             assert_true(field->size <= sizeof text);
             memset(text, 'a' + (int)(i % 26), sizeof text);
             reply_text(&reply, text, field->size > 0 ? field->size - 1U : 0);
