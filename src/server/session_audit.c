@@ -64,7 +64,6 @@ static void tell(struct audit_work *audit)
 {
     struct session *session = audit->session;
 
-    audit_log_act(session, "AUDIT", NULL, audit->problem.code);
     if (audit->problem.code != HF_OK) {
         session_refuse(session, audit->problem.code, "%s", audit->problem.message);
     } else {
@@ -83,6 +82,7 @@ static void audit_done(struct loop_work *work)
     server->auditing = false;
     server->audit_child = NULL;
     session_set_waits(session, false);
+    audit_log_act(session, "AUDIT", NULL, audit->problem.code); /* also if the client has left */
     if (session->gone) {
         server->release(session);
     } else {

@@ -184,6 +184,27 @@ def test_acts_refusals_and_wrong_secrets(audited, users):
     assert next(line["detail"] for line in lines if line.get("detail")) == "ID 4711"
 
 
+def test_a_kill_is_noted_as_it_was_understood(audited, users):
+    """What stands before the filter that counts does not push it out of the line."""
+    server, path = audited()
+    with signed_in(server, users[1]["admin"]) as client:
+        words = ["USER", "x" * 200, "ADDR", "y" * 200, "USER", "ann", "ADDR", "1.2.3.4:5"]
+        assert client.call("CLIENT", "KILL", *words) == 0
+        assert isinstance(client.call("CLIENT", "KILL", "ID", "none"), Error)
+        assert isinstance(client.call("CLIENT", "KILL", "1.2.3.4:5"), Error)
+    server.stop()
+    told = [(line["outcome"], line.get("detail")) for line in of_clients(path)]
+    assert told == [("OK", "ADDR 1.2.3.4:5 USER ann"), ("INVALID_ARGUMENT", None),
+                    ("NOT_FOUND", "ADDR 1.2.3.4:5 SKIPME no")]
+
+
+def test_an_audit_whose_client_has_left_is_noted(audited, users):
+    server, path = audited()
+    with signed_in(server, users[1]["admin"]) as client:
+        client.send_raw(encode("AUDIT"))
+    wait_line(path, command="AUDIT", outcome="OK", user="the-admin")
+
+
 def test_strangers_do_not_fill_the_disk(audited):
     server, path = audited()
     with Client(server.resp_port) as client:

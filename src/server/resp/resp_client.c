@@ -275,17 +275,30 @@ static int64_t close_clients(struct session *session, const struct kill_filter *
     return closed;
 }
 
-/* The filter as it was given goes to the audit log. */
-static void note_kill(const struct session *session, size_t count, const struct hf_bytes *words)
+static int shown(struct hf_bytes text)
 {
-    char detail[256];
-    size_t size = 0;
+    return (int)(text.size < 128 ? text.size : 128);
+}
 
-    for (size_t i = 2; i < count && size < sizeof detail; i++) {
-        size += (size_t)snprintf(detail + size, sizeof detail - size, "%s%.*s", i > 2 ? " " : "",
-                                 (int)(words[i].size < 128 ? words[i].size : 128), words[i].data);
+/* The filter goes to the audit log as it was understood, not as it was given: a word that is
+ * repeated, or that is followed by many, would hide there who was meant. */
+static void note_kill(const struct session *session, const struct kill_filter *filter,
+                      enum hf_error code)
+{
+    char detail[512] = "", id[32] = "";
+
+    if (session->server->audit_log == NULL) {
+        return;
     }
-    audit_log_act(session, "CLIENT KILL", detail, HF_OK);
+    if (filter->id != 0) {
+        snprintf(id, sizeof id, " ID %lld", (long long)filter->id);
+    }
+    snprintf(
+        detail, sizeof detail, "%s%s%.*s%s%.*s%s", id, filter->address.data != NULL ? " ADDR " : "",
+        shown(filter->address), filter->address.data != NULL ? filter->address.data : "",
+        filter->user.data != NULL ? " USER " : "", shown(filter->user),
+        filter->user.data != NULL ? filter->user.data : "", filter->not_me ? "" : " SKIPME no");
+    audit_log_act(session, "CLIENT KILL", detail[0] != '\0' ? detail + 1 : NULL, code);
 }
 
 /* KILL addr, which answers OK; or KILL with filters, which answers how many. */
@@ -296,21 +309,23 @@ static void kill_clients(struct session *session, size_t count, const struct hf_
     if (!session_allows(session, ROLE_ADMIN) || !session_reaches_all(session, "CLIENT KILL")) {
         return;
     }
-    if (session->server->audit_log != NULL) {
-        note_kill(session, count, words);
+    if (count != 3 && !read_kill_filter(&filter, count, words)) {
+        note_kill(session, &filter, HF_INVALID_ARGUMENT);
+        resp_error(session, "ERR syntax: CLIENT KILL addr | [ID id] [ADDR addr] [USER user] "
+                            "[SKIPME yes|no]");
+        return;
     }
     if (count == 3) {
         filter = (struct kill_filter){.address = words[2]};
-        if (close_clients(session, &filter) > 0) {
-            resp_ok(session);
-        } else {
-            resp_error(session, "ERR No such client");
-        }
-    } else if (read_kill_filter(&filter, count, words)) {
-        resp_number(&session->out, ':', close_clients(session, &filter));
+    }
+    int64_t closed = close_clients(session, &filter);
+    note_kill(session, &filter, count == 3 && closed == 0 ? HF_NOT_FOUND : HF_OK);
+    if (count != 3) {
+        resp_number(&session->out, ':', closed);
+    } else if (closed > 0) {
+        resp_ok(session);
     } else {
-        resp_error(session, "ERR syntax: CLIENT KILL addr | [ID id] [ADDR addr] [USER user] "
-                            "[SKIPME yes|no]");
+        resp_error(session, "ERR No such client");
     }
 }
 
