@@ -16,9 +16,20 @@
 
 /* Lines that may wait for the disk. */
 #define ROOM ((size_t)4 << 20)
-/* What strangers may have written in a while. */
-#define STRANGERS_NS (UINT64_C(10) * 1000000000)
+/* How many refusals are written in a while: of all strangers together, and of each user. */
+#define WHILE_NS (UINT64_C(10) * 1000000000)
 #define STRANGERS_MOST 100
+#define USER_MOST 1000
+#define REFUSED_USERS 64 /* that are counted at a time; beyond: all of theirs are written */
+
+/* The refusals of one user, or of all strangers, in a while: what asks for nothing that it may have
+ * does not fill the disk, nor the room that the lines of others wait in. */
+struct audit_refused {
+    char user[AUTH_NAME_SIZE]; /* empty: the strangers */
+    uint64_t since_ns;         /* the beginning of the while; 0: there is none */
+    unsigned written;
+    uint64_t left_out;
+};
 
 struct audit_log {
     char *path;
@@ -27,9 +38,7 @@ struct audit_log {
     struct memory memory;
     struct buffer line; /* the one that is put together */
     uint64_t lines;
-    uint64_t strangers_since_ns; /* the beginning of the while; 0: there was none */
-    unsigned strangers_written;
-    uint64_t strangers_left_out;
+    struct audit_refused refused[1 + REFUSED_USERS]; /* the first is that of the strangers */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -108,48 +117,79 @@ static void put_what(struct buffer *out, const char *command, const struct comma
     put_text(out, "outcome", hf_error_name(code));
 }
 
-/* ---- strangers ------------------------------------------------------------------------------- */
+/* ---- refusals without end -------------------------------------------------------------------- */
 
-/* Begins another while if the last one is over, and says what was left out of it. */
-static void look_at_strangers(struct audit_log *audit, uint64_t now_ns)
+/* Ends a while that is over, and says what was left out of it. */
+static void end_while(struct audit_log *audit, struct audit_refused *refused, uint64_t now_ns)
 {
-    uint64_t left_out = audit->strangers_left_out;
+    bool stranger = refused->user[0] == '\0';
 
-    if (audit->strangers_since_ns == 0 || now_ns - audit->strangers_since_ns < STRANGERS_NS) {
+    if (refused->since_ns == 0 || now_ns - refused->since_ns < WHILE_NS) {
         return;
     }
-    audit->strangers_since_ns = audit->strangers_left_out = 0;
-    audit->strangers_written = 0;
-    if (left_out > 0) {
+    if (refused->left_out > 0) {
         struct buffer *line = begin_line(audit);
+        if (!stranger) {
+            put_text(line, "user", refused->user);
+        }
         put_text(line, "command", NULL);
-        put_text(line, "outcome", hf_error_name(HF_UNAUTHORIZED));
-        buffer_format(line, ",\"left_out\":%llu", (unsigned long long)left_out);
-        put_text(line, "message", "so many more refusals of strangers in the last seconds");
+        put_text(line, "outcome", hf_error_name(stranger ? HF_UNAUTHORIZED : HF_FORBIDDEN));
+        buffer_format(line, ",\"left_out\":%llu", (unsigned long long)refused->left_out);
+        put_text(line, "message",
+                 stranger ? "so many more refusals of strangers in the last seconds"
+                          : "so many more refusals of this user in the last seconds");
         end_line(audit);
     }
-}
-
-/* May what a stranger has brought about be a line? Otherwise it is counted. */
-static bool admit_stranger(struct audit_log *audit)
-{
-    uint64_t now_ns = clock_nanoseconds();
-
-    look_at_strangers(audit, now_ns);
-    if (audit->strangers_since_ns == 0) {
-        audit->strangers_since_ns = now_ns;
-    }
-    if (audit->strangers_written == STRANGERS_MOST) {
-        audit->strangers_left_out++;
-        return false;
-    }
-    audit->strangers_written++;
-    return true;
+    *refused = (struct audit_refused){.since_ns = 0};
 }
 
 void audit_log_tick(struct audit_log *audit)
 {
-    look_at_strangers(audit, clock_nanoseconds());
+    uint64_t now_ns = clock_nanoseconds();
+
+    for (size_t i = 0; i <= REFUSED_USERS; i++) {
+        end_while(audit, &audit->refused[i], now_ns);
+    }
+}
+
+/* Where the refusals of a user are counted; NULL: nowhere, because those of too many others are. */
+static struct audit_refused *refused_of(struct audit_log *audit, const char *user)
+{
+    struct audit_refused *free_one = NULL;
+
+    for (size_t i = 1; i <= REFUSED_USERS; i++) {
+        struct audit_refused *refused = &audit->refused[i];
+        if (refused->since_ns != 0 && strcmp(refused->user, user) == 0) {
+            return refused;
+        }
+        free_one = free_one == NULL && refused->since_ns == 0 ? refused : free_one;
+    }
+    if (free_one != NULL) {
+        snprintf(free_one->user, sizeof free_one->user, "%s", user);
+    }
+    return free_one;
+}
+
+/* May a refusal be a line? Otherwise it is counted. An empty name is a stranger's. */
+static bool admit_refusal(struct audit_log *audit, const char *user)
+{
+    bool stranger = user[0] == '\0';
+    uint64_t now_ns = clock_nanoseconds();
+
+    audit_log_tick(audit);
+    struct audit_refused *refused = stranger ? &audit->refused[0] : refused_of(audit, user);
+    if (refused == NULL) {
+        return true;
+    }
+    if (refused->since_ns == 0) {
+        refused->since_ns = now_ns;
+    }
+    if (refused->written == (stranger ? STRANGERS_MOST : USER_MOST)) {
+        refused->left_out++;
+        return false;
+    }
+    refused->written++;
+    return true;
 }
 
 /* ---- what is noted --------------------------------------------------------------------------- */
@@ -194,7 +234,7 @@ void audit_log_refused(const struct session *session, enum hf_error code)
     bool stranger = session->server->auth != NULL && session->who.role == ROLE_NONE;
 
     if (audit == NULL || (code != HF_UNAUTHORIZED && code != HF_FORBIDDEN) ||
-        (stranger && !admit_stranger(audit))) {
+        !admit_refusal(audit, stranger ? "" : session->who.name)) {
         return;
     }
     struct session_source source = session_source(session);
@@ -226,7 +266,7 @@ void audit_log_stranger(const struct session *session, const char *user)
 {
     struct audit_log *audit = session->server->audit_log;
 
-    if (audit == NULL || !admit_stranger(audit)) {
+    if (audit == NULL || !admit_refusal(audit, "")) {
         return;
     }
     struct session_source source = session_source(session);
@@ -346,7 +386,9 @@ void audit_log_close(struct audit_log *audit, int wait_ms)
         return;
     }
     uint64_t lost;
-    look_at_strangers(audit, UINT64_MAX); /* whatever is left of the while */
+    for (size_t i = 0; i <= REFUSED_USERS; i++) {
+        end_while(audit, &audit->refused[i], UINT64_MAX); /* whatever is left of each */
+    }
     bool stopped = log_writer_stop(audit->writer, wait_ms, &lost);
     if (lost > 0) {
         log_line(&audit->log, LOG_WARNING, "audit-log \"%.200s\": %llu lines were lost",

@@ -220,6 +220,25 @@ def test_strangers_do_not_fill_the_disk(audited):
     assert left_out > 0 and len(refused) < 500
 
 
+def test_a_user_who_may_not_does_not_fill_the_disk(audited, users):
+    """Nor leave no room for the lines of others; those of its requests that are carried out are there."""
+    server, path = audited()
+    with signed_in(server, users[1]["write"]) as client, signed_in(server, users[1]["read"]) as other:
+        client.send_raw(encode("SAGA.REFUND", "s") * 5000 + encode("QUOTA.LIMIT", "t", "5"))
+        for _ in range(5000):
+            assert client.read().code == "NOPERM"
+        assert client.read() == [1, 0, 5]
+        assert other.call("QUOTA.LIMIT", "t", 6).code == "NOPERM"
+    server.stop()
+    lines = lines_of(path)
+    refused = [line for line in lines if line.get("user") == "the-write" and line["outcome"] != "OK"]
+    left_out = sum(line.get("left_out", 0) for line in refused)
+    written = sum("left_out" not in line for line in refused)
+    assert written >= 1000 and left_out > 0 and written + left_out == 5000
+    assert [line["command"] for line in lines if line.get("user") == "the-write"].count("QUOTA.LIMIT") == 1
+    assert [line["command"] for line in lines if line.get("user") == "the-read"] == ["QUOTA.LIMIT"]
+
+
 # ---- what is not ---------------------------------------------------------------------------------
 
 # Fields that may be shown, by hand: a field of a new row that is in neither list fails.
