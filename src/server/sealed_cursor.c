@@ -44,7 +44,7 @@ static void make_tag(const uint8_t *key, struct hf_bytes purpose, const char *pa
 /* Makes one of the text and its cipher the other. */
 static void turn(const uint8_t *key, const uint8_t *tag, char *text)
 {
-    uint8_t input[1 + CURSOR_TAG_SIZE + 1] = {CURSOR_STREAM}, stream[DIGEST];
+    uint8_t input[1 + CURSOR_TAG_SIZE + 1] = {CURSOR_STREAM}, stream[DIGEST] = {0};
 
     memcpy(input + 1, tag, CURSOR_TAG_SIZE);
     for (size_t i = 0; i < CURSOR_TEXT_MAX; i++) {
