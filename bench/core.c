@@ -208,6 +208,7 @@ static void rig_open(struct rig *rig, int64_t capacity)
 
     memory_init(&rig->memory);
     huge_pages_ahead(&rig->memory, (size_t)32 << 20); /* as the engine does */
+    rig->memory.retained = (size_t)16 << 20;          /* the same */
     rig->core = core_create(&rig->memory, seed);
     CHECK(rig->core != NULL && reply_init(&rig->reply, &rig->memory));
     CHECK(command_from_struct(&rig->command, &command_table[SEATS_OPEN], &open, NULL) == HF_OK);

@@ -13,8 +13,11 @@ struct memory {
     void *(*resize)(struct memory *memory, void *block, size_t old_size, size_t new_size);
     /* As calloc(): pages fresh from the system are not touched. */
     void *(*zeroed)(struct memory *memory, size_t size);
-    size_t used;              /* bytes handed out and not given back, as malloc() counts them */
-    size_t refused;           /* how often there was none to be had */
+    size_t used;    /* bytes handed out and not given back, as malloc() counts them */
+    size_t refused; /* how often there was none to be had */
+    /* While no more than this is in use, slabs and tables give no blocks back: a state that fills
+     * and empties again and again would let go of its pages and find them anew each time. */
+    size_t retained;
     struct huge_pages *ahead; /* see huge_pages.h; or NULL */
 };
 

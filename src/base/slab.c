@@ -5,7 +5,8 @@
  *
  * Blocks that have room are in a list, new ones and those of which nothing is in use at its end:
  * so what is partly used is filled up first. One unused block is retained, so that a slab whose
- * number of records goes up and down at the edge of a block does not allocate each time. */
+ * number of records goes up and down at the edge of a block does not allocate each time; while the
+ * memory has little in use (`retained`), all are. */
 #include "base/slab.h"
 
 #include "base/check.h"
@@ -169,15 +170,15 @@ static void free_block(struct slab *slab, struct slab_block *block)
     }
 }
 
-/* A block has nothing in use any more. Of two such blocks, which are the last of the list, the one
- * with the higher indexes is freed, unless records in it were promised. */
+/* A block has nothing in use any more. Of the last two such blocks, which end the list, the one
+ * with the higher indexes is freed, unless records in it were promised or the memory retains it. */
 static void block_emptied(struct slab *slab, struct slab_block *block)
 {
     block->fresh = block->size; /* handed out in order again, whatever order they came back in */
     block->free = NONE;
     shut_block(slab, block);
     open_block(slab, block, false);
-    if (slab->unused++ == 0) {
+    if (slab->unused++ == 0 || slab->memory->used <= slab->memory->retained) {
         return;
     }
     struct slab_block *other = block_at(slab, block->prev);

@@ -374,7 +374,7 @@ void table_remove(struct table *table, uint32_t hash, uint32_t index)
 
     close_gap(slots, table->slot_mask, position(slots, table->slot_mask, hash, index));
     table->count--;
-    if (is_roomy(table)) {
+    if (table->memory->used > table->memory->retained && is_roomy(table)) {
         table->segment_count > 1 ? shrink_by_segment(table) : shrink_single(table);
         table->room_end = room_of(table);
     }

@@ -12,7 +12,8 @@
  * more than a segment, or touches more fresh memory than that.
  *
  * It shrinks in the same steps, backwards, when it is half as full as it is kept while it grows:
- * the last segment is merged with the one that it was split from, and freed with its block. */
+ * the last segment is merged with the one that it was split from, and freed with its block; not
+ * while the memory has little in use (`retained`). */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 

@@ -14,6 +14,11 @@
 #define SNAPSHOT_BYTES ((int64_t)256 << 20)
 /* A state that has grown so far will grow further. */
 #define PAGES_AHEAD_AFTER ((size_t)32 << 20)
+/* So much of what was in use stays at hand for what comes next, and no more than this part of the
+ * limit. */
+#define RETAINED_MOST ((size_t)16 << 20)
+#define RETAINED_PART 8
+
 #define PATH_SIZE ((size_t)4096)
 
 /* ---- recovery -------------------------------------------------------------------------------- */
@@ -94,10 +99,19 @@ static size_t memory_limit(const struct embedded_options *options)
     return bound < SIZE_MAX ? bound / 4 * 3 : 0;
 }
 
+/* What is retained of an emptied state counts as in use: of a low limit it is a small part. */
+static size_t retained_memory(size_t limit)
+{
+    size_t part = limit / RETAINED_PART;
+
+    return limit == 0 || part > RETAINED_MOST ? RETAINED_MOST : part;
+}
+
 static void limit_memory(struct embedded *embedded)
 {
     size_t limit = memory_limit(&embedded->options);
 
+    embedded->memory.retained = retained_memory(limit);
     core_limit_memory(embedded->core, limit);
     if (core_is_full(embedded->core)) {
         log_line(&embedded->options.log, LOG_WARNING,

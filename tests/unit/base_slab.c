@@ -209,6 +209,24 @@ static void emptied_slab_gives_its_memory_back(void **state)
     }
 }
 
+/* With little in use nothing is given back, and the next records need no memory. */
+static void little_memory_is_retained(void **state)
+{
+    (void)state;
+    memory.retained = SIZE_MAX;
+    for (uint32_t round = 0; round < 2; round++) {
+        fill(LARGE);
+        size_t full = memory.used;
+        for (uint32_t i = 0; i < LARGE; i++) {
+            slab_give(&slab, i);
+        }
+        assert_int_equal(slab.count, 0);
+        assert_int_equal(slab_next(&slab, 0), NONE);
+        assert_int_equal(memory.used, full);
+    }
+    memory.retained = 0;
+}
+
 /* Blocks are freed in the middle: what stays is found, and the gap is filled first. */
 static void gap_of_freed_blocks_is_walked_over_and_filled(void **state)
 {
@@ -315,6 +333,7 @@ int main(void)
         TEST(reserved_room_needs_no_memory_later),
         TEST(random_operations_agree_with_an_array),
         TEST(emptied_slab_gives_its_memory_back),
+        TEST(little_memory_is_retained),
         TEST(gap_of_freed_blocks_is_walked_over_and_filled),
         TEST(edge_of_a_block_is_crossed_without_allocating),
         TEST(kept_records_stay_free),

@@ -281,6 +281,31 @@ static void emptied_table_gives_its_memory_back(void **state)
     table_free(&table);
 }
 
+/* With little in use nothing is given back, and the next entries need no memory. */
+static void little_memory_is_retained(void **state)
+{
+    enum { ENTRIES = 20000 };
+    struct memory *memory = *state;
+    struct table table;
+    size_t full = 0;
+
+    memory->retained = SIZE_MAX;
+    table_init(&table, memory);
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < ENTRIES; i++) {
+            assert_true(table_add(&table, spread(i), i));
+        }
+        assert_true(round == 0 || memory->used == full);
+        full = memory->used;
+        for (uint32_t i = 0; i < ENTRIES; i++) {
+            table_remove(&table, spread(i), i);
+        }
+        assert_int_equal(table.count, 0);
+        assert_int_equal(memory->used, full);
+    }
+    table_free(&table);
+}
+
 /* One more, one less, wherever: a table does not move its entries to and fro. */
 static void shrinking_begins_well_below_growing(void **state)
 {
@@ -393,6 +418,7 @@ int main(void)
         TEST(more_than_a_table_can_hold_is_refused),
         TEST(large_table_grows_by_a_segment_at_a_time),
         TEST(emptied_table_gives_its_memory_back),
+        TEST(little_memory_is_retained),
         TEST(shrinking_begins_well_below_growing),
         TEST(without_memory_a_large_table_stays_as_it_is),
         TEST(random_operations_agree_with_an_array),
