@@ -4,7 +4,6 @@
 #include "core/name.h"
 
 #include "base/check.h"
-#include "base/uuid.h"
 
 #include <string.h>
 
@@ -12,13 +11,7 @@ struct name name_view_long(struct hf_bytes text)
 {
     struct name name;
 
-    if (uuid_read(text.data, text.size, name.bytes)) {
-        name.kind = NAME_UUID;
-    } else {
-        name.kind = NAME_FAR;
-        name.far.data = text.data;
-        name.far.size = text.size;
-    }
+    name_read_long(&name, text);
     return name;
 }
 

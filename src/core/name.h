@@ -6,6 +6,7 @@
 #define CORE_NAME_H
 
 #include "base/memory.h"
+#include "base/uuid.h"
 #include "holdfast.h"
 
 #define NAME_INLINE 16 /* bytes kept in place */
@@ -26,7 +27,7 @@ struct name {
 
 _Static_assert(sizeof(struct name) == 24, "a name is three words");
 
-/* Of a text longer than NAME_INLINE. */
+/* The same in a function. */
 struct name name_view_long(struct hf_bytes text);
 
 /* Up to sixteen bytes, and 0 behind them. No call and no loop: ids of this size are everywhere. */
@@ -55,6 +56,19 @@ static inline __attribute__((always_inline)) void name_load(uint64_t words[2], c
     words[0] = words[1] = 0;
     memcpy(words, data, size);
 #endif
+}
+
+/* Of a text longer than NAME_INLINE, which a far name borrows. */
+static inline __attribute__((always_inline)) void name_read_long(struct name *name,
+                                                                 struct hf_bytes text)
+{
+    if (uuid_read(text.data, text.size, name->bytes)) {
+        name->kind = NAME_UUID;
+    } else {
+        name->kind = NAME_FAR;
+        name->far.data = text.data;
+        name->far.size = text.size;
+    }
 }
 
 /* Of a text; a far name borrows it. */

@@ -86,10 +86,10 @@ static size_t ask_for(const struct core *core, const struct command *command, st
     uint32_t scope = scope_of(core, command, kinds[plan[0].kind].parent);
     for (; scope != NONE && count < RECORDS_LOOKED_UP && plan[count].kind != CORE_EVENTS; count++) {
         const struct store *store = &core->stores[plan[count].kind];
-        struct name name = name_view(id_at(command, plan[count].offset));
-        uint32_t hash = name_hash(store->hash_key, scope, &name);
-        asked[count] = (struct asked){store, hash, plan[count].is_there};
-        table_prefetch(&store->table, hash);
+        struct key key;
+        store_key_read(store, scope, id_at(command, plan[count].offset), &key);
+        asked[count] = (struct asked){store, key.hash, plan[count].is_there};
+        table_prefetch(&store->table, key.hash);
     }
     return count;
 }

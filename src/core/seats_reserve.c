@@ -137,10 +137,11 @@ CORE_COMMAND(seats_reserve)
 {
     const struct hf_seats_reserve_args *a = &args->seats_reserve;
     uint32_t event = core_enter(core, CORE_EVENTS, a->event);
-    struct asking asking = {.booking = core_key(core, CORE_BOOKINGS, event, a->booking),
-                            .user = core_key(core, CORE_SEAT_USERS, event, a->user)};
+    struct asking asking;
     (void)entropy;
 
+    store_key_read(&core->stores[CORE_BOOKINGS], event, a->booking, &asking.booking);
+    store_key_read(&core->stores[CORE_SEAT_USERS], event, a->user, &asking.user);
     table_prefetch(&core->stores[CORE_BOOKINGS].table, asking.booking.hash);
     table_prefetch(&core->stores[CORE_SEAT_USERS].table, asking.user.hash);
     uint32_t zone_index = zone_find(core, event, a->zone);

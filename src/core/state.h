@@ -362,7 +362,10 @@ static inline void *core_at(const struct core *core, enum kind kind, uint32_t in
 static inline struct key core_key(const struct core *core, enum kind kind, uint32_t scope,
                                   struct hf_bytes id)
 {
-    return store_key(&core->stores[kind], scope, name_view(id));
+    struct key key;
+
+    store_key_read(&core->stores[kind], scope, id, &key);
+    return key;
 }
 
 static inline uint32_t core_find_key(const struct core *core, enum kind kind, const struct key *key)

@@ -59,6 +59,17 @@ void store_free(struct store *store)
     store->recent = NULL;
 }
 
+void store_key_read(const struct store *store, uint32_t scope, struct hf_bytes id, struct key *key)
+{
+    if (id.size > NAME_INLINE) {
+        name_read_long(&key->name, id);
+    } else {
+        key->name = name_view(id);
+    }
+    key->scope = scope;
+    key->hash = name_hash(store->hash_key, scope, &key->name);
+}
+
 struct candidate {
     const struct store *store;
     const struct key *key;

@@ -111,6 +111,9 @@ static inline struct key store_key(const struct store *store, uint32_t scope, st
         .name = name, .scope = scope, .hash = name_hash(store->hash_key, scope, &name)};
 }
 
+/* The key of a text, which a far name borrows. */
+void store_key_read(const struct store *store, uint32_t scope, struct hf_bytes id, struct key *key);
+
 uint32_t store_find(const struct store *store, const struct key *key);
 
 uint32_t store_find_other(struct store *store, uint32_t scope, const struct name *name);
