@@ -97,7 +97,7 @@ void booking_due(struct core *core, uint32_t index)
     }
     CHECK(booking->record.state == BOOKING_RESERVED);
     core_emit(core, EVENT_BOOKING_EXPIRED, CORE_EVENTS, &booking->record, booking->quantity);
-    seats_move(core, booking->zone, (struct seats_change){.reserved = -booking->quantity});
+    seats_add_reserved(core, zone_at(core, booking->zone), -booking->quantity);
     booking->record.state = BOOKING_LAPSED;
     core->lapsed++;
     store_hide(&core->stores[CORE_BOOKINGS], index);

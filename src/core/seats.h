@@ -89,20 +89,24 @@ static inline void seat_event_check(const struct seat_event *event)
           (seats_sum_told(&event->reserved) == 0 && seats_sum_told(&event->confirmed) == 0));
 }
 
-/* What a command or a deadline adds to the totals of a zone and of its event. */
-struct seats_change {
-    int64_t reserved, confirmed; /* seats */
-};
-
-static inline void seats_move(struct core *core, uint32_t zone_index, struct seats_change change)
+/* What a command or a deadline adds to the reserved seats of a zone and of its event. */
+static inline void seats_add_reserved(struct core *core, struct zone *zone, int64_t seats)
 {
-    struct zone *zone = zone_at(core, zone_index);
     struct seat_event *event = seat_event_at(core, zone->record.scope);
 
-    zone->reserved += change.reserved;
-    zone->confirmed += change.confirmed;
-    seats_sum_add(&event->reserved, change.reserved);
-    seats_sum_add(&event->confirmed, change.confirmed);
+    zone->reserved += seats;
+    seats_sum_add(&event->reserved, seats);
+    zone_check(zone);
+    seat_event_check(event);
+}
+
+/* The same for those that are confirmed. */
+static inline void seats_add_confirmed(struct core *core, struct zone *zone, int64_t seats)
+{
+    struct seat_event *event = seat_event_at(core, zone->record.scope);
+
+    zone->confirmed += seats;
+    seats_sum_add(&event->confirmed, seats);
     zone_check(zone);
     seat_event_check(event);
 }

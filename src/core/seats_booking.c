@@ -110,9 +110,9 @@ CORE_COMMAND(seats_confirm)
     struct seat_user *user = seat_user_at(core, booking->user);
     store_disarm(&core->stores[CORE_BOOKINGS], index);
     booking->record.state = BOOKING_CONFIRMED;
-    seats_move(
-        core, booking->zone,
-        (struct seats_change){.reserved = -booking->quantity, .confirmed = booking->quantity});
+    struct zone *zone = zone_at(core, booking->zone);
+    seats_add_reserved(core, zone, -booking->quantity);
+    seats_add_confirmed(core, zone, booking->quantity);
     user->held -= booking->quantity;
     user->confirmed += booking->quantity;
     user->lifetime += booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
@@ -143,7 +143,7 @@ CORE_COMMAND(seats_release)
     if (booking->record.state == BOOKING_RESERVED) {
         store_disarm(&core->stores[CORE_BOOKINGS], index);
         booking->record.state = BOOKING_RELEASED;
-        seats_move(core, booking->zone, (struct seats_change){.reserved = -booking->quantity});
+        seats_add_reserved(core, zone, -booking->quantity);
         user->held -= booking->quantity;
         seat_user_check(user);
         core_close(core, CORE_BOOKINGS, index);
@@ -173,7 +173,7 @@ CORE_COMMAND(seats_refund)
     if (booking->record.state == BOOKING_CONFIRMED) {
         struct seat_user *user = seat_user_at(core, booking->user);
         booking->record.state = BOOKING_REFUNDED;
-        seats_move(core, booking->zone, (struct seats_change){.confirmed = -booking->quantity});
+        seats_add_confirmed(core, zone, -booking->quantity);
         user->confirmed -= booking->quantity;
         user->lifetime -= booking->record.flags & BOOKING_LIFETIME ? booking->quantity : 0;
         booking_drop_sale(core, booking);

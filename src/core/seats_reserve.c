@@ -185,7 +185,7 @@ CORE_COMMAND(seats_reserve)
     booking->ttl_ms = (uint32_t)a->ttl_ms;
     booking->created_ms = core->now_ms;
     booking->record.flags = a->lifetime ? BOOKING_LIFETIME : 0;
-    seats_move(core, zone_index, (struct seats_change){.reserved = a->quantity});
+    seats_add_reserved(core, zone, a->quantity);
     struct seat_user *user = seat_user_at(core, booking->user);
     user->held += a->quantity;
     seat_user_check(user);
