@@ -36,15 +36,14 @@ static bool is_space_or_control(uint32_t point)
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef uint64_t words2 __attribute__((vector_size(16)));
 
-/* Are all sixteen bytes plain: ASCII, after space, before '{'? */
-static bool sixteen_plain(const uint8_t *at)
+/* Which of sixteen bytes are plain: ASCII, after space, before '{'? */
+static bytes16 sixteen_plain(const uint8_t *at)
 {
     bytes16 c;
 
     memcpy(&c, at, sizeof c);
     c -= (uint8_t)('!'); /* what is below wraps round to above */
-    words2 plain = (words2)(c < (uint8_t)('{' - '!'));
-    return (plain[0] & plain[1]) == UINT64_MAX;
+    return (bytes16)(c < (uint8_t)('{' - '!'));
 }
 
 #define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -86,12 +85,12 @@ static bool all_plain(const uint8_t *at, size_t size)
         memcpy(&last, at + size - sizeof last, sizeof last);
         return eight_plain(first) && eight_plain(last);
     }
+    bytes16 plain = sixteen_plain(at + size - 16);
     for (size_t i = 0; i + 16 < size; i += 16) {
-        if (!sixteen_plain(at + i)) {
-            return false;
-        }
+        plain &= sixteen_plain(at + i);
     }
-    return sixteen_plain(at + size - 16);
+    words2 all = (words2)plain;
+    return (all[0] & all[1]) == UINT64_MAX;
 }
 
 /* Of any text: character by character. Apart from text_is_id(), which then saves no registers. */

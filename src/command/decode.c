@@ -16,8 +16,8 @@ static bool is_number(const struct arg_spec *arg)
            arg->type == ARG_WAIT;
 }
 
-static enum hf_error check_number(const struct arg_spec *arg, enum naming naming, int64_t number,
-                                  struct problem *problem)
+static inline enum hf_error check_number(const struct arg_spec *arg, enum naming naming,
+                                         int64_t number, struct problem *problem)
 {
     return number >= arg->min && number <= arg->max
                ? HF_OK
@@ -303,70 +303,90 @@ enum hf_error command_from_fields(struct command *command, const struct command_
     return finish(command, BY_FIELD, given, problem);
 }
 
-/* Checks a member as it stands in the struct; an optional one that is zero was not given. */
-static enum hf_error check_member(struct command *command, const struct arg_spec *arg, bool own,
-                                  bool *given, struct problem *problem)
+/* Is an optional member given? One that is zero is not. */
+static inline bool is_given(const struct command *command, const struct arg_spec *arg)
 {
-    bool required = arg->keyword == NULL;
-    const void *value = member(command, arg);
+    const void *value = command_arg(command, arg);
     struct hf_bytes text;
     int64_t number;
 
-    switch (arg->type) {
-    case ARG_FLAG:
-        *given = *(const bool *)value;
-        return HF_OK;
-    case ARG_COUNT:
-    case ARG_AMOUNT:
-    case ARG_DURATION:
-    case ARG_WAIT:
+    if (arg->type == ARG_FLAG) {
+        return *(const bool *)value;
+    }
+    if (is_number(arg)) {
         memcpy(&number, value, sizeof number);
-        *given = required || number != 0;
-        number = number == HF_ZERO && arg->zero_counts ? 0 : number;
-        return *given ? check_number(arg, BY_WORD, number, problem) : HF_OK;
-    case ARG_ID:
-        memcpy(&text, value, sizeof text);
-        *given = required || text.size > 0;
-        if (!*given || text_is_id(text) || (own && text_is_own_id(text))) {
-            return HF_OK;
-        }
-        return decode_refuse_id(arg, BY_WORD, text, problem);
-    case ARG_CHOICE:
-    case ARG_TEXT:
-    case ARG_BLOB:
-        break;
+        return number != 0;
     }
     memcpy(&text, value, sizeof text);
-    *given = required || text.size > 0;
-    return *given ? check_text(arg, BY_WORD, text, problem) : HF_OK;
+    return text.size > 0;
+}
+
+/* Checks a member that is given, as it stands in the struct. With `own`, it may be a name that no
+ * client can give. */
+static inline enum hf_error check_member(const struct command *command, const struct arg_spec *arg,
+                                         bool own, struct problem *problem)
+{
+    const void *value = command_arg(command, arg);
+    struct hf_bytes text;
+    int64_t number;
+
+    if (arg->type == ARG_ID) {
+        memcpy(&text, value, sizeof text);
+        return text_is_id(text) || (own && text_is_own_id(text))
+                   ? HF_OK
+                   : decode_refuse_id(arg, BY_WORD, text, problem);
+    }
+    if (is_number(arg)) {
+        memcpy(&number, value, sizeof number);
+        number = number == HF_ZERO && arg->zero_counts ? 0 : number;
+        return check_number(arg, BY_WORD, number, problem);
+    }
+    if (arg->type == ARG_FLAG) {
+        return HF_OK;
+    }
+    memcpy(&text, value, sizeof text);
+    return check_text(arg, BY_WORD, text, problem);
+}
+
+/* The optional members: those that are not given get their defaults. */
+static enum hf_error check_optional(struct command *command, struct problem *problem)
+{
+    const struct command_spec *spec = command->spec;
+    unsigned given = 0;
+    bool companions = false;
+
+    for (size_t i = spec->required; i < spec->arg_count; i++) {
+        const struct arg_spec *arg = &spec->args[i];
+        companions |= arg->needs != NULL;
+        if (is_given(command, arg)) {
+            enum hf_error code = check_member(command, arg, false, problem);
+            if (code != HF_OK) {
+                return code;
+            }
+            given |= 1U << i;
+        } else if (arg->needs == NULL) {
+            set_default(command, arg);
+        }
+    }
+    return companions ? finish(command, BY_WORD, given, problem) : HF_OK;
 }
 
 /* With `own`, the scope may be a name that no client can give. */
 static enum hf_error from_struct(struct command *command, const struct command_spec *spec,
                                  const void *args, bool own, struct problem *problem)
 {
-    unsigned given = 0;
-    bool companions = false;
-
     command->spec = spec;
     memset(command->entropy, 0, sizeof command->entropy);
     command->seeded = false;
     command->source = NULL;
     memcpy(&command->args, args, spec->args_size);
-    for (size_t i = 0; i < spec->arg_count; i++) {
-        const struct arg_spec *arg = &spec->args[i];
-        bool is_given;
-        enum hf_error code = check_member(command, arg, own && i == 0, &is_given, problem);
+    for (size_t i = 0; i < spec->required; i++) {
+        enum hf_error code = check_member(command, &spec->args[i], own && i == 0, problem);
         if (code != HF_OK) {
             return code;
         }
-        if (!is_given && arg->needs == NULL) {
-            set_default(command, arg);
-        }
-        given |= (unsigned)is_given << i;
-        companions |= arg->needs != NULL;
     }
-    return companions ? finish(command, BY_WORD, given, problem) : HF_OK;
+    return check_optional(command, problem);
 }
 
 enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,
