@@ -44,6 +44,10 @@ static const struct looked_up plans[COMMAND_COUNT][RECORDS_LOOKED_UP] = {
 /* Commands that are looked at together: the memory of so many is on its way at a time. */
 #define TOGETHER 16
 
+/* The index of so many segments, a megabyte, has grown out of the processor's nearest caches.
+ * Before that, looking ahead takes longer than the waits that it saves. */
+#define SEGMENTS_AHEAD 64
+
 /* What was asked for: the record under this hash may be next. */
 struct asked {
     const struct store *store;
@@ -80,7 +84,8 @@ static size_t ask_for(const struct core *core, const struct command *command, st
     const struct looked_up *plan = plans[command_id(command->spec)];
     size_t count = 0;
 
-    if (plan[0].kind == CORE_EVENTS) {
+    if (plan[0].kind == CORE_EVENTS ||
+        core->stores[plan[0].kind].table.segment_count < SEGMENTS_AHEAD) {
         return 0;
     }
     uint32_t scope = scope_of(core, command, kinds[plan[0].kind].parent);
