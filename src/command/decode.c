@@ -303,10 +303,38 @@ enum hf_error command_from_fields(struct command *command, const struct command_
     return finish(command, BY_FIELD, given, problem);
 }
 
-/* Is an optional member given? One that is zero is not. */
-static inline bool is_given(const struct command *command, const struct arg_spec *arg)
+/* Takes a member of an argument struct over, if it is valid. It is copied by itself, in the pieces
+ * that the caller has just written: a copy of the whole struct would wait for those. With `own`, an
+ * id may be a name that no client can give. */
+static inline enum hf_error take_member(struct command *command, const struct arg_spec *arg,
+                                        const void *value, bool own, struct problem *problem)
 {
-    const void *value = command_arg(command, arg);
+    struct hf_bytes text;
+    int64_t number;
+
+    if (arg->type == ARG_FLAG) {
+        *(bool *)member(command, arg) = *(const bool *)value;
+        return HF_OK;
+    }
+    if (is_number(arg)) {
+        memcpy(&number, value, sizeof number);
+        *(int64_t *)member(command, arg) = number;
+        number = number == HF_ZERO && arg->zero_counts ? 0 : number;
+        return check_number(arg, BY_WORD, number, problem);
+    }
+    memcpy(&text, value, sizeof text);
+    *(struct hf_bytes *)member(command, arg) = text;
+    if (arg->type != ARG_ID) {
+        return check_text(arg, BY_WORD, text, problem);
+    }
+    return text_is_id(text) || (own && text_is_own_id(text))
+               ? HF_OK
+               : decode_refuse_id(arg, BY_WORD, text, problem);
+}
+
+/* Is an optional member given? One that is zero is not. */
+static inline bool is_given(const struct arg_spec *arg, const void *value)
+{
     struct hf_bytes text;
     int64_t number;
 
@@ -321,35 +349,9 @@ static inline bool is_given(const struct command *command, const struct arg_spec
     return text.size > 0;
 }
 
-/* Checks a member that is given, as it stands in the struct. With `own`, it may be a name that no
- * client can give. */
-static inline enum hf_error check_member(const struct command *command, const struct arg_spec *arg,
-                                         bool own, struct problem *problem)
-{
-    const void *value = command_arg(command, arg);
-    struct hf_bytes text;
-    int64_t number;
-
-    if (arg->type == ARG_ID) {
-        memcpy(&text, value, sizeof text);
-        return text_is_id(text) || (own && text_is_own_id(text))
-                   ? HF_OK
-                   : decode_refuse_id(arg, BY_WORD, text, problem);
-    }
-    if (is_number(arg)) {
-        memcpy(&number, value, sizeof number);
-        number = number == HF_ZERO && arg->zero_counts ? 0 : number;
-        return check_number(arg, BY_WORD, number, problem);
-    }
-    if (arg->type == ARG_FLAG) {
-        return HF_OK;
-    }
-    memcpy(&text, value, sizeof text);
-    return check_text(arg, BY_WORD, text, problem);
-}
-
-/* The optional members: those that are not given get their defaults. */
-static enum hf_error check_optional(struct command *command, struct problem *problem)
+/* The optional members: those that are not given have their defaults already. */
+static enum hf_error take_optional(struct command *command, const char *args,
+                                   struct problem *problem)
 {
     const struct command_spec *spec = command->spec;
     unsigned given = 0;
@@ -358,14 +360,12 @@ static enum hf_error check_optional(struct command *command, struct problem *pro
     for (size_t i = spec->required; i < spec->arg_count; i++) {
         const struct arg_spec *arg = &spec->args[i];
         companions |= arg->needs != NULL;
-        if (is_given(command, arg)) {
-            enum hf_error code = check_member(command, arg, false, problem);
+        if (is_given(arg, args + arg->offset)) {
+            enum hf_error code = take_member(command, arg, args + arg->offset, false, problem);
             if (code != HF_OK) {
                 return code;
             }
             given |= 1U << i;
-        } else if (arg->needs == NULL) {
-            set_default(command, arg);
         }
     }
     return companions ? finish(command, BY_WORD, given, problem) : HF_OK;
@@ -373,20 +373,17 @@ static enum hf_error check_optional(struct command *command, struct problem *pro
 
 /* With `own`, the scope may be a name that no client can give. */
 static enum hf_error from_struct(struct command *command, const struct command_spec *spec,
-                                 const void *args, bool own, struct problem *problem)
+                                 const char *args, bool own, struct problem *problem)
 {
-    command->spec = spec;
-    memset(command->entropy, 0, sizeof command->entropy);
-    command->seeded = false;
-    command->source = NULL;
-    memcpy(&command->args, args, spec->args_size);
+    begin(command, spec);
     for (size_t i = 0; i < spec->required; i++) {
-        enum hf_error code = check_member(command, &spec->args[i], own && i == 0, problem);
+        const struct arg_spec *arg = &spec->args[i];
+        enum hf_error code = take_member(command, arg, args + arg->offset, own && i == 0, problem);
         if (code != HF_OK) {
             return code;
         }
     }
-    return check_optional(command, problem);
+    return take_optional(command, args, problem);
 }
 
 enum hf_error command_from_struct(struct command *command, const struct command_spec *spec,

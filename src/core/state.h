@@ -382,8 +382,8 @@ static inline uint32_t core_find(const struct core *core, enum kind kind, uint32
 
 /* core_find() for kinds of which most commands name the same record: the last one found is tried
  * first. */
-static inline uint32_t core_find_recent(struct core *core, enum kind kind, uint32_t scope,
-                                        struct hf_bytes id)
+static inline __attribute__((always_inline)) uint32_t
+core_find_recent(struct core *core, enum kind kind, uint32_t scope, struct hf_bytes id)
 {
     struct name name = name_view(id);
 
