@@ -7,7 +7,8 @@
 
 Its system tables are made once, at the first server of a test run, and copied for each server.
 Buffers are small, so that it starts in about a second; what is committed is on disk (the default
-innodb_flush_log_at_trx_commit=1), so that kill() is a crash that loses nothing.
+innodb_flush_log_at_trx_commit=1), so that kill() is a crash that loses nothing. Its temporary tables are in
+its own directory: one that starts removes those of all others that it finds beside its own.
 """
 
 import atexit
@@ -57,7 +58,7 @@ def system_tables():
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     made = subprocess.run(
         ["mariadb-install-db", "--no-defaults", f"--user={account()}", f"--datadir={path / 'data'}",
-         "--auth-root-authentication-method=normal", "--skip-test-db", *settings(STORAGE)],
+         f"--tmpdir={path}", "--auth-root-authentication-method=normal", "--skip-test-db", *settings(STORAGE)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert made.returncode == 0, made.stdout
     return path / "data"
@@ -81,7 +82,7 @@ class MariaDBServer(PortServer):
 
     def command(self):
         return ["mariadbd", "--no-defaults", f"--user={account()}", f"--datadir={self.directory}/data",
-                f"--socket={self.socket}", "--bind-address=127.0.0.1", f"--port={self.port}",
+                f"--tmpdir={self.directory}", f"--socket={self.socket}", "--bind-address=127.0.0.1", f"--port={self.port}",
                 "--skip-name-resolve", *settings(STORAGE, SMALL, self.options)]
 
     def is_ready(self):
