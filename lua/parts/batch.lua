@@ -4,7 +4,7 @@
 -- that carries out the first items of a run together, which does less than one after the other.
 -- Returns the replies in one flat list, since a list in a list costs Redis more than what is in it: of each item
 -- how many elements its reply has, and these; or -1 and what it replied instead of a list, which may
--- be an error.
+-- be an error; or -2, and the second and third element of a reply that is otherwise the one before.
 --
 -- Each item is whole by itself: what ends one in an error ends no other. After an item that answers
 -- AGAIN all others do: giving back what fell due must not take long.
@@ -20,7 +20,9 @@ local function failed(problem)
     return {err = 'ERR Error running script (batch): ' .. text}
 end
 
-local replies, size, busy = {}, 0, nil
+local size, busy = 0, nil
+local replies = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+    nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 
 -- Adds the reply of an item.
 local function add_reply(reply)
@@ -62,6 +64,9 @@ local function carry_out_run(items, most)
         return done
     elseif not batch.has_changed then
         return 0
+    end
+    for i = #replies, size + 1, -1 do
+        replies[i] = nil -- of those that went well before it
     end
     for _ = 1, most do
         add_reply(failed(done))

@@ -12,15 +12,18 @@
 --           each item then has
 --
 -- An instruction of Lua costs Redis as much as a hundredth of a command, and a table that grows as
--- much as two: so the tables are the same for all items of a kind.
-local batch = {keys = KEYS, args = ARGV, key_at = 0, arg_at = 2} -- the last that were used
+-- much as two: so the tables are the same for all items of a kind. And those whose size is known have
+-- room from the beginning, by a nil for each of their elements.
+local batch = {keys = KEYS, args = ARGV, key_at = 0, arg_at = 2, -- the last that were used
+    next_run = false, fill_item = false, skip = false, has_changed = false}
 do
     local byte, sequence, kinds, at = string.byte, ARGV[2], {}, 0
     local behind = ARGV[#ARGV] == '\255behind' and ARGV[#ARGV]
 
     -- Returns a list with what items have in common, and the places where their own goes.
     local function fill(marks, from, last)
-        local list, places = {}, {}
+        local list = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+        local places = {nil, nil, nil, nil}
         for i = 1, #marks do
             if byte(marks, i) == 115 then -- s
                 last = last + 1
@@ -33,7 +36,8 @@ do
         return list, places, last
     end
     for letter, keys, args in ARGV[1]:gmatch('(%u)(%l*):(%l*);') do
-        local kind = {letter = byte(letter), key_marks = keys, arg_marks = args}
+        local kind = {letter = byte(letter), key_marks = keys, arg_marks = args, keys = false,
+            args = false, key_places = false, arg_places = false}
         kind.keys, kind.key_places, batch.key_at = fill(keys, KEYS, batch.key_at)
         kind.args, kind.arg_places, batch.arg_at = fill(args, ARGV, batch.arg_at)
         if behind then

@@ -20,7 +20,9 @@ local function reserve_run(kind, count, replies, size)
         return 0, size
     end
     local zone_key, due_key, from, at = keys[1], keys[4], batch.keys, batch.key_at
-    local users, bookings = {zone_key}, {}
+    local users = {zone_key,
+        nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+    local bookings = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
     for i = 1, count do
         users[i + 1] = from[at + 2 * i - 1]
         bookings[i] = from[at + 2 * i]
@@ -51,10 +53,13 @@ local function reserve_run(kind, count, replies, size)
     local expires_at = digits(expires)
     local gone_at, counted_until = redis_time(expires_at), redis_time(digits(now + counted_ms))
     local event, show, price, find = args[6], args[7], args[8], string.find
-    local due, names, taken, done = {}, rules[4] and {}, 0, 0
+    local names, taken, done = rules[4] and {}, 0, 0
+    local due = {nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+        nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
     -- What all have in common, and until when Redis keeps it, is copied from the first that was
     -- written; from Redis 7.0 on, which tells its version and has COPY.
-    local has_copy, copied_count, copied_text, copied_record = redis.REDIS_VERSION_NUM
+    local has_copy, copied_count, copied_text = redis.REDIS_VERSION_NUM
+    local copied_record, recorded_text
     for i = 1, count do
         local last = arg_at + step * i
         local user, booking, user_count = words[last - 1], words[last], 0
@@ -87,7 +92,11 @@ local function reserve_run(kind, count, replies, size)
             end
         end
         if copied_record and pcall('COPY', copied_record, booking_key) == 1 then
-            call('HSET', booking_key, 'booking_id', booking, 'user_id', user, 'quantity', text)
+            if text == recorded_text then
+                call('HSET', booking_key, 'booking_id', booking, 'user_id', user)
+            else
+                call('HSET', booking_key, 'booking_id', booking, 'user_id', user, 'quantity', text)
+            end
         else
             call('HSET', booking_key, 'booking_id', booking, 'user_id', user, 'quantity', text,
                 'zone_id', zone, 'show_id', show, 'unit_price', price,
@@ -95,6 +104,7 @@ local function reserve_run(kind, count, replies, size)
                 'event_id', event, 'status', 'reserved')
             call('PEXPIREAT', booking_key, gone_at)
             copied_record = #booking <= SHORT and #user <= SHORT and has_copy and booking_key
+            recorded_text = text
         end
         taken, done = taken + quantity, i
         due[2 * i - 1] = expires_at
@@ -103,13 +113,20 @@ local function reserve_run(kind, count, replies, size)
             names[2 * i - 1] = 0
             names[2 * i] = booking
         end
-        replies[size + 1] = 5
-        replies[size + 2] = 1
-        replies[size + 3] = available - taken
-        replies[size + 4] = user_count
-        replies[size + 5] = expires
-        replies[size + 6] = 'reserved'
-        size = size + 6
+        if i == 1 then
+            replies[size + 1] = 5
+            replies[size + 2] = 1
+            replies[size + 3] = available - taken
+            replies[size + 4] = user_count
+            replies[size + 5] = expires
+            replies[size + 6] = 'reserved'
+            size = size + 6
+        else -- as the one before it, but for two
+            replies[size + 1] = -2
+            replies[size + 2] = available - taken
+            replies[size + 3] = user_count
+            size = size + 3
+        end
     end
     if done > 0 then
         call('DECRBY', zone_key, digits(taken))

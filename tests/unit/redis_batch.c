@@ -175,6 +175,49 @@ static void an_answer_of_the_wrong_length_answers_none(void **state)
     }
 }
 
+static const char *answer_alike(struct fake_redis *redis, struct fake_session *session,
+                                const redisReply *command)
+{
+    (void)session;
+    (void)command;
+    return redis->said;
+}
+
+/* What three items are answered if all of them are answered this. */
+static void are_answered(struct fake *fake, const char *resp, const char *const answers[3])
+{
+    struct fake_call calls[3] = {0};
+
+    snprintf(fake->redis[0].said, sizeof fake->redis[0].said, "%s", resp);
+    send_all(fake, calls, 3);
+    for (size_t i = 0; i < 3; i++) {
+        fake_until_done(fake, &calls[i]);
+        assert_int_equal(calls[i].fate, REDIS_ANSWERED);
+        assert_non_null(strstr(calls[i].message, answers[i]));
+    }
+}
+
+static void an_answer_may_tell_only_what_is_different_in_it(void **state)
+{
+    static const char *const none[] = {"no answer to it", "no answer to it", "no answer to it"};
+    struct fake *fake = *state;
+
+    fake->redis[0].answer = answer_alike;
+    fake_open_ready(fake, ONE);
+    are_answered(fake,
+                 "*12\r\n:5\r\n:1\r\n:9\r\n:2\r\n:70\r\n:80\r\n:-2\r\n:8\r\n:3\r\n"
+                 ":-2\r\n:7\r\n:1\r\n",
+                 (const char *const[]){"1 9 2 70 80", "1 8 3 70 80", "1 7 1 70 80"});
+    /* From nothing; from one of another length; from none; and without its second element. */
+    are_answered(fake, "*9\r\n:-2\r\n:8\r\n:3\r\n:-2\r\n:8\r\n:3\r\n:-2\r\n:7\r\n:1\r\n", none);
+    are_answered(fake, "*8\r\n:1\r\n:9\r\n:-2\r\n:8\r\n:3\r\n:-2\r\n:7\r\n:1\r\n", none);
+    are_answered(fake, "*8\r\n:-1\r\n:9\r\n:-2\r\n:8\r\n:3\r\n:-2\r\n:7\r\n:1\r\n", none);
+    are_answered(fake,
+                 "*11\r\n:5\r\n:1\r\n:9\r\n:2\r\n:70\r\n:80\r\n:-2\r\n:8\r\n:3\r\n"
+                 ":-2\r\n:7\r\n",
+                 none);
+}
+
 static const char *answer_two(struct fake_redis *redis, struct fake_session *session,
                               const redisReply *command)
 {
@@ -309,6 +352,7 @@ int main(void)
         CASE(other_scopes_and_scripts_without_a_batch_go_apart),
         CASE(none_overtakes_another_of_its_scope),
         CASE(an_answer_of_the_wrong_length_answers_none),
+        CASE(an_answer_may_tell_only_what_is_different_in_it),
         CASE(a_refused_item_refuses_no_other),
         CASE(the_outcome_of_all_is_unknown_when_the_connection_breaks),
         CASE(a_script_that_is_missing_is_loaded_and_called_again),

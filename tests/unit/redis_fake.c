@@ -276,6 +276,10 @@ static void call_done(struct redis_request *request, enum redis_fate fate, const
     call->integer = reply != NULL ? reply->integer : 0;
     const char *text = problem != NULL ? problem->message : reply->str;
     snprintf(call->message, sizeof call->message, "%s", text != NULL ? text : "");
+    for (size_t i = 0, used = 0; text == NULL && i < reply->elements; i++) {
+        used += (size_t)snprintf(call->message + used, sizeof call->message - used, "%s%lld",
+                                 i > 0 ? " " : "", reply->element[i]->integer);
+    }
 }
 
 void fake_send(struct fake *fake, struct fake_call *call, const char *words)

@@ -47,7 +47,7 @@ struct fake_call {
     unsigned done; /* how often it was answered */
     enum redis_fate fate;
     enum hf_error code;
-    char message[MESSAGE_SIZE]; /* of the problem; or the reply's text */
+    char message[MESSAGE_SIZE]; /* of the problem; or the reply's text, or its elements' numbers */
     long long integer;
 };
 

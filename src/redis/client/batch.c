@@ -9,6 +9,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define ALIKE_ELEMENTS                                                                             \
+    5 /* of the replies that may tell only in what they differ: SEATS.RESERVE's */
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
@@ -231,45 +235,69 @@ static struct redis_request *take_item(struct redis_batch *batch, size_t i)
     return request;
 }
 
-/* Moves on from one item's part of the replies to the next: how many elements its reply has, and
- * these; or -1, and what it replied instead of an array. False if there is no such part. */
-static bool next_reply(const redisReply *replies, size_t *at, redisReply *reply)
+/* The replies to the items of a batch, of which each has a part of one flat array. */
+struct reply_walk {
+    const redisReply *replies;
+    size_t at;                         /* where the next part begins */
+    redisReply reply;                  /* that of the part before it */
+    redisReply *alike[ALIKE_ELEMENTS]; /* its elements, if it is one that differs little */
+};
+
+/* Makes the reply of one that differs from the one before it in its second and third elements. */
+static bool differ(struct reply_walk *walk, redisReply **changed)
 {
-    if (*at + 1 > replies->elements || replies->element[*at]->type != REDIS_REPLY_INTEGER) {
+    if (walk->reply.type != REDIS_REPLY_ARRAY || walk->reply.elements != ALIKE_ELEMENTS) {
         return false;
     }
-    long long count = replies->element[*at]->integer;
-    size_t left = replies->elements - *at - 1;
-    if (count < -1 || (count == -1 ? 1 : (size_t)count) > left) {
+    memmove(walk->alike, walk->reply.element, sizeof walk->alike);
+    walk->alike[1] = changed[0];
+    walk->alike[2] = changed[1];
+    walk->reply.element = walk->alike;
+    return true;
+}
+
+/* Moves on from one item's part of the replies to the next: how many elements its reply has, and
+ * these; or -1, and what it replied instead of an array; or -2, and what is different in it. False
+ * if there is no such part. */
+static bool next_reply(struct reply_walk *walk)
+{
+    const redisReply *replies = walk->replies;
+
+    if (walk->at + 1 > replies->elements ||
+        replies->element[walk->at]->type != REDIS_REPLY_INTEGER) {
         return false;
     }
-    redisReply **first = replies->element + *at + 1;
-    if (count == -1) {
-        *reply = *first[0];
-        *at += 2;
-    } else {
-        *reply =
-            (redisReply){.type = REDIS_REPLY_ARRAY, .elements = (size_t)count, .element = first};
-        *at += 1 + (size_t)count;
+    long long count = replies->element[walk->at]->integer;
+    size_t left = replies->elements - walk->at - 1;
+    if (count < -2 || (size_t)(count < 0 ? -count : count) > left) {
+        return false;
     }
+    redisReply **first = replies->element + walk->at + 1;
+    walk->at += 1 + (size_t)(count < 0 ? -count : count);
+    if (count == -2) {
+        return differ(walk, first);
+    }
+    walk->reply =
+        count == -1
+            ? *first[0]
+            : (redisReply){.type = REDIS_REPLY_ARRAY, .elements = (size_t)count, .element = first};
     return true;
 }
 
 /* Are these the replies to so many items? */
 static bool has_replies(const redisReply *replies, size_t count)
 {
-    redisReply reply;
-    size_t at = 0;
+    struct reply_walk walk = {.replies = replies};
 
     if (replies->type != REDIS_REPLY_ARRAY) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!next_reply(replies, &at, &reply)) {
+        if (!next_reply(&walk)) {
             return false;
         }
     }
-    return at == replies->elements;
+    return walk.at == replies->elements;
 }
 
 void batch_answered(struct redis_node *node, struct redis_batch *batch, const redisReply *replies,
@@ -278,21 +306,21 @@ void batch_answered(struct redis_node *node, struct redis_batch *batch, const re
     static char wrong[] = "ERR Redis answered a batch with what is no answer to it";
     redisReply same = {.type = REDIS_REPLY_ERROR, .str = wrong, .len = sizeof wrong - 1};
     bool each = has_replies(replies, batch->count);
-    size_t at = 0;
+    struct reply_walk walk = {.replies = replies};
 
     if (replies->type == REDIS_REPLY_ERROR) {
         same = *replies;
     }
     for (size_t i = 0; i < batch->count; i++) {
-        redisReply reply = same;
         struct redis_request *request = take_item(batch, i);
         if (each) {
-            CHECK(next_reply(replies, &at, &reply));
+            CHECK(next_reply(&walk));
         }
-        if (request != NULL && unsafe != NULL && reply.type != REDIS_REPLY_ERROR) {
+        const redisReply *reply = each ? &walk.reply : &same;
+        if (request != NULL && unsafe != NULL && reply->type != REDIS_REPLY_ERROR) {
             client_unsafe(node, request, unsafe);
         } else if (request != NULL) {
-            client_answered(node, request, &reply);
+            client_answered(node, request, reply);
         }
     }
     free(batch);

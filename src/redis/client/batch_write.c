@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes a batch as one call of its script, in the form that lua/parts/batch_calls.lua reads: what
+ * Writes a batch as one call of its script, in the form that lua/parts/batch_items.lua reads: what
  * all requests of one kind have in common goes once, because every word costs Redis time. */
 #include "base/check.h"
 #include "base/resp_write.h"
