@@ -65,7 +65,7 @@ class Together(Audited):
 
 def goes_together(argv):
     family, _, name = argv[0].upper().partition(b".")
-    return family.decode("latin-1") in TOGETHER and name != b"LIST"
+    return family.decode("latin-1") in TOGETHER and name not in (b"LIST", b"SHARDS")
 
 
 class Guided(Comparison):
