@@ -126,7 +126,9 @@ class Exercise:
                 lambda: ("QUOTA.CANCEL", tenant, kept.pop()),
                 lambda: ("QUOTA.EXTEND", tenant, kept[0], 900),
                 lambda: ("QUOTA.REFUND", tenant, 1),
+                lambda: ("QUOTA.MARK", tenant),
                 lambda: ("QUOTA.SYNC", tenant, 1000),
+                lambda: ("QUOTA.LIST", tenant),
                 lambda: ("QUOTA.GET", tenant))
 
     def stock(self):
@@ -139,7 +141,7 @@ class Exercise:
         def expired():
             self.make_due(f"stock:due:{{{product}_main}}", lambda: take(self.ids()))
 
-        kept = self.ids(4 * self.times)
+        kept = self.ids(4 * self.times + 1)
         take(kept)
         for heap in (lambda: None, expired):
             self.each_meets(
@@ -148,7 +150,10 @@ class Exercise:
                 lambda: ("STOCK.TAKE", product, self.id(), "ann", 1),
                 lambda: ("STOCK.SETTLE", product, kept.pop()),
                 lambda: ("STOCK.GIVE", product, kept.pop()),
+                lambda: ("STOCK.EXTEND", product, kept[0], 900),
                 lambda: ("STOCK.ADJUST", product, 5, "recount"),
+                lambda: ("STOCK.LIST", product),
+                lambda: ("STOCK.SHARDS", product),
                 lambda: ("STOCK.GET", product))
 
     def shards(self):
@@ -165,7 +170,9 @@ class Exercise:
             left = orders[100:]
             for command in (("STOCK.GET", product), ("STOCK.TAKE", product, self.id(), "ann", 1),
                             ("STOCK.GIVE", product, orders[100]),
+                            ("STOCK.EXTEND", product, orders[101], 900),
                             ("STOCK.ADJUST", product, 100, "found"),
+                            ("STOCK.LIST", product), ("STOCK.SHARDS", product),
                             ("STOCK.LOAD", product, 1200, "SHARDS", 10, *policy)):
                 for place in ["main", *range(10)]:
                     key = f"stock:due:{{{product}_{place}}}"
