@@ -48,8 +48,10 @@ class Move:
         self._set(self.source, "MIGRATING", node_id(self.target))
 
     def go_on_with(self, target):
-        """The target is lost, and its replica has taken over."""
+        """The target is lost, and its replica has taken over, which the source has to hear of."""
         self.masters[self.masters.index(self.target)] = self.target = target
+        wait_until(lambda: node_id(target) in masters_known_to(self.source),
+                   "the source knows the new master")
         self.open()
 
     def go_on_from(self, source):
@@ -102,6 +104,13 @@ class Move:
 
 def node_id(node):
     return node.client().execute_command("CLUSTER", "MYID").decode()
+
+
+def masters_known_to(node):
+    """Their ids."""
+    text = node.client().execute_command("CLUSTER", "NODES").decode()
+    rows = [line.split() for line in text.splitlines()]
+    return {row[0] for row in rows if "master" in row[2].split(",")}
 
 
 def owned(node):
