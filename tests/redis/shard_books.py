@@ -52,13 +52,28 @@ class Transfer:
                           self.arrived, self.epoch)[0]
 
 
-def keep_transfers_out(node):
-    """Nothing arrives at the places of this node: what is sent to them stays under way."""
-    node.execute_command("ACL", "SETUSER", "default", "-persist")  # the first write of an arrival
+def keep_transfers_out(node, product):
+    """Nothing arrives at the main counter: what is sent to it stays under way."""
+    inbox = inbox_of(product)
+    if node.exists(inbox):
+        node.rename(inbox, aside(inbox))
+    node.set(inbox, "no hash")
 
 
-def let_transfers_in(node):
-    node.execute_command("ACL", "SETUSER", "default", "+persist")
+def let_transfers_in(node, product):
+    inbox = inbox_of(product)
+    if node.type(inbox) == b"string":
+        node.delete(inbox)
+    if node.exists(aside(inbox)):
+        node.rename(aside(inbox), inbox)
+
+
+def inbox_of(product):
+    return keys_of(product, "main")[7]
+
+
+def aside(key):
+    return f"aside:{key}"
 
 
 class Past:

@@ -196,13 +196,13 @@ def test_a_server_dies_in_the_middle_of_a_merge(cluster, servers, product):
         victim.kill()
         assert open_transfers(cluster, product) > 0
         sale.ports = [heir.resp_port]
-        let_transfers_in(main)
+        let_transfers_in(main, product)
 
-    keep_transfers_out(main)
+    keep_transfers_out(main, product)
     try:
         sale.run(kill_while_merging)
     finally:
-        let_transfers_in(main)
+        let_transfers_in(main, product)
     sale.assert_exact(cluster, 1500)
     assert open_transfers(cluster, product) == 0
 

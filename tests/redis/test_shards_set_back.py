@@ -100,11 +100,11 @@ def test_a_transfer_that_cannot_arrive_is_why_a_take_is_refused(cluster, client,
     moved = Transfer(client, product, "0", "main")
     moved.send()
     node = cluster.master_of(moved.target_keys[0]).client()
-    keep_transfers_out(node)
+    keep_transfers_out(node, product)
     try:
         answer = servers[0].call("STOCK.TAKE", product, "all", "u", LOADED)
     finally:
-        let_transfers_in(node)
+        let_transfers_in(node, product)
     assert isinstance(answer, Error), answer
     assert "stock cannot be moved between shards: " in answer.message, answer
     assert servers[0].call("STOCK.TAKE", product, "all", "u", LOADED) == [1, 0]
