@@ -85,7 +85,7 @@ def test_with_few_threads_it_recovers_and_serves_and_keeps_all(tmp_path, filled,
 
 
 def test_what_writes_the_audit_log_is_needed_where_one_is_wanted(tmp_path):
-    flags = ("--audit-log", tmp_path / "audit.log")
+    flags = ("--threads", 1, "--audit-log", tmp_path / "audit.log")
     with Server(*flags, directory=tmp_path / "data", env=scarce(NEEDED), start=False) as server:
         with pytest.raises(AssertionError, match="no memory or no thread for it"):
             server.start()
