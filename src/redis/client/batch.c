@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE_ELEMENTS                                                                             \
-    5 /* of the replies that may tell only in what they differ: SEATS.RESERVE's */
+/* Of the replies that may tell only in what they differ, those of SEATS.RESERVE. */
+#define ALIKE_ELEMENTS 5
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
