@@ -12,6 +12,7 @@ import pytest
 for folder in ("e2e", "redis", "ledger"):
     sys.path.append(str(Path(__file__).resolve().parent.parent / folder))
 
+from dashboard import DESK, Page  # noqa: E402
 from harness import ROOT  # noqa: E402
 
 from selenium import webdriver  # noqa: E402
@@ -57,3 +58,11 @@ def browser(tmp_path_factory):
         yield driver
     finally:
         driver.quit()
+
+
+@pytest.fixture
+def page(browser, server):
+    """The dashboard of the server that the module has, in a window as on a desk."""
+    page = Page(browser, server)
+    page.size(*DESK)
+    return page

@@ -50,13 +50,6 @@ def embedded(server):
 
 
 @pytest.fixture
-def page(browser, server):
-    page = Page(browser, server)
-    page.size(*DESK)
-    return page
-
-
-@pytest.fixture
 def event(server):
     name = f"gala-{next(numbers)}"
     server.call("SEATS.OPEN", name, "floor", 500)

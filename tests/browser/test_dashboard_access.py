@@ -12,7 +12,7 @@ import time
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from dashboard import DESK, PATIENCE_S, PHONE, Page
+from dashboard import DESK, PATIENCE_S, PHONE
 from harness import ROOT, Build, run
 from languages import registry_answers
 from server import Server, wait_until
@@ -27,13 +27,6 @@ def server():
     with Server("--payment-url", "test:") as one:
         fill(one)
         yield one
-
-
-@pytest.fixture
-def page(browser, server):
-    page = Page(browser, server)
-    page.size(*DESK)
-    return page
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ server tells it; of a product that is not in shards there is no such table."""
 
 import pytest
 
-from dashboard import DESK, PATIENCE_S, Page
+from dashboard import PATIENCE_S
 from redis_cluster import RedisCluster
 from server import Server, wait_until
 
@@ -21,13 +21,6 @@ def server():
         for number in range(30):
             assert one.call("STOCK.TAKE", "shoes", f"o{number}", "ann", 1)[0] == 1
         yield one
-
-
-@pytest.fixture
-def page(browser, server):
-    page = Page(browser, server)
-    page.size(*DESK)
-    return page
 
 
 def titles(page):

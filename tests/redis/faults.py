@@ -319,3 +319,15 @@ class Crowd:
                     booking.user, booking.quantity, "reserved"), record
                 found.add(booking.name)
         return found
+
+
+def put_another_type(store, key):
+    """The key is there and has another type than it had; one that was not there is a string."""
+    kind = store.type(key)
+    store.delete(key)
+    if kind == b"string":
+        store.rpush(key, "element")
+    elif kind == b"zset":
+        store.hset(key, "field", "value")
+    else:
+        store.set(key, "text")

@@ -6,7 +6,7 @@ and an index that only lists need stops no sale."""
 import pytest
 
 from commands_page import EXAMPLES, fill_in
-from faults import audit
+from faults import audit, put_another_type
 from raw_client import fields
 from script_calls import named
 from server import Error
@@ -28,17 +28,6 @@ def restore(store, kept):
         store.restore(key, ttl, value)
 
 
-def put_another(store, key):
-    kind = store.type(key)
-    store.delete(key)
-    if kind == b"string":
-        store.rpush(key, "element")
-    elif kind == b"zset":
-        store.hset(key, "field", "value")
-    else:
-        store.set(key, "text")
-
-
 def beside(keys):
     """With those of an event that need not be there."""
     others = ("rules", "bookings", "blank", "closed", "zones")
@@ -56,7 +45,7 @@ def test_a_command_that_fails_has_changed_nothing(server, store, example):
     server.call(*line)
     for key in beside({*kept, *store.keys()}):
         restore(store, kept)
-        put_another(store, key)
+        put_another_type(store, key)
         before = state(store)
         reply = server.call(*line)
         assert not isinstance(reply, Error) or state(store) == before, f"{key}: {reply}"

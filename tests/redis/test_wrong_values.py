@@ -9,6 +9,7 @@ import pytest
 
 from documented import ask_all, assert_alive
 from every_request import every_request, prepare
+from faults import put_another_type
 from server import Server
 from servers import RedisServer, wait_until
 
@@ -33,22 +34,11 @@ def deployed(redis_server):
         yield server, store
 
 
-def put_as_other_type(store, key):
-    kind = store.type(key)
-    store.delete(key)
-    if kind == b"hash":
-        store.set(key, "text")
-    elif kind == b"string":
-        store.rpush(key, "element")
-    else:
-        store.hset(key, "field", "value")
-
-
 def test_keys_of_another_type(deployed):
     """All of them at once: each script meets the first key that it looks at."""
     server, store = deployed
     for key in sorted(store.keys()):
-        put_as_other_type(store, key)
+        put_another_type(store, key)
     ask_all(server, REQUESTS)
     assert_alive(server)
 
@@ -58,7 +48,7 @@ def test_one_key_of_another_type_at_a_time(deployed):
     server, store = deployed
     keys = {key: store.dump(key) for key in store.keys()}
     for key in sorted(keys):
-        put_as_other_type(store, key)
+        put_another_type(store, key)
         family = key.decode().partition(":")[0].removesuffix("s")
         ask_all(server, [request for request in REQUESTS if is_of(request, family)], http=False)
         for each, dumped in keys.items():
